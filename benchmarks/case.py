@@ -31,8 +31,10 @@ CacheUse = Literal["fresh", "kept"]
 """A new empty cache for each measurement, or the one that the case keeps."""
 
 
-Need = tuple[int, Literal["csv", "commas.csv", "jsonl", "parquet", "manifests", "change"]]
-"""Rows in a file of a format, manifests in a catalog, or changed datasets: made before a case."""
+Need = tuple[
+    int, Literal["csv", "commas.csv", "jsonl", "parquet", "manifests", "change", "datasets"]
+]
+"""Rows in a file of a format, manifests or datasets in a catalog, or changed datasets."""
 
 
 @dataclass(frozen=True)

@@ -333,6 +333,22 @@ def _catalog(place: Place) -> tuple[Case, ...]:
             goals=(AtMost(30),),
             needs=((sizes.changed, "change"),),
         ),
+        _site(place),
+    )
+
+
+def _site(place: Place) -> Case:
+    count = place.sizes.shown
+    root = str(place.datasets(count))
+    return Case(
+        name="site",
+        what=f"`registry site` of {count:,} datasets that are built, 20 samples each (one round)",
+        unit="s",
+        runs={OURS: Call("benchmarks.ours:site", {"root": root, "count": count})},
+        goals=(AtMost(60),),
+        needs=((count, "datasets"),),
+        before=(Call("benchmarks.ours:synced", {"root": root}),),
+        rounds=1,
     )
 
 

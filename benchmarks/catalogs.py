@@ -20,6 +20,7 @@ __all__ = [
     "TINY",
     "write_catalog",
     "write_change",
+    "write_datasets",
     "write_manifests",
 ]
 
@@ -128,23 +129,32 @@ def write_manifests(place: Place, count: int) -> None:
 
 def write_change(place: Place, count: int) -> None:
     """Write two catalogs of `count` datasets of a hundred rows each, all of which differ."""
-    root = place.change(count)
     for side, operation in (("base", "lower"), ("head", "upper")):
-        for number in range(count):
-            name = f"d{number:05d}"
-            rows = "".join(
-                f"{row},What is {row} plus {number}?,x{row + number}\n" for row in range(100)
-            )
-            data = root / side / "data" / f"{name}.csv"
-            data.parent.mkdir(parents=True, exist_ok=True)
-            data.write_text(f"id,question,answer\n{rows}", encoding="utf-8")
-            target = {"from": "answer", "do": [operation]}
-            dataset = {
-                "source": {"type": "csv", "path": f"data/{name}.csv"},
-                "fields": {"input": "question", "target": target, "id": "id"},
-            }
-            _write(root / side / "registry" / f"{name}.yaml", {"datasets": {name: dataset}})
-        _write(root / side / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
+        _write_side(place.change(count) / side, count, operation)
+
+
+def write_datasets(place: Place, count: int) -> None:
+    """Write a catalog of `count` datasets of a hundred rows each; one that is there stays."""
+    if not (place.datasets(count) / "datasets.yaml").exists():
+        _write_side(place.datasets(count), count, "lower")
+
+
+def _write_side(root: Path, count: int, operation: str) -> None:
+    for number in range(count):
+        name = f"d{number:05d}"
+        rows = "".join(
+            f"{row},What is {row} plus {number}?,x{row + number}\n" for row in range(100)
+        )
+        data = root / "data" / f"{name}.csv"
+        data.parent.mkdir(parents=True, exist_ok=True)
+        data.write_text(f"id,question,answer\n{rows}", encoding="utf-8")
+        target = {"from": "answer", "do": [operation]}
+        dataset = {
+            "source": {"type": "csv", "path": f"data/{name}.csv"},
+            "fields": {"input": "question", "target": target, "id": "id"},
+        }
+        _write(root / "registry" / f"{name}.yaml", {"datasets": {name: dataset}})
+    _write(root / "datasets.yaml", {"version": 1, "include": ["registry/*.yaml"]})
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

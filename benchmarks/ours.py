@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from benchmarks.catalogs import TINY
@@ -24,11 +25,15 @@ __all__ = [
     "memory",
     "opened",
     "rebuild",
+    "site",
+    "synced",
     "validated",
     "warm",
 ]
 
 _ACCESSES = 10_000
+_PAGE_SIZE = 300_000
+"""Bytes that every page of a site is smaller than."""
 
 
 def opened(*, name: str, rows: int, root: str | None = None) -> int:
@@ -120,6 +125,27 @@ def compared(*, root: str, count: int) -> float:
     if [change["samples"]["changed"] for change in changes] != [100] * count:
         raise ValueError(f"{root}: not every dataset was compared")
     return taken
+
+
+def synced(*, root: str) -> int:
+    """Build the datasets of a catalog that are not built yet; a failure is an error."""
+    return _run("sync", "--root", root).returncode
+
+
+def site(*, root: str, count: int) -> float:
+    """Return the seconds of a site in an empty folder; no page of it may be too large."""
+    with tempfile.TemporaryDirectory() as folder:
+        done: list[subprocess.CompletedProcess[bytes]] = []
+        taken = seconds(lambda: done.append(_run("site", "--out", folder, "--root", root)))
+        largest = max(page.stat().st_size for page in Path(folder).rglob("*.html"))
+    if (shown := json.loads(done[0].stdout)["with_samples"]) != count or largest >= _PAGE_SIZE:
+        raise ValueError(f"{root}: {shown} datasets with samples, pages of up to {largest} bytes")
+    return taken
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "registry", *arguments, "--json"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE)
 
 
 def _whole(dataset: Dataset, rows: int) -> Dataset:

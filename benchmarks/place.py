@@ -32,6 +32,8 @@ class Sizes:
     """Manifests of the small one."""
     changed: int
     """Datasets that a diff compares, all of them changed."""
+    shown: int
+    """Datasets of a site."""
     mapped: int
     """Records of each mapping of the catalog."""
     mapped_few: int
@@ -53,6 +55,7 @@ FULL = Sizes(
     manifests=10_000,
     few_manifests=10,
     changed=1_000,
+    shown=10_000,
     mapped=20_000,
     mapped_few=1_000,
     mappings=None,
@@ -69,6 +72,7 @@ QUICK = Sizes(
     manifests=30,
     few_manifests=3,
     changed=5,
+    shown=5,
     mapped=60,
     mapped_few=20,
     mappings=3,
@@ -99,6 +103,10 @@ class Place:
     def change(self, count: int) -> Path:
         """Return the folder of two catalogs, between which so many datasets change."""
         return self.folder / f"change-{count}"
+
+    def datasets(self, count: int) -> Path:
+        """Return the catalog of so many small datasets that can all be built."""
+        return self.folder / f"datasets-{count}"
 
     @property
     def caches(self) -> Path:

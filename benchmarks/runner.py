@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.case import Call, Case, Need, Program, Run
-from benchmarks.catalogs import write_catalog, write_change, write_manifests
+from benchmarks.catalogs import write_catalog, write_change, write_datasets, write_manifests
 from benchmarks.distribution import Distribution
 from benchmarks.place import Place
 from benchmarks.tables import median_imports
@@ -57,6 +57,8 @@ def prepare(place: Place, cases: Iterable[Case]) -> None:
             write_manifests(place, count)
         elif kind == "change":
             write_change(place, count)
+        elif kind == "datasets":
+            write_datasets(place, count)
         else:
             _make(place, count, kind)
 

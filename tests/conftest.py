@@ -7,6 +7,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -22,14 +23,19 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from tests.servers.hub import HubEmulator
+from tests.servers.stores import StoreServers
 
 REPOSITORY = Path(__file__).parents[1]
 
 # CI tries the same examples each time, so that what lands does not hang on chance; at a
 # developer's desk every run tries new ones.
 hypothesis.settings.register_profile("ci", derandomize=True)
+hypothesis.settings.register_profile("nothing is stored", database=None)
 if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
+elif not os.access(Path.cwd(), os.W_OK):
+    # Else Hypothesis warns that it can't store examples there, which is an error.
+    hypothesis.settings.load_profile("nothing is stored")
 
 CatalogRoot = Callable[[Mapping[str, str]], Path]
 """Writes manifests, YAML text by name, and an index of them; returns their folder."""
@@ -203,6 +209,13 @@ def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.url)
     s3_server.reset()
     return s3_server
+
+
+@pytest.fixture(scope="session")
+def store_servers() -> Iterator[StoreServers]:
+    """Give the servers of other file systems, each of which starts when it is asked for."""
+    with ExitStack() as running:
+        yield StoreServers(running)
 
 
 _PIECE = 1 << 16

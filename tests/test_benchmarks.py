@@ -52,6 +52,7 @@ from tests.parity import cases as parity
 from tests.parity.expand import expanded, json_lines
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+ORDER = ["mappings", "one", "two"]
 CASE = Case(
     name="one",
     what="something",
@@ -331,6 +332,33 @@ def test_results_are_written_to_the_page_and_its_image(tmp_path: Path) -> None:
     assert "| m4 | 4.00 | 2,000 | 8,000 |" in page
     assert f"]({PICTURE})" in page
     assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<circle") == 4
+
+
+def test_parts_that_are_not_measured_stay_on_the_page(tmp_path: Path) -> None:
+    document, facts = tmp_path / "performance.md", machine()
+    full: Report = {
+        **report_of(CASE, replace(CASE, name="two")),
+        "operations": {"`x`": {"row": 1e-6, "function": None, "kernel": None}},
+        "imports": {"a": 1.0},
+    }
+    document.write_bytes(DOCUMENT.read_bytes())
+    write_page(tmp_path, {**full, "cases": [*mappings_report()["cases"], *full["cases"]]}, ORDER)
+    page = document.read_text(encoding="utf-8")
+    write_page(tmp_path, {"machine": facts, "quick": False, "cases": []}, ORDER)
+    assert document.read_text(encoding="utf-8") == page
+    write_page(tmp_path, report_of(replace(CASE, name="two", what="another thing")), ORDER)
+    expected = page.replace("| two | something |", "| two | another thing |")
+    assert document.read_text(encoding="utf-8") == expected != page
+
+
+def test_rows_of_another_machine_do_not_stay_on_the_page(tmp_path: Path) -> None:
+    document = tmp_path / "performance.md"
+    document.write_bytes(DOCUMENT.read_bytes())
+    old = report_of(CASE)
+    write_page(tmp_path, {**old, "machine": {**machine(), "cpu": "another"}}, ORDER)
+    write_page(tmp_path, report_of(replace(CASE, name="two")), ORDER)
+    page = document.read_text(encoding="utf-8")
+    assert ("\n| two |" in page, "\n| one |" in page) == (True, False)
 
 
 def test_plot_is_xml_with_a_mark_for_each_mapping_and_goal() -> None:

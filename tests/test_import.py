@@ -16,6 +16,8 @@ import registry
 ROOT = Path(__file__).parents[1]
 HEAVY = (
     "aiohttp",
+    "charset_normalizer",
+    "clevercsv",
     "click",
     "datasets",
     "fsspec",
@@ -28,11 +30,12 @@ HEAVY = (
     "pydantic",
     "rich",
     "s3fs",
+    "tqdm",
     "yaml",
 )
 NOT_WHEN_WARM = (
     *("aiohttp", "click", "datasets", "fsspec", "huggingface_hub", "jsonschema", "pandas", "rich"),
-    *("jsonschema_rs", "s3fs", "yaml"),
+    *("jsonschema_rs", "s3fs", "tqdm", "yaml"),
     *("bz2", "concurrent", "csv", "difflib", "gzip", "logging", "lzma", "mimetypes", "shutil"),
 )
 """Packages, and modules of Python that only take time, which a warm open does without."""
@@ -132,6 +135,14 @@ datasets:
     shuffle_choices: 2
 """
 LINES = "".join(f'{{"q": "q{n}", "c": ["x", "y"], "n": {n % 2}, "k": "é"}}\n' for n in range(9))
+
+
+def test_first_build_of_a_small_dataset_does_not_import_pandas(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text(CATALOG, encoding="utf-8")
+    (tmp_path / "d.jsonl").write_text(LINES, encoding="utf-8")
+    load = f"d = get_dataset('d', root={str(tmp_path)!r}, refresh=True)"
+    code = f"from registry import get_dataset; {load}; list(d)"
+    assert loaded_by(code, ("datasets", "pandas")) == []
 
 
 def test_warm_user_dataset_loads_few_modules_for_any_access(

@@ -68,6 +68,14 @@ def test_tools_that_read_datasets_have_exact_versions() -> None:
     assert not re.search(r"\.venv[ /]", text)
 
 
+def test_browser_has_an_environment_with_exact_versions() -> None:
+    text = commands("browser")
+    pinned = set(re.findall(r"\s([\w-]+)==\d[\d.]*\d(?=\s)", text))
+    assert pinned == {"playwright", "axe-playwright-python", "pillow"}
+    assert ".venv-browser/bin/python -m pytest" in text
+    assert not re.search(r"\.venv[ /]", text)
+
+
 def test_quick_part_names_tests() -> None:
     (line,) = [one for one in commands("quick").splitlines() if "-m pytest" in one]
     named = re.findall(r"tests/\S+", line)
@@ -76,7 +84,8 @@ def test_quick_part_names_tests() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["lint", "audit", "test", "parity", "inspect", "interop", "lowest", "quick"]
+    "target",
+    ["lint", "audit", "test", "parity", "inspect", "interop", "browser", "lowest", "quick"],
 )
 def test_ci_runs_the_target(target: str) -> None:
     text = (REPOSITORY / ".ci" / "run").read_text("utf-8")

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from registry.progress import Deadline, Progress, Report, WaitLines, log_waits, silent
+from registry.progress import Deadline, Progress, Report, WaitLines, counted, log_waits, silent
 
 
 def test_progress_is_immutable() -> None:
@@ -21,6 +21,12 @@ def test_silent_reports_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     report: Report = silent
     report(Progress("map", 1, 2))
     assert capsys.readouterr() == ("", "")
+
+
+def test_records_are_counted_while_they_are_parsed() -> None:
+    reported: list[Progress] = []
+    assert list(counted(range(25_000), reported.append)) == list(range(25_000))
+    assert reported == [Progress("parse", 10_000), Progress("parse", 20_000)]
 
 
 def test_wait_is_told_after_a_second_and_then_each_minute() -> None:

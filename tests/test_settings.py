@@ -145,13 +145,13 @@ def test_times_of_the_network_are_settings() -> None:
 KEY = "0123456789abcdef"
 
 
-def test_shared_cache_is_none_unless_it_is_named() -> None:
+def test_remote_cache_is_none_unless_it_is_named() -> None:
     assert remote_cache({}) is None
     assert remote_cache({"REGISTRY_REMOTE_CACHE": "", "REGISTRY_REMOTE_TRUST": "ci"}) is None
     assert remote_cache({"REGISTRY_REMOTE_CACHE": "s3://b"}) == Remote(url="s3://b")
 
 
-def test_shared_cache_with_writers() -> None:
+def test_remote_cache_with_writers() -> None:
     found = remote_cache(
         {
             "REGISTRY_REMOTE_CACHE": "/shared",

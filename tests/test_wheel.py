@@ -17,6 +17,7 @@ from registry.settings import INDEX_NAME
 
 ROOT = Path(__file__).parents[1]
 DIST_INFO = f"eval_registry-{version('eval-registry')}.dist-info"
+DATA = DIST_INFO.replace(".dist-info", ".data")
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,12 @@ def test_wheel_contains_required_file(wheel: zipfile.ZipFile, name: str) -> None
     ("folder", "pattern", "target"),
     [
         ("src/registry", "*.py", "registry"),
+        ("src/registry", "*.html", "registry"),
+        ("src/registry", "*.[cj]s*", "registry"),
         ("registry", "*.*", "registry/registry"),
         ("schemas", "*.json", "registry/schemas"),
     ],
-    ids=["modules", "manifests and their data", "schemas"],
+    ids=["modules", "templates", "styles and scripts", "manifests and their data", "schemas"],
 )
 def test_wheel_contains_every_data_file(
     wheel: zipfile.ZipFile, folder: str, pattern: str, target: str
@@ -55,7 +58,9 @@ def test_wheel_contains_every_data_file(
 
 def test_wheel_contains_nothing_else(wheel: zipfile.ZipFile) -> None:
     tops = {name.partition("/")[0] for name in wheel.namelist()}
-    assert tops == {"registry", DIST_INFO}
+    assert tops == {"registry", DIST_INFO, DATA}
+    shared = {name for name in wheel.namelist() if name.startswith(DATA)}
+    assert shared == {f"{DATA}/data/share/man/man1/registry.1"}
     assert not [name for name in wheel.namelist() if name.endswith((".pyc", ".orig"))]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SampleNotFoundError,
         SourceError,
     )
-    from registry.load import get_dataset, list_datasets
+    from registry.load.dataset import get_dataset, list_datasets
     from registry.loaders import csv_dataset, file_dataset, hf_dataset, json_dataset
     from registry.mapping.field_mapper import map_fields
     from registry.samples.checkpoint import CheckpointSampleConfig
@@ -131,10 +131,10 @@ _MODULES = {
     "SourceError": "errors",
     "csv_dataset": "loaders",
     "file_dataset": "loaders",
-    "get_dataset": "load",
+    "get_dataset": "load.dataset",
     "hf_dataset": "loaders",
     "json_dataset": "loaders",
-    "list_datasets": "load",
+    "list_datasets": "load.dataset",
     "map_fields": "mapping.field_mapper",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -15,10 +16,14 @@ import yaml
 
 from registry.boundary.protocols import PROTOCOLS, Option
 from registry.cli import command as command_line
+from registry.cli.completion_table import completion_table
+from registry.cli.man_page import man_page
 from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
 
-__all__ = ["command_line_page", "network_page", "operations_page", "rules_page"]
+__all__ = ["command_line_page", "manual_page", "network_page", "operations_page", "rules_page"]
+
+_ROOT = Path(__file__).parents[2]
 
 _HEAD = """# Operations
 
@@ -209,7 +214,7 @@ def rules_page() -> str:
 
 _COMMANDS_HEAD = """# Command line
 
-Generated from the commands in `src/registry/cli/commands/` by `make docs`; each verb prints the
+Generated from the commands in `src/registry/cli/commands/` by `make docs`; each command prints the
 same with `--help` (`-h`). `registry` is also `python -I -m registry`; without `-I`, Python would
 import a package `registry` that lies in the working directory.
 
@@ -217,7 +222,7 @@ import a package `registry` that lies in the working directory.
 |---|---|
 | 0 | success: no problems, no differences |
 | 1 | problems, or differences found by `diff` |
-| 2 | wrong usage: an unknown verb, option or value |
+| 2 | wrong usage: an unknown command, option or value |
 | 3 | a bug in registry; `REGISTRY_TRACEBACK=1` prints the traceback |
 | 4 | a part of a side of `diff` could not be read, so the comparison is incomplete |
 | 130 | interrupted |
@@ -227,7 +232,7 @@ The environment variables are in [README.md](../README.md#environment-variables)
 
 
 def command_line_page() -> str:
-    """Return the page of the verbs and their options as Markdown."""
+    """Return the page of the commands and their options as Markdown."""
     # click caches a verb's help option by the settings of its first context: `-h` must be there.
     settings = command_line.context_settings
     root = click.Context(command_line, info_name="registry", **settings)
@@ -236,7 +241,7 @@ def command_line_page() -> str:
 
 
 def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
-    """Yield the section of a verb, and of the verbs below it."""
+    """Yield the section of a command, and of the commands below it."""
     context = click.Context(verb, info_name=verb.name, parent=parent)
     words = context.command_path.removeprefix("registry ")
     yield f"\n## {words}\n\n    {' '.join(verb.get_usage(context).split()[1:])}\n"
@@ -262,8 +267,24 @@ def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
     yield from (f"\n{note}\n" for note in notes)
 
 
+def manual_page() -> str:
+    """Return the page for `man`, with the variables that the README explains."""
+    return man_page(
+        command_line,
+        exit_codes=_table_after(_COMMANDS_HEAD, "| exit code"),
+        variables=_table_after((_ROOT / "README.md").read_text(encoding="utf-8"), "| variable"),
+    )
+
+
+def _table_after(text: str, head: str) -> list[tuple[str, str]]:
+    """Return the rows of a Markdown table of two columns."""
+    lines = text[text.index(f"\n{head}") :].split("\n")[3:]
+    rows = (re.fullmatch(r"\| (.*?) \| (.*) \|", line) for line in lines)
+    return [(row[1], row[2]) for row in itertools.takewhile(bool, rows) if row]
+
+
 if __name__ == "__main__":
-    folder = Path(__file__).parents[2] / "docs"
+    folder = _ROOT / "docs"
     pages = {
         "operations": operations_page,
         "rules": rules_page,
@@ -272,3 +293,6 @@ if __name__ == "__main__":
     }
     for page, text in pages.items():
         (folder / f"{page}.md").write_text(text(), encoding="utf-8")
+    cli = Path(__file__).parent / "cli"
+    (cli / "commands.json").write_text(completion_table(command_line), encoding="utf-8")
+    (folder / "registry.1").write_text(manual_page(), encoding="utf-8")

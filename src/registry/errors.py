@@ -174,6 +174,9 @@ class ManifestError(RegistryError):
         *,
         paths: Iterable[tuple[str | int, ...]] = (),
     ) -> None:
+        if isinstance(problems, str):
+            # Dask makes an error of the same type for its own text, unless that is a TypeError.
+            raise TypeError("a ManifestError takes problems, not a text")
         self.problems = tuple(problems)
         self.paths = tuple(paths)
         """Keys of a dataset that lead to each problem; empty if the problems have positions."""

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-__all__ = ["DEADLINE_SECONDS", "Deadline", "Progress", "Report", "WaitLines", "log_waits", "silent"]
+__all__ = [
+    "DEADLINE_SECONDS",
+    "Deadline",
+    "Progress",
+    "Report",
+    "WaitLines",
+    "counted",
+    "log_waits",
+    "silent",
+]
 
 _FIRST_SECONDS = 1
 _AGAIN_SECONDS = 60
+_COUNTED = 10_000
 
+_T = TypeVar("_T")
 
 DEADLINE_SECONDS = 1800
 """The default of REGISTRY_DEADLINE."""
@@ -21,8 +32,10 @@ DEADLINE_SECONDS = 1800
 class Progress(Struct, frozen=True):
     """Progress of one dataset."""
 
-    stage: Literal["fetch", "map", "wait"]
-    """`done` and `total` count bytes while fetching, samples while mapping, seconds of a wait."""
+    stage: Literal["fetch", "read", "parse", "map", "write", "wait"]
+    """`done` and `total` count bytes that are fetched or read, records that are parsed, samples
+    that are mapped or written, seconds of a wait.
+    """
     done: int
     total: int | None = None
     """None if unknown."""
@@ -31,7 +44,7 @@ class Progress(Struct, frozen=True):
 
     @property
     def is_long_wait(self) -> bool:
-        """Whether it is a wait that users should be told about."""
+        """Whether it is a wait that users should see."""
         return self.stage == "wait" and self.done >= _FIRST_SECONDS
 
 
@@ -41,6 +54,14 @@ Report = Callable[[Progress], None]
 
 def silent(progress: Progress) -> None:
     """Report nothing."""
+
+
+def counted(records: Iterable[_T], report: Report) -> Iterator[_T]:
+    """Yield the records, and report how many are parsed."""
+    for number, record in enumerate(records, 1):
+        if number % _COUNTED == 0:
+            report(Progress("parse", number))
+        yield record
 
 
 class WaitLines:

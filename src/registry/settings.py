@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,15 +85,15 @@ class Settings(Struct, frozen=True, kw_only=True):
         those of PATH.
         """
         given = root or environ.get("REGISTRY_ROOT")
-        index = Path(given).expanduser().absolute() if given else find_root(Path.cwd())
+        index = _absolute(given) if given else find_root(Path.cwd())
         if folder := environ.get("REGISTRY_CACHE_DIR"):
-            cache_dir = Path(folder).expanduser().absolute()
+            cache_dir = _absolute(folder)
         else:
             import platformdirs  # not needed if the variable is set, as on clusters
 
             cache_dir = Path(platformdirs.user_cache_dir("registry", appauthor=False))
         return cls(
-            index=index / INDEX_NAME if index.is_dir() else index,
+            index=index / INDEX_NAME if os.path.isdir(index) else index,
             cache_dir=cache_dir,
             offline=_switch(offline, environ, "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"),
             locked=_switch(locked, environ, "REGISTRY_LOCKED"),
@@ -103,6 +104,17 @@ class Settings(Struct, frozen=True, kw_only=True):
                 if path
             ),
         )
+
+
+def _absolute(path: str | Path) -> Path:
+    """Return an absolute path; `~` is the home folder."""
+    found = _path(path)
+    return found if found.is_absolute() else found.expanduser().absolute()
+
+
+@functools.lru_cache(maxsize=16)  # a path that is made again is parsed again
+def _path(path: str | Path) -> Path:
+    return Path(path)
 
 
 def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
@@ -180,7 +192,7 @@ def _number(environ: Mapping[str, str], name: str, default: int, *, least: int =
 
 
 class Remote(Struct, frozen=True, kw_only=True):
-    """The shared cache, and whose entries are used beside those that a lockfile proves."""
+    """The remote cache, and whose entries are used beside those that a lockfile proves."""
 
     url: str
     """Path or URL of a folder."""
@@ -195,7 +207,7 @@ class Remote(Struct, frozen=True, kw_only=True):
 
 
 def remote_cache(environ: Mapping[str, str] = os.environ) -> Remote | None:
-    """Return the shared cache that REGISTRY_REMOTE_CACHE names, or None.
+    """Return the remote cache that REGISTRY_REMOTE_CACHE names, or None.
 
     REGISTRY_REMOTE_TRUST names the writers that are trusted, separated by commas, or is `anyone`;
     REGISTRY_REMOTE_WRITER is the name of this process as a writer. The key of the writer `ci` is in

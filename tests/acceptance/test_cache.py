@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import registry.base.fs
+import registry.base.folders
 import registry.cache.cache
 from registry import (
     CacheError,
@@ -393,7 +393,7 @@ def test_concurrent_builds_without_a_lock_do_not_interfere(
 ) -> None:
     """Two concurrent builds: the second discards the first's entry right after it was published."""
     published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
-    publish, discard = registry.base.fs.publish_folder, registry.cache.cache.Cache.discard
+    publish, discard = registry.base.folders.publish_folder, registry.cache.cache.Cache.discard
     results: list[object] = []
 
     def first_publishes(folder: Path, target: Path) -> None:
@@ -435,7 +435,7 @@ import os, signal, sys
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load import load
+from registry.load.load import load
 from pathlib import Path
 
 def die(progress):

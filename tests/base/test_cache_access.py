@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,10 @@ import pytest
 from registry.base.cache_access import (
     create_file,
     make_folder,
+    make_new_folder,
     refuse_unsafe_cache,
     set_file_mode,
+    write_new_file,
 )
 from registry.errors import CacheError
 
@@ -64,8 +66,24 @@ def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
     assert mode(path) == 0o600
 
 
+@pytest.mark.usefixtures("umask")
+def test_a_small_file_is_written_at_once(tmp_path: Path) -> None:
+    write_new_file(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert mode(tmp_path / "file") == 0o600
+
+
+def test_a_folder_that_must_be_new_is(tmp_path: Path) -> None:
+    make_new_folder(tmp_path / "a" / "b")
+    with pytest.raises(FileExistsError):
+        make_new_folder(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("create", [create_file, lambda path: write_new_file(path, b"new")])
 @pytest.mark.parametrize("planted", ["file", "link", "dangling link"])
-def test_nothing_that_exists_is_opened(tmp_path: Path, planted: str) -> None:
+def test_nothing_that_exists_is_opened(
+    tmp_path: Path, planted: str, create: Callable[[Path], object]
+) -> None:
     path, target = tmp_path / "path", tmp_path / "target"
     if planted != "dangling link":
         target.write_text("kept", encoding="utf-8")
@@ -74,7 +92,7 @@ def test_nothing_that_exists_is_opened(tmp_path: Path, planted: str) -> None:
     else:
         path.symlink_to(target)
     with pytest.raises(FileExistsError):
-        create_file(path)
+        create(path)
     assert path.exists() == (planted != "dangling link")
 
 

@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
+from registry.base import fs
+from registry.base.folders import (
+    publish_folder,
+    temporary_folder,
+)
 from registry.base.fs import (
     HashedFile,
     claim,
     file_sha256,
     is_disk_fault,
     make_durable,
-    publish_folder,
+    read_file,
     remove_leftovers,
-    temporary_folder,
     write_atomic,
     write_cached,
 )
-from registry.errors import CacheError
-
-
-def failing(*numbers: int) -> OSError:
-    return OSError(numbers[0], os.strerror(numbers[0]))
+from tests.base.test_folders import failing, finished
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,19 @@ def test_a_hashed_file_has_the_digest_of_its_bytes(tmp_path: Path, parts: list[b
     assert file.sha256 == file_sha256(path) == hashlib.sha256(b"".join(parts)).hexdigest()
 
 
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16, 17, 100])
+def test_the_digest_of_a_file_is_that_of_all_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(fs, "_HASHED_BYTES", 8)
+    data = bytes(range(size))
+    (tmp_path / "a").write_bytes(data)
+    assert fs.file_sha256(tmp_path / "a") == hashlib.sha256(data).hexdigest()
+    with (tmp_path / "a").open("rb") as file:
+        file.read(3)
+        assert fs.stream_sha256(file) == hashlib.sha256(data[3:]).hexdigest()
+
+
 def test_hashed_file_counts_bytes_not_items(tmp_path: Path) -> None:
     with HashedFile(tmp_path / "file") as file:
         assert file.write(memoryview(bytes(16)).cast("q")) == 16
@@ -92,40 +105,12 @@ def test_hashed_file_does_not_replace_an_existing_file(tmp_path: Path) -> None:
         HashedFile(tmp_path / "file")
 
 
-def test_temporary_folder_is_private_and_removed_with_its_content(tmp_path: Path) -> None:
-    parent = tmp_path / "v1" / "tmp"
-    with temporary_folder(parent) as first, temporary_folder(parent) as second:
-        assert first != second
-        assert {first, second} == set(parent.iterdir())
-        (first / "file").write_bytes(b"x")
-    assert list(parent.iterdir()) == []
-
-
-def test_temporary_folder_is_removed_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), temporary_folder(tmp_path / "tmp"):
-        raise KeyError
-    assert list((tmp_path / "tmp").iterdir()) == []
-
-
-def test_folder_that_can_not_be_created_is_a_cache_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with (
-        pytest.raises(CacheError, match=r"^can't write to the cache in .*REGISTRY_CACHE_DIR"),
-        temporary_folder(tmp_path / "file"),
-    ):
-        pass
-
-
-def test_only_disk_faults_become_cache_errors(tmp_path: Path) -> None:
-    with (
-        pytest.raises(
-            CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space.*cache prune"
-        ),
-        temporary_folder(tmp_path),
-    ):
-        raise failing(errno.ENOSPC)
-    with pytest.raises(PermissionError), temporary_folder(tmp_path):
-        raise failing(errno.EACCES)
+@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 17) + 1])
+def test_a_small_file_is_read_to_its_end(tmp_path: Path, size: int) -> None:
+    (tmp_path / "file").write_bytes(bytes(size))
+    assert read_file(tmp_path / "file") == bytes(size)
+    with pytest.raises(IsADirectoryError):
+        read_file(tmp_path)
 
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
@@ -162,33 +147,6 @@ def test_a_reader_sees_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     with path.open("rb") as opened:
         write_atomic(path, write)
         assert (seen, opened.read(), path.read_bytes()) == ([b"old"], b"old", b"new")
-
-
-def finished(parent: Path, content: bytes) -> Path:
-    folder = parent / content.decode()
-    folder.mkdir()
-    (folder / "file").write_bytes(content)
-    return folder
-
-
-def test_a_folder_is_moved_into_place(tmp_path: Path) -> None:
-    folder, target = finished(tmp_path, b"new"), tmp_path / "v1" / "samples" / "x"
-    publish_folder(folder, target)
-    assert (target / "file").read_bytes() == b"new"
-    assert not folder.exists()
-
-
-def test_first_of_two_publishers_wins(tmp_path: Path) -> None:
-    target = tmp_path / "x"
-    publish_folder(finished(tmp_path, b"first"), target)
-    publish_folder(finished(tmp_path, b"second"), target)
-    assert (target / "file").read_bytes() == b"first"
-
-
-def test_other_errors_of_publishing_are_cache_errors(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"")
-    with pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*Not a direc"):
-        publish_folder(finished(tmp_path, b"new"), tmp_path / "x")
 
 
 @pytest.fixture

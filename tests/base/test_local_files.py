@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from registry.base.local_files import open_beside, open_regular
+from registry.base import local_files
+from registry.base.local_files import is_open_at, open_beside, open_regular
 
 
 def test_a_file_and_a_link_beside_it_are_opened(tmp_path: Path) -> None:
@@ -47,3 +49,54 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     assert "hunter2" not in str(caught.value)
     with pytest.raises(OSError, match="symbolic link"):
         open_regular(link, follow=False)
+
+
+@pytest.mark.parametrize("change", ["nothing", "removed", "replaced", "moved", "linked"])
+@pytest.mark.parametrize("by", ["kernel", "library"])
+def test_an_open_file_is_known_at_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, by: str
+) -> None:
+    if by == "library":
+        monkeypatch.setattr(local_files, "_path_of", lambda descriptor: None)
+    folder = tmp_path.resolve() / "folder"
+    folder.mkdir()
+    path = folder / "file"
+    path.touch()
+    with open_regular(path) as file:
+        if change == "removed":
+            path.unlink()
+        elif change == "replaced":
+            (folder / "new").touch()
+            (folder / "new").rename(path)
+        elif change == "moved":
+            folder.rename(tmp_path / "other")
+        elif change == "linked":
+            folder.rename(tmp_path / "other")
+            folder.symlink_to("other")
+        assert is_open_at(file, str(path)) == (change == "nothing")
+
+
+def test_a_folder_that_is_a_link_for_a_moment_leads_to_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path.resolve()
+    inside, outside = top / "inside", top / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "file").touch()
+    look = os.stat
+
+    def look_at_the_wrong_moment(path: str, **options: Any) -> os.stat_result:
+        inside.rename(top / "aside")
+        inside.symlink_to(outside)
+        try:
+            return look(path, **options)
+        finally:
+            inside.unlink()
+            (top / "aside").rename(inside)
+
+    with open_regular(outside / "file") as file:
+        monkeypatch.setattr(os, "stat", look_at_the_wrong_moment)
+        found = is_open_at(file, str(inside / "file"))
+        monkeypatch.undo()
+    assert not found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
@@ -263,6 +263,7 @@ OPTIONS = st.dictionaries(
 )
 
 
+@example("http://a\nb/x", {})
 @settings(max_examples=400, deadline=None)
 @given(URLS, OPTIONS)
 def test_whatever_is_written_is_allowed_or_a_violation(location: str, options: Any) -> None:

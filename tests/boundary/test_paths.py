@@ -129,10 +129,10 @@ def test_a_glob_with_many_stars_ends(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "found").touch()
     boundary = Boundary().allowing([str(tmp_path)])
-    start = time.monotonic()
+    start = time.process_time()
     pattern = str(tmp_path / "**/*/**/*/**/*/**/*/**/found")
     assert list_files(pattern, boundary) == [str(deep / "found")]
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 PIECES = st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4).map("/".join)
@@ -151,7 +151,7 @@ def test_globs_of_members_mean_what_those_of_fsspec_mean(pattern: str, name: str
 
 
 def test_a_glob_does_not_backtrack_without_end() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert not path_matcher("*a" * 30 + "b")("a" * 60_000)
     assert not path_matcher("**/" * 30 + "b")("a/" * 3_000 + "a")
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5

@@ -27,6 +27,7 @@ def metadata_of(prepared: Prepared, folder: Path, **keys: Any) -> list[dict[str,
 def attempts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record the JSON keys of each attempt, over blocks so small that types change between them."""
     monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(chunks, "_SMALL_BLOCKS", 1)
     seen: list[Any] = []
 
     def compiled(*args: Any, json_keys: Any, limit: Any) -> Any:

@@ -35,6 +35,7 @@ def test_records_of_a_different_shape_are_left_to_the_row_pipeline(
     prepare: Prepare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
+    monkeypatch.setattr(chunks, "_SMALL_BLOCKS", 1)
     prepared = prepare([{"input": "a"}, {"input": "b"}, {"input": 1.5}])
     state = PipelineState()
     batches: list[pa.RecordBatch] = []

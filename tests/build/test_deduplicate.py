@@ -23,8 +23,9 @@ from registry.build.deduplicate import (
 )
 from registry.errors import MappingError
 from registry.store import writer as sample_writer
+from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
-from registry.store.schema import batch_of, schema_of
+from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter
 
 Ids = Sequence[str | int | None]
@@ -90,9 +91,10 @@ _ids = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.lists(st.lists(_ids, max_size=4), max_size=4))
-def test_the_detector_agrees_with_a_counter(parts: list[Ids]) -> None:
-    with TemporaryDirectory() as folder:
+@given(st.lists(st.lists(_ids, max_size=4), max_size=4), st.sampled_from([-1, 2]))
+def test_the_detector_agrees_with_a_counter(parts: list[Ids], few: int) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "_FEW_ROWS", few)
         _, repeated = file_of(Path(folder), *parts)
     counts = Counter((type(one), one) for part in parts for one in part if one is not None)
     assert repeated == {one for (_, one), count in counts.items() if count > 1}
@@ -127,9 +129,19 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[pa.RecordBatch]:
 def test_ids_are_hashed_only_if_they_do_not_ascend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[Ids], hashed: int
 ) -> None:
+    monkeypatch.setattr(duplicates, "_FEW_ROWS", -1)
     calls = counted(monkeypatch, "_hashes")
     file_of(tmp_path, *parts)
     assert len(calls) == hashed
+
+
+def test_different_ids_of_one_small_batch_are_not_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch, "_hashes")
+    assert file_of(tmp_path, ["b", "a", None, 1, "1", None])[1] == set()
+    assert calls == []
+    assert file_of(tmp_path, ["b", "a", None, 1, "1", None, 1])[1] == {1}
 
 
 def test_ids_with_equal_hashes_are_compared(

@@ -11,7 +11,7 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.open import Opening, finisher
 from registry.cache.cache import Cache
-from registry.load import load
+from registry.load.load import load
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.samples.sample import Sample
 from registry.store import views

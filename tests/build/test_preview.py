@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from registry.build.preview import map_first_records, preview_samples, samples_in_order
-from registry.errors import ManifestError
+from registry.build.preview import (
+    map_first_records,
+    preview_samples,
+    records_numbered,
+    samples_in_order,
+)
+from registry.errors import ManifestError, SourceError
 from tests.build.conftest import Prepare
 
 RECORDS = [
@@ -25,7 +30,7 @@ def test_samples_are_read_file_by_file(prepare: Prepare) -> None:
 def test_preview_describes_the_samples_it_returns(prepare: Prepare) -> None:
     one = prepare(RECORDS, RECORDS, fields=FIELDS)
     samples, meta = preview_samples(one.spec, one.pins, one.context, 2)
-    assert [sample.input for sample in samples] == ["a", "b"]
+    assert [(number, sample.input) for number, sample in samples] == [(1, "a"), (2, "b")]
     assert (meta["samples"], meta["limit"]) == (2, 2)
     assert {"input", "target"} <= set(meta["columns"])
     assert meta["quality"]["blank_targets"]["first"] == [
@@ -56,3 +61,12 @@ def test_a_preview_of_nothing_says_which_condition_keeps_nothing(prepare: Prepar
     one = prepare(RECORDS, where={"value": "input", "equals": "z"})
     with pytest.raises(ManifestError, match="`where` keeps none of 3 records"):
         preview_samples(one.spec, one.pins, one.context, 1)
+
+
+def test_records_are_found_by_their_number_in_all_files(prepare: Prepare) -> None:
+    one = prepare(RECORDS, [{"input": "d"}, {"input": "e"}], fields=FIELDS)
+    found = records_numbered(one.spec, one.pins, one.context, [2, 4])
+    assert found == {2: RECORDS[1], 4: {"input": "d"}}
+    assert records_numbered(one.spec, one.pins, one.context, []) == {}
+    with pytest.raises(SourceError, match=r"5 records now, and no record 6 \(registry sync"):
+        records_numbered(one.spec, one.pins, one.context, [1, 6])

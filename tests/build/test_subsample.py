@@ -15,8 +15,12 @@ from registry.build.subsample import _shares, select
 from registry.errors import MappingError
 from registry.manifest.models import Subsample
 from registry.store import writer as sample_writer
+from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
-from registry.store.schema import MetadataType, batch_of, schema_of
+from registry.store.schema import (
+    MetadataType,
+    schema_of,
+)
 from registry.store.writer import SampleWriter
 
 METADATA_TYPES: dict[str, MetadataType] = {"kind": "str", "deep": "json"}

@@ -10,12 +10,12 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from registry.base.cache_access import create_file
+from registry.base.cache_access import write_new_file
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.checksum import seal, unseal
@@ -74,7 +74,7 @@ def test_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
         "fingerprint": FINGERPRINT,
         "files": {"file": {"size": 4, "sha256": digest}},
     }
-    assert found.size == 4 + (found.folder / "meta.json").stat().st_size
+    assert found.size == 4
     assert list((cache.root / "v2" / "tmp").iterdir()) == []
 
 
@@ -109,11 +109,11 @@ def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.Mo
 def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[str]] = []
 
-    def note(path: Path) -> BinaryIO:
+    def note(path: Path, data: bytes) -> None:
         seen.append(set(os.listdir(path.parent)))
-        return create_file(path)
+        write_new_file(path, data)
 
-    monkeypatch.setattr(module, "create_file", note)
+    monkeypatch.setattr(module, "write_new_file", note)
     publish(cache)
     assert seen == [{"file"}]
 
@@ -227,7 +227,7 @@ def raising(number: int) -> Callable[..., Any]:
 def test_unreadable_cache_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(cache)
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(Path, "read_bytes", raising(errno.EACCES))
+    monkeypatch.setattr(module, "read_file", raising(errno.EACCES))
     message = r"^can't read the cache: .*Permission denied \(REGISTRY_CACHE_DIR sets another"
     with pytest.raises(CacheError, match=message):
         cache.find("samples", FINGERPRINT)

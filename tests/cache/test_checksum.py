@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from registry.cache.checksum import checksum, seal, unseal
 
 DATA = {"text": "é", "number": 1, "list": [1, {"x": None}]}
+# Numbers and text that not every parser reads, as `meta.json` quotes values of samples.
+ODD = {"text": "\ud800", "number": 1 << 70, "list": [1e300, -0.0, float("inf")]}
 
 
 def test_checksum_is_that_of_xxh3() -> None:
@@ -16,9 +19,10 @@ def test_checksum_is_that_of_xxh3() -> None:
     assert checksum(memoryview(b"abc")[1:]) == checksum(b"bc") != checksum(b"cb")
 
 
-def test_sealed_data_is_json_and_restored() -> None:
-    assert unseal(seal(DATA)) == DATA
-    assert json.loads(seal(DATA)) == {**DATA, "checksum": seal(DATA)[13:29].decode()}
+@pytest.mark.parametrize("data", [DATA, ODD])
+def test_sealed_data_is_json_and_restored(data: dict[str, Any]) -> None:
+    assert unseal(seal(data)) == data
+    assert json.loads(seal(data)) == {**data, "checksum": seal(data)[13:29].decode()}
 
 
 @pytest.mark.parametrize("bit", range(8))

@@ -279,9 +279,16 @@ def test_missing_root_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ManifestError) as caught:
         Catalog.open("nowhere")
-    assert problems_in(caught.value) == [
-        "nowhere:1:1 $: can't read the file: No such file or directory"
-    ]
+    (problem,) = problems_in(caught.value)
+    assert problem == (
+        "nowhere: there is no catalog (name a folder with a datasets.yaml, or create one: "
+        "`registry init FOLDER`)"
+    )
+
+
+def test_root_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="File name too long"):
+        Catalog.open(tmp_path / ("n" * 300) / "datasets.yaml")
 
 
 def test_broken_index_is_an_error(write: Callable[..., Path]) -> None:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["BAD_KEY", "HUB", "INDEX", "MISSING_FILE", "QA", "SYNTAX", "Invocation", "Run", "write"]
+from click import unstyle
+
+__all__ = [
+    "BAD_KEY",
+    "HUB",
+    "INDEX",
+    "MISSING_FILE",
+    "QA",
+    "SYNTAX",
+    "Invocation",
+    "Run",
+    "Terminal",
+    "write",
+]
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,19 @@ class Invocation:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+class Terminal:
+    """The captured stdout, as a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(unstyle(text))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
 
 Run = Callable[..., Invocation]

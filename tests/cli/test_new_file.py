@@ -26,6 +26,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for target in (tmp_path / "file" / "a.yaml", tmp_path / "file" / "b" / "a.yaml"):
-        with pytest.raises(ManifestError, match=r"can't write .*a\.yaml: "):
+        with pytest.raises(
+            ManifestError,
+            match=r"can't write .*a\.yaml: .*file is a file, so it can't be the folder \(name another\)",
+        ):
             write_new(target, "x")
     assert (tmp_path / "file").read_text() == "mine"

@@ -10,6 +10,7 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.errors import DatasetNotFoundError, LockError
+from registry.lockfile.pin_cache import pin_of
 from tests.cli.invocation import SYNTAX, write
 
 
@@ -63,7 +64,7 @@ def test_arguments_override_the_environment(
 
 
 def test_dataset_without_a_lockfile_has_no_pin(own: Path) -> None:
-    assert options.pin_of(options.settings_of(None), "qa") is None
+    assert pin_of("qa", options.settings_of(None)) is None
 
 
 def test_invalid_lockfile_is_an_error_with_its_place(own: Path) -> None:

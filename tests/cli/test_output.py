@@ -1,4 +1,4 @@
-"""Tables, sizes and samples: plain in a pipe, with rich on a terminal."""
+"""Tables and sizes: plain in a pipe, with rich on a terminal."""
 
 from __future__ import annotations
 
@@ -6,36 +6,21 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from click import unstyle
 
-from registry import ChatMessageSystem, ChatMessageUser, CheckpointSampleConfig, Sample
 from registry.build.expectations import QualityWarning
 from registry.cli import output
 from registry.cli.output import (
     print_json,
-    print_sample,
+    print_line,
     print_table,
     print_warnings,
     size_text,
 )
+from tests.cli.invocation import Terminal
 
 Capture = pytest.CaptureFixture[str]
-
-
-class Terminal:
-    """The captured stdout, as a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        return sys.stdout.write(unstyle(text))
-
-    def flush(self) -> None:
-        sys.stdout.flush()
 
 
 @pytest.fixture
@@ -106,73 +91,6 @@ def test_brackets_are_printed_literally_on_a_terminal(capsys: Capture) -> None:
     assert "[red]qa[/red]" in capsys.readouterr().out
 
 
-SAMPLES: dict[str, tuple[Sample, list[str]]] = {
-    "text": (
-        Sample(input="2 + 2?\nBe brief.", target="4"),
-        ["2 + 2?", "Be brief.", "", "target    4"],
-    ),
-    "a conversation": (
-        Sample(input=[ChatMessageSystem(content="Be brief."), ChatMessageUser(content="2 + 2?")]),
-        ["system: Be brief.", "user: 2 + 2?", "", "target    "],
-    ),
-    "choices": (
-        Sample(input="2 + 2?", choices=["3", "4"], target="B"),
-        ["2 + 2?", "", "  A) 3", "  B) 4", "", "target    B"],
-    ),
-    "several targets": (
-        Sample(input="q", target=["4", "four"]),
-        ["q", "", 'target    ["4", "four"]'],
-    ),
-    "a target of two lines": (Sample(input="q", target="a\nb"), ["q", "", 'target    "a\\nb"']),
-    "everything else": (
-        Sample(
-            input="q",
-            metadata={"m": 1},
-            sandbox="docker",
-            files={"a": "b"},
-            setup="true",
-            description="Add",
-            checkpoint=CheckpointSampleConfig(max_consecutive_failures=1),
-        ),
-        [
-            *("q", "", "target    ", "description Add", 'metadata  {"m": 1}'),
-            'sandbox   {"type": "docker", "config": null}',
-            *('files     {"a": "b"}', "setup     true"),
-            'checkpoint {"max_consecutive_failures": 1}',
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize(("sample", "lines"), SAMPLES.values(), ids=SAMPLES)
-def test_sample_is_printed_field_by_field(
-    capsys: Capture, sample: Sample, lines: list[str]
-) -> None:
-    print_sample(sample, 3)
-    assert capsys.readouterr().out.splitlines() == ["── sample 3", *lines, ""]
-
-
-@pytest.mark.parametrize(("id", "title"), [(0, "sample 1 · id 0"), ("a", "sample 1 · id a")])
-def test_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
-    print_sample(Sample(input="q", id=id), 1)
-    assert capsys.readouterr().out.startswith(f"── {title}\n")
-
-
-def test_long_metadata_is_truncated(capsys: Capture) -> None:
-    print_sample(Sample(input="q", metadata={"long": "x" * 1000}), 1)
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("metadata")]
-    assert line.endswith("x…")
-    assert len(line) == len("metadata  ") + 501
-
-
-@pytest.mark.usefixtures("terminal")
-def test_sample_has_a_frame_on_a_terminal(capsys: Capture) -> None:
-    print_sample(Sample(input="[bold]q[/bold]", id="a"), 1)
-    first, *rest = capsys.readouterr().out.splitlines()
-    assert first.startswith("╭─ sample 1 · id a ─")
-    assert any("[bold]q[/bold]" in line for line in rest)
-
-
 def test_warnings_are_one_line_each_on_stderr(capsys: Capture) -> None:
     texts = ("a choice twice", "in x\x1b[31m\ny.csv")
     found = [QualityWarning(kind="repeated_choices", message=text) for text in texts]
@@ -182,3 +100,35 @@ def test_warnings_are_one_line_each_on_stderr(capsys: Capture) -> None:
     first, second = output.err.splitlines()
     assert first == "warning: d: a choice twice [repeated_choices]"
     assert "\x1b" not in second
+
+
+def test_message_is_folded_between_words_on_a_terminal(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "error: qa: a message that is much too long for a terminal of this width"
+    print_line(line, err=True)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_line(line, err=True)
+    print_line("  short", err=True)
+    assert capsys.readouterr().err.splitlines() == [
+        line,
+        "error: qa: a message that is much too",
+        "  long for a terminal of this width",
+        "  short",
+    ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_row_whose_words_do_not_fit_is_a_list(capsys: Capture) -> None:
+    long = "a-name-of-25-characters-00"
+    print_table(
+        ("name", "where", "why"), [(long, "registry/a-file.yaml", "some words"), ("b", "", "x")]
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        long,
+        "  where  registry/a-file.yaml",
+        "  why    some words",
+        "b",
+        "  why    x",
+    ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
 from types import SimpleNamespace
 
 import pytest
+from click import unstyle
 from rich import progress as parts
 
 from registry.cli import progress_bars
-from registry.cli.progress_bars import bars
+from registry.cli.progress_bars import bars, has_bars
 from registry.progress import Progress
 
 
@@ -24,6 +26,9 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     # Not `sys.stderr`: pytest puts its own there between the fixtures and the test.
     stream = Terminal()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(progress_bars, "sys", SimpleNamespace(stderr=stream))
     return stream
 
@@ -78,9 +83,14 @@ def test_bar_of_a_short_wait_is_not_shown(
 @pytest.mark.parametrize(
     ("progress", "amount"),
     [
-        (Progress("fetch", 1500, 3000), "1.5 kB of 3.0 kB"),
-        (Progress("fetch", 1500), "1.5 kB"),
-        (Progress("map", 12_000), "12,000 samples"),
+        (Progress("fetch", 1500, 3000), "download 1.5 kB of 3.0 kB"),
+        (Progress("fetch", 1500), "download 1.5 kB"),
+        (Progress("read", 1500, 3000), "read 1.5 kB of 3.0 kB"),
+        (Progress("parse", 0), "parse"),
+        (Progress("parse", 1500, 3000), "parse 1,500 of 3,000 records"),
+        (Progress("map", 12_000), "map 12,000 samples"),
+        (Progress("map", 12_000, 24_000), "map 12,000 of 24,000 samples"),
+        (Progress("write", 12_000, 12_000), "write 12,000 samples"),
         (Progress("wait", 3, note="process 7 on host"), "waiting for process 7 on host"),
     ],
 )
@@ -118,3 +128,92 @@ def test_each_dataset_has_a_bar(terminal: Terminal, displays: list[parts.Progres
         for name in ("a", "b", "a"):
             report(name, Progress("map", 1))
         assert [task.description for task in displays[0].tasks] == ["a", "b"]
+
+
+def test_manifest_says_how_many_samples_there_will_be(
+    terminal: Terminal, displays: list[parts.Progress]
+) -> None:
+    with bars(as_json=False, samples={"qa": 20}) as report:
+        report("qa", Progress("map", 5))
+        assert (only_task(displays).total, only_task(displays).fields["amount"]) == (
+            20,
+            "map 5 of 20 samples",
+        )
+        report("qa", Progress("map", 21))  # it was wrong
+        assert (only_task(displays).total, only_task(displays).finished) == (None, False)
+
+
+def test_total_is_the_last_line_and_counts_failures(
+    terminal: Terminal, displays: list[parts.Progress]
+) -> None:
+    with bars(as_json=False, number=3) as report:
+        report("a", Progress("map", 5))
+        report.finish("a", ["a  built"])
+        report.finish("b", failed=True)
+        task = only_task(displays)
+        assert (task.completed, task.total) == (2, 3)
+        assert task.fields["amount"] == "2 finished, 1 failed"
+        report("c", Progress("map", 5))
+        displays[0].refresh()
+    assert "a  built\n" in terminal.getvalue()
+    last = unstyle(terminal.getvalue()).rstrip().splitlines()[-1]
+    assert last.lstrip("\r").startswith("3 datasets")
+
+
+def test_late_progress_of_a_finished_dataset_is_not_shown(
+    terminal: Terminal, displays: list[parts.Progress]
+) -> None:
+    with bars(as_json=False) as report:
+        report("a", Progress("map", 5))
+        report.finish("a")
+        report("a", Progress("map", 6))
+        assert displays[0].tasks == []
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_elapsed_time_is_whole_where_no_task_has_a_rate(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with bars(as_json=False, number=3):
+        pass
+    assert "0:00:00 0 finished" in unstyle(terminal.getvalue())
+
+
+def test_no_bar_is_green_before_the_dataset_is_finished(terminal: Terminal) -> None:
+    with bars(as_json=False, number=2) as report:
+        report("qa", Progress("write", 5, 5))
+    assert "\x1b[32m" not in terminal.getvalue()  # green of the 8 and of the 256 colors
+    assert "\x1b[38;5;106m" not in terminal.getvalue()
+
+
+def test_finished_dataset_is_a_line_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    with bars(as_json=False, number=2) as report:
+        report.finish("a", ["a  built"])
+    assert capsys.readouterr() == ("a  built\n", "")
+
+
+@pytest.mark.usefixtures("displays")
+def test_dumb_terminal_gets_lines(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert has_bars(as_json=False) is False
+
+
+def test_no_refresh_comes_between_a_line_and_the_bars_below_it(
+    terminal: Terminal, displays: list[parts.Progress], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def refresh_in_another_thread(*values: object) -> None:
+        threads.append(threading.Thread(target=displays[0].live.refresh))
+        threads[0].start()
+        threads[0].join(0.2)
+        assert threads[0].is_alive()  # it waits for the line
+
+    with bars(as_json=False, number=2) as report:
+        report("d", Progress("map", 1))
+        with monkeypatch.context() as patch:
+            patch.setattr(displays[0].console, "print", refresh_in_another_thread)
+            report.finish("d", ["d built"])
+        threads[0].join(20)
+        assert not threads[0].is_alive()

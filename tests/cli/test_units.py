@@ -44,11 +44,15 @@ def test_an_option_that_is_not_given_stays_none() -> None:
     "text", ["", "30", "d", "-1d", "1 d", "1e3d", "٣d", "30 days", "1.d", "nand", "infd", "20GB"]
 )
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"is no duration: .* such as 12h or 30d \(units"):
+    with pytest.raises(
+        click.BadParameter, match=r"is not a duration: .* such as 12h or 30d \(units"
+    ):
         duration(CONTEXT, OPTION, text)
 
 
 @pytest.mark.parametrize("text", ["", "20", "GB", "-1GB", "1,5GB", "20 GB", "1G", "30d", "0x1B"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"is no size: .* such as 500MB or 20GB \(units"):
+    with pytest.raises(
+        click.BadParameter, match=r"is not a size: .* such as 500MB or 20GB \(units"
+    ):
         size(CONTEXT, OPTION, text)

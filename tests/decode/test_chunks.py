@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from registry.decode import chunks as blocks
-from registry.decode.chunks import line_blocks, parse_blocks
+from registry.decode.chunks import line_blocks, parse_blocks, read_start
 from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 
 
@@ -24,7 +24,11 @@ def test_blocks_are_split_at_line_ends(data: bytes, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_BLOCK_BYTES", size)
         found = list(line_blocks(io.BytesIO(data)))
-    assert b"".join(found) == data
+        stream = io.BytesIO(data)
+        start, is_all = read_start(stream)
+        assert (start, is_all) == (data[: size + 1], len(data) <= size)
+        rest = list(line_blocks(stream, start=start))
+    assert b"".join(found) == b"".join(rest) == data
     assert all(block.endswith(b"\n") for block in found[:-1])
 
 
@@ -35,6 +39,15 @@ def test_line_that_is_too_long_is_not_columnar(end: bytes, monkeypatch: pytest.M
     assert list(line_blocks(io.BytesIO(b"x" * 20 + end))) != []
     with pytest.raises(NotColumnarError, match="too long"):
         list(line_blocks(io.BytesIO(b"x" * 65 + end)))
+
+
+@pytest.mark.parametrize(("known", "count"), [(None, 4), (65, 4), (64, 1)])
+def test_small_file_is_one_block(
+    known: int | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 8)
+    data = b"1234567\n" * 7
+    assert len(list(line_blocks(io.BytesIO(data), known=known))) == count
 
 
 def frame(block: bytearray) -> Frame:
@@ -70,6 +83,23 @@ def test_no_more_blocks_are_read_ahead_than_there_are_cores(
     next(frames)
     assert len(taken) == ahead + 1
     assert len(list(frames)) == 19
+
+
+def test_single_block_is_read_ahead_once_one_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    taken: list[int] = []
+
+    def blocks_taken() -> Iterator[bytearray]:
+        for number in range(20):
+            taken.append(number)
+            yield bytearray(b"%d" % number)
+
+    is_enough: list[bool] = []
+    frames = parse_blocks(blocks_taken(), frame, is_one_enough=lambda: bool(is_enough))
+    assert (values(islice(frames, 2)), len(taken)) == ([b"0", b"1"], 5)
+    is_enough.append(True)
+    assert (values(islice(frames, 3)), len(taken)) == ([b"2", b"3", b"4"], 6)
+    assert len(list(frames)) == 15
 
 
 def test_frames_before_an_invalid_block_are_yielded() -> None:

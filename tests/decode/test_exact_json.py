@@ -104,6 +104,27 @@ def test_keys_of_several_texts_are_counted_together() -> None:
     assert not has_unique_keys(text, [{"a": 1}])
 
 
+@pytest.mark.parametrize(
+    ("text", "is_unique"),
+    [
+        (b'{"a": 1, "b": [{}, [1]]}', True),
+        (b'{"a": {"b": 1}}', True),
+        (b'{"a": 1, "a": 2}', False),
+        (b'{"a": {"b": 1, "b": 2}}', False),
+        (b'{"a": [{"b": 1, "b": 2}], "c": 1}', False),
+    ],
+)
+def test_short_texts_are_counted_by_their_outer_objects(text: bytes, is_unique: bool) -> None:
+    values = [json.loads(text)] * 2
+    assert has_unique_keys(text + b"\n" + text, values, longest=len(text)) == is_unique
+
+
+def test_long_text_is_checked_for_its_depth() -> None:
+    text = '{"a": ' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}"
+    with pytest.raises(RecursionError):
+        has_unique_keys(text.encode(), [json.loads(text)], longest=len(text))
+
+
 @settings(deadline=None)
 @given(_texts, st.integers(1, 9))
 def test_no_key_is_left_out_of_their_number(text: str, size: int) -> None:

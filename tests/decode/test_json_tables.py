@@ -15,10 +15,30 @@ import pytest
 
 from registry.decode import chunks as blocks
 from registry.decode import json_tables
-from tests.decode.frames import Q, read
+from registry.decode.frame import Frame, ValueFrame
+from registry.manifest.arguments import source_from_arguments
+from registry.manifest.source_models import JsonSource
+from tests.decode.frames import Q, frames_of, read
 
 LINES = b'{"q": "x", "a": 1}\n{"q": "y"}\n'
 XY = [{"q": "x"}, {"q": "y"}]
+
+
+@pytest.fixture(autouse=True)
+def _no_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)  # read as a large file is
+
+
+@pytest.mark.parametrize(("more", "kind"), [(0, ValueFrame), (1, Frame)])
+def test_few_lines_are_read_as_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int, kind: type
+) -> None:
+    monkeypatch.setattr(json_tables, "FEW_RECORDS", 9)
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(b'{"q": "x"}\n' * (9 + more))
+    source = source_from_arguments(JsonSource, {"path": [str(path)]})
+    ((frame,), why) = frames_of(path, source)
+    assert (type(frame), frame.count, why) == (kind, 9 + more, "")
 
 
 @pytest.mark.parametrize(
@@ -176,6 +196,7 @@ def test_blocks_of_any_size_give_the_same_records_in_order(
     block: int,
 ) -> None:
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(blocks, "_SMALL_BLOCKS", 1)
     wanted = [{"q": str(number)} for number in range(50)]
     data = pack("\n".join(map(json.dumps, wanted)).encode())
     assert read(tmp_path, data, f"d.jsonl{suffix}") == (wanted, "")
@@ -185,6 +206,7 @@ def test_records_before_an_invalid_line_are_read_by_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocks, "_BLOCK_BYTES", 11)
+    monkeypatch.setattr(blocks, "_SMALL_BLOCKS", 1)
     data = b'{"q": "x"}\n' * 5 + b'{"q": NaN }\n' + b'{"q": "x"}\n'
     assert read(tmp_path, data, "d.jsonl") == ([{"q": "x"}] * 5, INEXACT)
 

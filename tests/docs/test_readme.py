@@ -26,7 +26,7 @@ def blocks(language: str) -> list[str]:
 
 
 def belongs_to_first_dataset(code: str) -> bool:
-    """Return whether code needs the dataset created by the four commands."""
+    """Return whether code needs the dataset created by the two commands."""
     return "my-qa" in code
 
 
@@ -66,14 +66,14 @@ def without_words(data: Any) -> Any:
     return {key: dataset[key] for key in dataset.keys() - {"description", "license"}}
 
 
-def test_readme_first_dataset_needs_four_commands(first_dataset: FirstDataset) -> None:
+def test_readme_first_dataset_needs_two_commands(first_dataset: FirstDataset) -> None:
     (shell,) = blocks("sh")
     commands = shell.splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 2
     printed = [first_dataset.run("sh", "-c", command) for command in commands]
-    (preview,) = blocks("text")
-    assert printed[-1].strip() == preview.strip()
-    assert [f"[missing-{key}]" in printed[2] for key in ("license", "description")] == [True, True]
+    (shown,) = blocks("text")
+    assert printed[-1].strip() == shown.strip()
+    assert "no problems" in first_dataset.run("registry", "validate", "--strict")
 
     written = first_dataset.folder / "registry" / "my-qa.yaml"
     filled_in, small = [text for text in blocks("yaml") if belongs_to_first_dataset(text)]
@@ -82,7 +82,7 @@ def test_readme_first_dataset_needs_four_commands(first_dataset: FirstDataset) -
 
     written.write_text(filled_in, encoding="utf-8")
     (written.parent / "small.yaml").write_text(small, encoding="utf-8")
-    assert "no problems (2 datasets)" in first_dataset.run(*commands[2].split())
+    assert "no problems (4 datasets)" in first_dataset.run("registry", "validate")
     (code,) = [code for code in blocks("python") if belongs_to_first_dataset(code)]
     first_dataset.run("python", "-c", f"{code}\nassert len(get_dataset('my-qa-small')) == 1")
     assert "1 of 1" in first_dataset.run("python", "-m", "registry", "lock", "my-qa")

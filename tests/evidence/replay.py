@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load import load
+from registry.load.load import load
 from registry.manifest.models import View
 from registry.samples.dataset import Dataset
 from tests.evidence.conversions import BY_FILE, CONVERSIONS

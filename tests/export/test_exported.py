@@ -49,4 +49,4 @@ def test_samples_are_reported(opened: Opener, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("registry.export.exported._REPORT_ROWS", 2)
     seen: list[Progress] = []
     list(replace(opened("mixed"), report=seen.append).samples())
-    assert seen == [Progress("map", 2, 4), Progress("map", 4, 4)]
+    assert seen == [Progress("write", 2, 4), Progress("write", 4, 4)]

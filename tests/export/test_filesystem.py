@@ -15,7 +15,7 @@ import pytest
 
 from registry import get_dataset, json_dataset
 from registry.cli import main
-from registry.errors import ManifestError, MappingError
+from registry.errors import ManifestError, MappingError, RegistryError
 from registry.export.filesystem import RegistryFileSystem
 from tests.conftest import REPOSITORY
 
@@ -115,22 +115,28 @@ def test_listing_has_every_dataset_and_builds_none(system: RegistryFileSystem) -
     assert system.glob("m*.jsonl") == ["mcq.jsonl", "mixed.jsonl"]
     assert system.glob("mc?.jsonl") == ["mcq.jsonl"]
     assert system.glob("mcq.jsonl?limit=1") == ["mcq.jsonl?limit=1"]
-    assert system.glob("none.jsonl?limit=1") == []
+    assert system.glob("m*.jsonl?limit=1") == ["mcq.jsonl?limit=1", "mixed.jsonl?limit=1"]
+    assert system.glob("none*.jsonl?limit=1") == []
+    assert system.glob("limit=1?seed=2") == ["limit=1?seed=2"]
     assert "limit=1/mcq.jsonl" in system.ls("limit=1", detail=False)
     assert {one["size"] for one in system.ls("registry://")} == {None}
     assert system.ls("mcq.jsonl") == [system.info("mcq.jsonl")]
     assert [system.isdir(path) for path in ("", "limit=1", "mcq.jsonl")] == [True, True, False]
 
 
+@pytest.mark.usefixtures("_registered")
 def test_unknown_names_are_missing_files_with_a_hint(system: RegistryFileSystem) -> None:
     with pytest.raises(FileNotFoundError, match="similar names: mixed"):
         system.info("mixd.jsonl")
-    with pytest.raises(FileNotFoundError, match="did you mean 'limit'"):
-        system.open("mixed.jsonl?limt=1")
     with pytest.raises(ManifestError, match=r"\$\.limit: must be an integer"):
         system.open("mixed.jsonl?limit=x")
     with pytest.raises(IsADirectoryError):
         system.open("limit=1")
+    for path, hint in (("mixd.jsonl?limit=1", "names: mixed"), ("mixed.jsonl?limt=1", "'limit'")):
+        with pytest.raises(RegistryError, match=hint):
+            system.glob(path)
+        with pytest.raises(RegistryError, match=hint), fsspec.open(f"registry://{path}"):
+            pass
     assert not system.exists("mixd.jsonl")
     assert not system.exists("some text of a file\nthat is no path?")
     assert system.exists("registry://mixed.jsonl?limit=1")

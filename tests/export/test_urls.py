@@ -54,11 +54,11 @@ def test_folders_have_no_name(path: str, prefix: str) -> None:
         ),
         ("a/qa.jsonl", r"no option 'a' \(options: absolute_files, auto_id, limit, root"),
         ("qa.jsonl?absolute_files=1", "absolute_files is true or false, not '1'"),
-        ("qa.xls", "no format has the suffix"),
+        ("qa.xls", r"registry://qa.xls: only .jsonl, .parquet, .arrow, .csv are served"),
         ("qa.jsonl?limit=1&limit=2", "the option 'limit' twice"),
         ("root=a/qa.jsonl?root=b", "the option 'root' twice"),
-        ("qa.jsonl?root=", "root is no path"),
-        ("qa.jsonl?root=a%00b", "root is no path"),
+        ("qa.jsonl?root=", "root is not a path"),
+        ("qa.jsonl?root=a%00b", "root is not a path"),
     ],
 )
 def test_what_is_invalid_says_why(path: str, message: str) -> None:

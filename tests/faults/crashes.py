@@ -28,7 +28,12 @@ from tests.faults.kill_points import Failure, missing, traced
 __all__ = ["Crashes", "Done"]
 
 _REPOSITORY = Path(__file__).parents[2]
-_SLOW = ("registry.cli.commands.sync", "registry.cli.commands.lock", "datasets", "aiohttp")
+_SLOW = (
+    "registry.cli.commands.operating.sync",
+    "registry.cli.commands.operating.lock",
+    "datasets",
+    "aiohttp",
+)
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,6 @@ def test_interrupt_ends_a_wait_at_once(root: Path, stuck: subprocess.Popen[str])
     os.kill(waiting.pid, signal.SIGINT)
     code, _, err = finish(waiting)
     assert code == 130
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # it would wait for minutes
     assert "interrupted" in err
     assert "Traceback" not in err

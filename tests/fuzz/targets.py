@@ -22,7 +22,7 @@ from registry.decode.stream import SourceBytes
 from registry.decode.tables import decode_tables
 from registry.errors import RegistryError
 from registry.lint.runner import check
-from registry.load import load
+from registry.load.load import load
 from registry.lockfile.models import read_lock, read_sides
 from registry.manifest.models import FieldsSpec
 from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource

@@ -21,9 +21,9 @@ def test_every_target_has_inputs() -> None:
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_input_is_handled(path: Path) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     run_target(path.parent.name, path.read_bytes())
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 REACH = """

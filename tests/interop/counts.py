@@ -23,7 +23,7 @@ from registry.errors import ManifestError
 from registry.scaffold.importers.detect import detect_kind, files_of
 from registry.scaffold.importers.models import ImportOptions
 from registry.scaffold.importers.run import import_files
-from tests.interop.lm_eval_tasks import compare, signature_of
+from tests.interop.lm_eval_tasks import compare, compare_filter, signature_of
 
 __all__ = ["Counts", "count", "main"]
 
@@ -44,6 +44,8 @@ class Counts:
     """Why datasets were imported in part, or not."""
     compared: Counter[str] = field(default_factory=Counter)
     """Outcomes for distinct mappings, on made-up records."""
+    filters: Counter[str] = field(default_factory=Counter)
+    """Outcomes for tasks with `where`, on made-up records."""
 
 
 def count(kind: str, folder: Path, *, compares: bool = False) -> Counts:
@@ -71,6 +73,8 @@ def count(kind: str, folder: Path, *, compares: bool = False) -> Counts:
             if compares and one.is_whole and signature_of(one) not in seen:
                 seen.add(signature_of(one))
                 counts.compared[compare(file, one).outcome] += 1
+            if compares and "where" in one.keys:
+                counts.filters[compare_filter(file, one).outcome] += 1
     return counts
 
 
@@ -119,6 +123,7 @@ def main(arguments: list[str]) -> None:
         if one.compared:
             total = sum(one.compared.values())
             _say(f"\n{kind}: {total:,} distinct mappings: {dict(one.compared)}")
+            _say(f"{sum(one.filters.values()):,} filters: {dict(one.filters)}")
         _say(f"\n| `{kind}` | datasets |\n|---|--:|")
         for reason, number in one.reasons.most_common(8):
             _say(f"| {reason} | {number:,} |")

@@ -11,6 +11,9 @@ from typing import Any
 from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.errors import MappingError
+from registry.manifest.expressions import parse_condition
+from registry.mapping.conditions import compile_condition
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.samples.letters import index_of
@@ -21,7 +24,7 @@ from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 from tests.interop.made_records import made_records
 
-__all__ = ["Compared", "compare", "signature_of", "tasks_folder"]
+__all__ = ["Compared", "compare", "compare_filter", "signature_of", "tasks_folder"]
 
 RECORDS = 4
 
@@ -73,6 +76,27 @@ def compare(file: Path, dataset: ImportedDataset) -> Compared:
             return Compared("different", f"{own!r}\n{theirs!r}"[:2000])
         worst = Compared("equal")
     return worst
+
+
+def compare_filter(file: Path, dataset: ImportedDataset) -> Compared:
+    """Return whether `process_docs` keeps the records that `where` keeps."""
+    where: dict[str, Any] = dataset.keys["where"]
+    match where:
+        case {"value": str(column), "equals": str(text)}:
+            values: list[Any] = [text, f"{text} ", text.swapcase(), "", None, text]
+        case {"value": {"from": str(column), "do": ["len"]}, "greater": 0}:
+            values = [["a"], [], ["b", ""]]
+        case _:
+            return Compared("not run", f"no records for {where}")
+    records = [{column: value, "number": number} for number, value in enumerate(values)]
+    loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
+    datasets: Any = importlib.import_module("datasets")
+    datasets.disable_progress_bars()
+    process = loader.load_yaml(file, resolve_func=True)["process_docs"]
+    theirs = [one["number"] for one in process(datasets.Dataset.from_list(records))]
+    holds = compile_condition(parse_condition(where), compile_expression)
+    own = [number for number, one in enumerate(records) if holds(Row(one, number))]
+    return Compared("equal" if own == theirs else "different", f"{file}: {own} {theirs}")
 
 
 def _task_of(file: Path, records: list[dict[str, Any]]) -> Any:

@@ -55,6 +55,10 @@ class _Maker:
                 for column in template_columns(parse_template(template)):
                     if column not in inner:
                         self.visit(column, wanted)
+            case {"if": {"value": str(column), "not_equals": None}, "then": then, "else": other}:
+                self.put(column, None if self.as_index else self.text())
+                self.visit(then)
+                self.visit(other)
             case {"if": condition, "then": then, **rest}:
                 branch = rest.get("else") if self.as_index else then
                 self.visit(branch if branch is not None else then)

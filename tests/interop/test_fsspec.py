@@ -112,6 +112,62 @@ def test_duckdb(name: str, files: Any) -> None:
     assert [str(one) for (one,) in ids] == [row["id"] for row in rows_of(name, limit=3)]
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask uses it
+@pytest.mark.parametrize("name", DATASETS)
+def test_dask(name: str) -> None:
+    dataframe = pytest.importorskip("dask.dataframe")
+    rows = rows_of(name)
+    whole = dataframe.read_parquet(f"registry://{name}.parquet").compute(scheduler="processes")
+    assert whole["metadata"].tolist() == [row["metadata"] for row in rows]
+    parts = dataframe.read_csv(f"registry://{name}.csv", blocksize=2000, dtype=str)
+    assert parts["id"].compute().tolist() == [row["id"] for row in rows]
+    assert parts.npartitions > 1 or len(rows) == 10
+    view = dataframe.read_parquet(f"registry://{name}.parquet?shuffle=true&seed=2&limit=4")
+    expected = [row["id"] for row in rows_of(name, shuffle=True, seed=2, limit=4)]
+    assert view["id"].compute().tolist() == expected
+    lines = dataframe.read_json(f"registry://{name}.jsonl?limit=3", lines=True)
+    assert len(lines) == 3
+
+
+# URL → what the error of each tool says; pyarrow and Dask look for a Parquet file before they open
+# it, and their own message is only its name.
+WRONG = {
+    "demo-mqc.jsonl": "similar names: demo-mcq",
+    "demo-mqc.jsonl?limit=1": "similar names: demo-mcq",
+    "demo-mcq.jsonl?limt=1": "did you mean 'limit'",
+    "demo-mcq.jsonl?limit=x": "limit: must be an integer",
+    "demo-mcq.json": "only .jsonl, .parquet, .arrow, .csv are served",
+}
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_errors_of_the_tools_have_the_hint(url: str, files: Any, tmp_path: Path) -> None:
+    full = f"registry://{url}"
+    tools: dict[str, Any] = {}
+    reads: dict[str, Callable[[], Any]] = {
+        "inspect_ai.dataset": lambda: tools["inspect_ai.dataset"].json_dataset(full),
+        "pandas": lambda: tools["pandas"].read_json(full, lines=True),
+        "dask.dataframe": lambda: tools["dask.dataframe"].read_json(full, lines=True),
+    }
+    if "?" in url:  # else they say that no file matches
+        reads |= {
+            "duckdb": lambda: connected().sql(f"from read_json('{full}')").fetchall(),
+            "datasets": lambda: tools["datasets"].load_dataset(
+                "json", data_files=full, cache_dir=str(tmp_path)
+            ),
+        }
+
+    def connected() -> Any:
+        connection = tools["duckdb"].connect()
+        connection.register_filesystem(files)
+        return connection
+
+    tools |= {name: pytest.importorskip(name) for name in reads}
+    for read in reads.values():
+        with pytest.raises(Exception, match=WRONG[url]):
+            read()
+
+
 @pytest.mark.parametrize("name", DATASETS)
 def test_datasets_of_the_hub(name: str, tmp_path: Any) -> None:
     datasets = pytest.importorskip("datasets")

@@ -17,7 +17,7 @@ pytest.importorskip("lm_eval", reason="`make interop` installs it")
 
 from registry.scaffold.importers.lm_eval import read
 from registry.scaffold.importers.models import ImportedDataset, ImportOptions
-from tests.interop.lm_eval_tasks import compare, signature_of, tasks_folder
+from tests.interop.lm_eval_tasks import compare, compare_filter, signature_of, tasks_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -51,3 +51,21 @@ def test_requests_and_answers_are_equal() -> None:
     found = [compare(file, dataset) for file, dataset in list(whole_tasks().values())[::4]]
     assert [one for one in found if one.outcome != "equal"] == []
     assert len(found) > 20
+
+
+# One of each way to define the functions: a comprehension, `partial`, and a plain function.
+FILTERED = (
+    "global_mmlu/default/ar/global_mmlu_ar_social_sciences.yaml",
+    "global_mmlu/full/am/global_mmlu_full_am_anatomy.yaml",
+    "include/default/Albanian/include_base_44_albanian_arts_humanities.yaml",
+    "llama3/instruct/mmlu_de/mmlu_de_anatomy.yaml",
+    "bigbench/multiple_choice/anachronisms.yaml",
+)
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_filters_keep_the_same_records(name: str) -> None:
+    file = tasks_folder() / name
+    (dataset,) = read(file, ImportOptions()).datasets
+    assert dataset.is_whole
+    assert compare_filter(file, dataset).outcome == "equal"

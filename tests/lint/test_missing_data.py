@@ -38,6 +38,31 @@ def test_similar_name_is_proposed(tmp_path: Path) -> None:
     ]
 
 
+def test_file_beside_the_manifest_is_proposed(tmp_path: Path) -> None:
+    for name in ("registry/qa/questions.csv", "questions.csv.bak", ".git/questions.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("q\n", encoding="utf-8")
+    expected = "did you mean 'registry/qa/questions.csv'? Paths are relative to the index"
+    assert found(tmp_path, "questions.csv") == [
+        f"source.path: no file 'questions.csv' ({expected})"
+    ]
+    assert found(tmp_path, "data/questions.cvs") == [
+        "source.path: no file 'data/questions.cvs' (did you mean 'registry/qa/questions.csv'?)"
+    ]
+
+
+def test_search_for_a_file_ends_in_folders_without_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.lint.missing_data._MOST_NAMES", 4)
+    for name in ("a/a", "b/a", "z/z"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "z" / "z" / "questions.csv").touch()
+    assert found(tmp_path, "questions.csv") == [
+        "source.path: no file 'questions.csv' (correct the path, or add the file)"
+    ]
+
+
 def test_glob_without_a_match_is_reported(tmp_path: Path) -> None:
     assert found(tmp_path, "*.csv") == [
         "source.path: no file matches '*.csv' (correct the pattern, or add the files)"

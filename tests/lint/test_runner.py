@@ -136,3 +136,13 @@ def test_blocking_problem_is_not_repeated_by_later_stages(root: Path) -> None:
     (root / "m/a.yaml").write_text(f"datasets: {{a: {{{keys}}}}}\n", encoding="utf-8")
     (found,) = check(Catalog.open(), [Path("m/a.yaml")])
     assert (found.rule, found.path) == ("bad-expression", "$.datasets.a.fields.input")
+
+
+def test_invalid_configuration_hides_no_unused_comment(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text(
+        "version: 1\nvalidate:\n  ignore: [no-such-rule]\n"
+        "# registry: ignore missing-data -- the file is made later\ndatasets: {}\n",
+        encoding="utf-8",
+    )
+    rules = [problem.rule for problem in check(Catalog.open(tmp_path, lenient=True))]
+    assert rules == ["unknown-rule", "unused-ignore"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from registry.catalog.catalog import Catalog
@@ -162,6 +164,20 @@ def test_error_of_a_record_is_located_where_its_field_is_written(
 @pytest.mark.parametrize("error", [MappingError("m"), ManifestError([Problem(message="m")])])
 def test_error_that_names_no_field_is_unchanged(catalog: Catalog, error: RegistryError) -> None:
     assert located(error, "child", catalog.entries) is error
+
+
+def test_file_beside_the_manifest_is_named_with_the_path_to_write(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
+    text = "datasets: {d: {source: {type: csv, path: there.csv}}}\n"
+    (tmp_path / "m" / "d.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "m" / "there.csv").touch()
+    error = SourceError("there.csv: no such file")
+    error.missing_path = str(tmp_path / "there.csv")
+    assert str(located(error, "d", Catalog.open(tmp_path).entries)) == (
+        "there.csv: no such file (a relative path starts at the folder of datasets.yaml; this file"
+        " is at 'm/there.csv')"
+    )
 
 
 def test_path_that_does_not_exist_says_where_relative_paths_start(catalog: Catalog) -> None:

@@ -71,6 +71,14 @@ def test_secret_in_a_url_is_reported_but_not_shown(url: str, named: str | None) 
     assert problems == ([f"source.path: a secret in the URL: {named}"] if named else [])
 
 
+def test_secret_in_the_homepage_is_reported_but_not_shown() -> None:
+    source = {"type": "csv", "path": "x.csv"}
+    (problem,) = found(
+        source_checks.secret_in_url, source=source, homepage="https://me:hunter2@example.org/page"
+    )
+    assert problem == "homepage: a secret in the URL: a user or password before the host"
+
+
 def test_a_split_called_env_hides_no_url() -> None:
     source = {"type": "hf", "path": "json", "data_files": {"env": "https://h.org/x?token=abcdef"}}
     (problem,) = found(source_checks.secret_in_url, source=source)

@@ -285,6 +285,13 @@ def test_missing_key_hint_is_the_description_of_the_key(text: str, key: str, hin
     assert (problem.message, problem.hint) == (f"the key '{key}' is missing", hint)
 
 
+def test_column_in_braces_gets_a_hint() -> None:
+    text = DATASET % "fields: {input: {question}}"
+    missing, _ = validate(parse_yaml(text, file="m.yaml"), "manifest")
+    assert missing.message == "the key 'from' is missing"
+    assert missing.hint == "a column is written without braces: `question`"
+
+
 def test_several_missing_keys_are_reported_once_each() -> None:
     text = DATASET % "join: {}"
     problems = validate(parse_yaml(text, file="m.yaml"), "manifest")

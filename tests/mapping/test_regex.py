@@ -105,21 +105,19 @@ def test_patterns_mean_the_same(text: str, value: str) -> None:
 )
 @pytest.mark.usefixtures("short")
 def test_a_pattern_that_takes_long_is_an_error(text: str) -> None:
-    start = time.monotonic()
     value = "a" * 5000 + "b"
     with pytest.raises(MappingError) as caught:
         Pattern(text).found(value)
     assert f"the pattern {text!r} takes more than 1 s (does it repeat what" in str(caught.value)
-    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize("text", ["a+b", "(a*)b", "a{1000}b", ".*.*.*b", "a{3,}?b", "^.*a.*a.*b"])
 def test_few_steps_are_few(text: str) -> None:
     """No text of the length that is searched in this process takes long."""
     pattern = Pattern(text)
-    start = time.monotonic()
+    start = time.process_time()
     re.search(text, "a" * min(pattern.longest_direct, 1 << 20))
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.usefixtures("short")
@@ -158,9 +156,9 @@ def test_patterns_that_can_t_be_compiled_are_errors(text: str, message: str) -> 
 
 
 def test_repeats_in_repeats_compile_in_no_time() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     Pattern("((a{1000}){1000}){1000}")
-    assert time.monotonic() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("direct", [-1, 1 << 30])

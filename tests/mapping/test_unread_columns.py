@@ -14,7 +14,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.build.pipeline import PipelineState
 from registry.cache.cache import Cache
 from registry.decode.frame import Frame, ValueFrame
-from registry.load import load
+from registry.load.load import load
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.mapping.unread_columns import UnreadColumns
 

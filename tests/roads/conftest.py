@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from registry.decode.shapes import columns
+from tests.roads.large_files import as_large_files
 
 
 @pytest.fixture(autouse=True)
-def shapes_of_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read lines by their shapes, however few they are."""
-    monkeypatch.setattr(columns, "_LEAST_BYTES", 0)
+def small_files_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read lines by their shapes, and map whole columns, however few they are."""
+    as_large_files(monkeypatch)

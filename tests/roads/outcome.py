@@ -161,6 +161,7 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
             (blocks, "_BLOCK_BYTES", case.block),
+            (blocks, "_SMALL_BLOCKS", 1),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (arrow_tables, "_FIRST_ROWS", 2),

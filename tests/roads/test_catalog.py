@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from registry.decode.shapes import columns as shapes
 from tests.evidence.replay import converted
 from tests.evidence.rows import Row, find_file, read_rows
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import FORMS, RECORDS, Record, case_of, written
+from tests.roads.large_files import as_few_records
 from tests.roads.outcome import Case, Outcome, run_both_pipelines
 from tests.thorough import THOROUGH
 
@@ -62,11 +62,12 @@ def test_sound_records_give_the_same_samples(name: str) -> None:
 def test_repeated_ids_give_the_same_samples_or_the_same_error(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shapes, "_LEAST_BYTES", 1 << 20)  # by a parser, as files of this size are
+    as_few_records(monkeypatch)  # as files of this size are
     records = list(expanded(RECORDS[name], COUNT))
     data = written(records, "d.jsonl") or written(records, "d.parquet")
     assert data is not None
-    by_both(case_of(name, data, "d.parquet" if data.startswith(b"PAR1") else "d.jsonl"))
+    case = case_of(name, data, "d.parquet" if data.startswith(b"PAR1") else "d.jsonl")
+    by_both(replace(case, block=1 << 16))
 
 
 # ---------------------------------------------------------------- damaged records
@@ -92,6 +93,10 @@ def _compare_damages(name: str, damages: list[Record]) -> None:
             data = written(records, file)
             if data is not None:
                 by_both(case_of(name, data, file, auto_id=True))
+        with pytest.MonkeyPatch.context() as patch:
+            as_few_records(patch)
+            if (data := written(records, "d.jsonl")) is not None:
+                by_both(replace(case_of(name, data, "d.jsonl"), block=1 << 16))
 
 
 def _damages(record: Record) -> Iterator[Record]:

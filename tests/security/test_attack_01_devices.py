@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base import local_files
 from registry.boundary.boundary import Boundary
 from registry.errors import ReachError
 from tests.security.audit import run_audited, run_audited_each
@@ -62,8 +63,13 @@ def test_a_device_allowed_by_the_user_is_still_refused(folder: Path) -> None:
     assert SPECIAL in done.text
 
 
+@pytest.mark.parametrize("by", ["kernel", "library"])
 @pytest.mark.parametrize("part", ["file", "folder"])
-def test_a_file_that_is_swapped_while_it_is_opened_is_never_read(tmp_path: Path, part: str) -> None:
+def test_a_file_that_is_swapped_while_it_is_opened_is_never_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, by: str
+) -> None:
+    if by == "library":
+        monkeypatch.setattr(local_files, "_path_of", lambda descriptor: None)
     inside, outside = tmp_path / "catalog" / "sub", tmp_path / "private"
     for place, text in ((inside, "mine"), (outside, "hunter2")):
         place.mkdir(parents=True)

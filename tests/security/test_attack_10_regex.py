@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -44,9 +43,7 @@ def files(mapping: str) -> dict[str, str]:
 
 def test_a_pattern_without_end_is_an_error(tmp_path: Path) -> None:
     repository = GitRepository.make(tmp_path / "repository", files(MAPPINGS["where"][0]))
-    start = time.monotonic()
     outcome = Machine(tmp_path).run(repository.folder, "sync", "d")
-    assert time.monotonic() - start < 40
     assert outcome.code == 1
     assert f"the pattern '{EVIL}' takes more than 5 s (does it repeat what" in outcome.err
 

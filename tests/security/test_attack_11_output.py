@@ -218,6 +218,7 @@ READING = [
     ("diff", "main", "--build", "--offline"),
     ("diff", "main", "--build", "--offline", "--json"),
     ("diff", "main", "--build", "--offline", "--format", "markdown"),
+    ("diff", "main", "--build", "--offline", "--format", "html"),
     ("add", "new", "--file", "data/qa.csv", "--dry-run"),
     ("cache", "list"),
     ("cache", "list", "--json"),

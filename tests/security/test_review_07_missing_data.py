@@ -115,7 +115,7 @@ def test_misspelt_column_of_a_lookup_table_is_an_error(root: Path) -> None:
         ),
         (
             "source: {type: csv, path: dat/qa.csv}",
-            "$.datasets.one.source.path: no file 'dat/qa.csv' (did you mean 'data'?)",
+            "$.datasets.one.source.path: no file 'dat/qa.csv' (did you mean 'data/qa.csv'?",
         ),
         (
             "source: {type: csv, path: data/gone*.csv}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.fs import stream_sha256
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
@@ -62,13 +62,13 @@ def test_a_digest_is_remembered_until_the_file_changes(
     tmp_path: Path, context: SourceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
-    hashed, file_digest = [], hashlib.file_digest
+    hashed = []
 
-    def counted(file: Any, name: str) -> Any:
+    def counted(file: Any) -> str:
         hashed.append(file)
-        return file_digest(file, name)
+        return stream_sha256(file)
 
-    monkeypatch.setattr(hashlib, "file_digest", counted)
+    monkeypatch.setattr(files, "stream_sha256", counted)
     first = pin_files([path], {}, context)
     assert pin_files([path], {}, context) == first
     assert len(hashed) == 1

@@ -180,14 +180,14 @@ def test_an_absurd_pause_is_capped() -> None:
     begun = time.monotonic()
     with pytest.raises(SourceError, match=r"; the server asks to wait 86,400 s \(try again later"):
         with_retries(failing(9, lambda: transient(86400)), Deadline(60), policy=POLICY)
-    assert 0.4 <= time.monotonic() - begun < 5
+    assert 0.4 <= time.monotonic() - begun < 30
 
 
 def test_the_deadline_ends_pauses_and_attempts() -> None:
     begun = time.monotonic()
     with pytest.raises(SourceError, match="2 attempts"):
         with_retries(failing(9, lambda: transient(60)), Deadline(0.1))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
 
 
 def test_attempts_count_anew_after_progress() -> None:

@@ -15,9 +15,17 @@ import pyarrow as pa
 from registry import (
     Sample,
 )
+from registry.store.columns import (
+    batch_of,
+    fields_of,
+)
 from registry.store.mapped_file import unpack_numbers
 from registry.store.reader import SampleFile
-from registry.store.schema import FIELDS, MetadataType, batch_of, fields_of, schema_of
+from registry.store.schema import (
+    FIELDS,
+    MetadataType,
+    schema_of,
+)
 from registry.store.writer import SampleWriter
 
 __all__ = [

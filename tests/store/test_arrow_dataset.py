@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from registry import ChatMessageUser, MemoryDataset, get_dataset
-from registry.base.arrow import int64_array, repeat_string
+from registry.base.arrow.arrays import int64_array, repeat_string
 from registry.cache.cache import Cache
 from registry.decode import json_tables
 from registry.mapping.columnar.record_batch import RecordBatchView
@@ -22,9 +22,13 @@ from registry.store import arrow_dataset, views
 from registry.store import rows as sample_rows
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
+from registry.store.columns import batch_of
 from registry.store.mapped_file import StoredArray
 from registry.store.reader import SampleFile
-from registry.store.schema import batch_from, batch_of, schema_of
+from registry.store.schema import (
+    batch_from,
+    schema_of,
+)
 from registry.store.writer import SampleWriter
 
 Calls = dict[str, int]
@@ -128,6 +132,7 @@ def test_a_build_by_column_parses_only_the_first_lines_one_by_one(
         parsed.append(line)
         return decode(line)
 
+    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)
     monkeypatch.setattr(json_tables, "_decode", count)
     monkeypatch.setattr(RecordBatchView, "rows", lambda *_: pytest.fail("records were made"))
     get_dataset("d", root=root)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from registry.samples.letters import index_of
 from registry.samples.messages import ChatMessageUser
 from registry.store import quality
+from registry.store.columns import batch_of
 from registry.store.quality import QualityCounter, unused_columns
-from registry.store.schema import FIELDS, batch_of
+from registry.store.schema import FIELDS
 
 Row = dict[str, Any]
 FILES = [

@@ -33,8 +33,16 @@ from registry.samples.checkpoint import (
 )
 from registry.samples.content import ContentCitation, UrlCitation
 from registry.samples.messages import ToolCall, ToolCallContent
+from registry.store.columns import (
+    batch_of,
+    fields_of,
+)
 from registry.store.rows import metadata_of, samples_of
-from registry.store.schema import FIELDS, MetadataType, batch_of, fields_of, json_keys
+from registry.store.schema import (
+    FIELDS,
+    MetadataType,
+    json_keys,
+)
 
 TALK = [
     ChatMessageSystem(id="a", content="Be brief."),

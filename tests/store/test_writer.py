@@ -139,14 +139,42 @@ def test_small_file_is_written_without_a_thread(
 ) -> None:
     monkeypatch.setattr(sample_writer, "_BATCH_ROWS", most)
     names: set[str] = set()
+    end_part = SampleWriter._end_part
+
+    def note_and_end(self: SampleWriter, rows: int, choices: int) -> None:
+        names.add(threading.current_thread().name)
+        end_part(self, rows, choices)
+
+    monkeypatch.setattr(SampleWriter, "_end_part", note_and_end)
+    written(tmp_path / "samples.arrow", [batch([number]) for number in range(3)])
+    assert names - {threading.current_thread().name} == threads
+
+
+def test_last_batch_is_watched_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+    watched: list[int] = []
+    is_watched = threading.Event()
+    end_part = SampleWriter._end_part
 
     def watch(one: pa.RecordBatch) -> None:
-        names.add(threading.current_thread().name)
+        watched.append(one.num_rows)
+        if len(watched) == 3:
+            is_watched.set()
 
+    def wait_and_end(self: SampleWriter, rows: int, choices: int) -> None:
+        if rows == 4:
+            assert is_watched.wait(timeout=60)
+        end_part(self, rows, choices)
+
+    monkeypatch.setattr(SampleWriter, "_end_part", wait_and_end)
     with SampleWriter(tmp_path / "samples.arrow", schema_of(METADATA_TYPES), watch) as writer:
-        for number in range(3):
-            writer.write(batch([number]))
-    assert names - {threading.current_thread().name} == threads
+        for one in (batch([1]), batch([2, 3]), batch([4, 5, 6, 7])):
+            writer.write(one)
+    assert watched == [1, 2, 4]
+    file = SampleFile(tmp_path / "samples.arrow", writer.batches)
+    assert values_of(file, range(7), "id_number") == list(range(1, 8))
 
 
 def test_error_in_the_writing_thread_is_raised(

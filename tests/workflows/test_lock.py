@@ -146,7 +146,7 @@ def test_upgrade_without_the_old_samples_is_not_compared(
 FAILURES = [  # manifest, status, part of the message
     (QA.replace("qa.csv", "gone.csv"), "failed", "gone.csv: no such file"),
     (QA.replace("input: q", "input: none"), "failed", "none"),
-    (AWAY, "unreachable", "the server can't be reached"),
+    (AWAY, "unreachable", "refuses the connection"),
     ("datasets:\n  qa: {extends: none}\n", "failed", "none"),
 ]
 

@@ -185,10 +185,10 @@ def test_number_of_aliases_is_limited() -> None:
 def test_alias_bomb_is_rejected_quickly() -> None:
     levels = [f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]" for level in range(1, 17)]
     text = "\n".join(["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *levels])
-    started = time.perf_counter()
+    started = time.process_time()
     (problem,) = problems_of(text)
     assert "more than 200,000 values" in problem
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_aliases_cannot_exceed_the_nesting_limit() -> None:

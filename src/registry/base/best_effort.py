@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import zlib
@@ -21,6 +22,7 @@ def best_effort_path(index: Path, cache_dir: Path, suffix: str) -> Path:
     return hashed_path(index, versioned_folder(cache_dir) / "index", suffix)
 
 
+@functools.lru_cache(maxsize=16)
 def hashed_path(subject: Path, folder: Path, suffix: str) -> Path:
     """Return the path in `folder` of the file for `subject`, named by the hash of that path."""
     # `fsencode`, as a path may have bytes that are not UTF-8.

@@ -14,15 +14,21 @@ __all__ = [
     "create_file",
     "file_mode",
     "make_folder",
+    "make_new_folder",
+    "mode_in",
     "refuse_unreadable_cache",
     "refuse_unsafe_cache",
     "set_file_mode",
+    "write_new_file",
 ]
 
 _TRUE = {"1", "true", "yes", "on"}
 # A file that is created in a setgid folder gets the folder's group, not that of the process.
 _SHARED_FOLDER = stat.S_ISGID | stat.S_IRWXU | stat.S_IRWXG
 _SHARED = stat.S_ISGID | stat.S_IWGRP
+# Never a file that exists, or a link; some of the flags are those of one system.
+_FLAGS = ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in _FLAGS)
 
 
 def refuse_unsafe_cache(folder: Path) -> None:
@@ -72,6 +78,16 @@ def make_folder(path: Path) -> None:
     """Create a folder of the cache, and the missing ones above it."""
     if os.path.exists(path):  # three times as fast as `Path.exists`
         return
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        make_new_folder(path)
+
+
+def make_new_folder(path: Path) -> None:
+    """Create a folder of the cache, and the missing ones above it.
+
+    Raises:
+        FileExistsError: it is there already.
+    """
     try:
         _make_private(path)
     except FileNotFoundError:
@@ -80,39 +96,62 @@ def make_folder(path: Path) -> None:
 
 
 def _make_private(folder: Path) -> None:
-    with contextlib.suppress(FileExistsError):  # another process was faster
-        # Closed from the beginning; mkdir honours no setgid bit, and the umask.
-        folder.mkdir(mode=0o700)
-        if _is_shared(folder.parent):
-            folder.chmod(_SHARED_FOLDER)
+    # Closed from the beginning; mkdir honours no setgid bit, and the umask.
+    os.mkdir(folder, mode=0o700)
+    if _is_shared(os.path.dirname(folder)):
+        folder.chmod(_SHARED_FOLDER)
 
 
 def create_file(path: Path, buffering: int = -1) -> BinaryIO:
     """Create a file of the cache and open it as `open` does; never one that exists, or a link."""
+    return os.fdopen(_create(path), "wb", buffering)
 
-    def opener(name: str, flags: int) -> int:
-        return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
-    file = open(path, "xb", buffering, opener=opener)  # noqa: SIM115
-    set_file_mode(file, path)
-    return file
+def write_new_file(path: Path, data: bytes) -> None:
+    """Create a small file of the cache, as `create_file` does, and write its content at once."""
+    descriptor = _create(path)
+    try:
+        remaining = memoryview(data)
+        while remaining:  # the last bytes of a disk may be fewer
+            remaining = remaining[os.write(descriptor, remaining) :]
+    finally:
+        os.close(descriptor)
+
+
+def _create(path: Path) -> int:
+    descriptor = os.open(path, _NEW, 0o600)
+    try:
+        _set_mode(descriptor, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def set_file_mode(file: BinaryIO, path: Path) -> None:
     """Give an open file of the cache, wherever it comes from, the mode of its folder's files."""
+    _set_mode(file.fileno(), path)
+
+
+def _set_mode(descriptor: int, path: Path) -> None:
     mode = file_mode(path)
-    if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
-        os.fchmod(file.fileno(), mode)
+    if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        os.fchmod(descriptor, mode)
 
 
 def file_mode(path: Path) -> int:
     """Return the mode of a file of the cache: the user's alone, or also the group's."""
-    return 0o660 if _is_shared(path.parent) else 0o600
+    return mode_in(os.path.dirname(path))
 
 
-def _is_shared(folder: Path) -> bool:
+def mode_in(folder: str | Path) -> int:
+    """Return the mode of the files of a folder of the cache."""
+    return 0o660 if _is_shared(folder) else 0o600
+
+
+def _is_shared(folder: str | Path) -> bool:
     """Return whether a folder's content is the group's: on request, or as the folder is."""
-    return _is_group_cache() or folder.stat().st_mode & _SHARED == _SHARED
+    return _is_group_cache() or os.stat(folder).st_mode & _SHARED == _SHARED
 
 
 def _is_group_cache() -> bool:

@@ -14,10 +14,20 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["canonical_json", "decode_value", "digest_of", "encode_value", "from_json", "to_json"]
+__all__ = [
+    "SamplesId",
+    "canonical_json",
+    "decode_value",
+    "digest_of",
+    "encode_value",
+    "from_json",
+    "to_json",
+]
 
 _PLAIN = (str, int, bool, type(None))
 
@@ -38,6 +48,17 @@ _TAGGED: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...
     (bytes, "$bytes", lambda value: base64.b64encode(value).decode(), base64.b64decode),
 )
 _DECODERS = {tag: decode for _, tag, _, decode in _TAGGED}
+
+
+class SamplesId(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which samples a dataset has: what its pin, a review and a build are compared by."""
+
+    number: int
+    ordered: str
+    """Digest of the samples in their order."""
+
+    def __str__(self) -> str:
+        return f"{self.number:,}, {self.ordered}"
 
 
 def encode_value(value: Any) -> Any:

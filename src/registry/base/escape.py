@@ -27,9 +27,8 @@ _COMMAND = re.compile(
 
 def escape_control(text: str) -> str:
     """Return a text as one line: a newline as `⏎`, a tab as `⇥`, invisible characters as codes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _escape(text, _SYMBOLS)
+    # All that is invisible is not printable, and so are some spaces.
+    return text if text.isprintable() else _escape(text, _SYMBOLS)
 
 
 def escape_lines(text: str, *, starts_line: bool = True) -> str:

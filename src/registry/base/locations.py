@@ -6,6 +6,7 @@ of an archive at another location (`zip://member::ARCHIVE`, as fsspec writes it)
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -43,7 +44,11 @@ _WEB = ("http", "https")
 _PUBLIC_PARAMETERS = frozenset({"confirm", "download", "export", "id", "raw"})
 """Parameters of a query that are no secret; a catalog with a secret is not cached."""
 
+# A build asks the same questions about its location some fifty times.
+_remembered = functools.lru_cache(maxsize=256)
 
+
+@_remembered
 def split_member(location: str) -> tuple[str, str, str] | None:
     """Return protocol, member and archive of `zip://member::archive`; None for anything else.
 
@@ -75,6 +80,7 @@ def archive_of(location: str) -> str:
     return location
 
 
+@_remembered
 def protocol_of(location: str) -> str:
     """Return the protocol of a URL, `package`, or `file` for a path; of a member, its archive's."""
     location = archive_of(location)
@@ -114,6 +120,7 @@ def local_path(location: str) -> str:
     return os.path.abspath(os.path.expanduser(path))
 
 
+@_remembered
 def public_location(location: str) -> str:
     """Return a location for messages and pins: a URL without user, password, query and fragment.
 
@@ -153,12 +160,14 @@ def _path_of(location: str) -> str:
     return (urlsplit(location).path if is_web else location).lower()
 
 
+@_remembered
 def packed_suffix(location: str) -> str:
     """Return the suffix of a compressed file, such as `.gz` for `x.csv.gz`; otherwise ""."""
     suffix = os.path.splitext(_path_of(location))[1]
     return suffix if suffix in PACKED_SUFFIXES else ""
 
 
+@_remembered
 def unpacked_suffix(location: str) -> str:
     """Return the suffix before any compression suffix, such as `.jsonl` for `x.jsonl.gz?sig=…`."""
     path = _path_of(location).removesuffix(packed_suffix(location))

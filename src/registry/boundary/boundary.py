@@ -13,7 +13,7 @@ from io import BufferedReader
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.local_files import NOT_A_FILE, open_regular
+from registry.base.local_files import NOT_A_FILE, is_open_at, open_regular
 from registry.base.locations import archive_of, is_package, local_path
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.limits import UNLIMITED, Limits
@@ -145,13 +145,7 @@ def _open(real: str, path: str) -> BufferedReader:
             raise ReachError(f"{path}: {NOT_A_FILE} (copy the data to a file)") from error
         raise
     # A folder of the path may have become a link since it was checked.
-    try:
-        same = os.path.realpath(real) == real and os.path.samestat(
-            os.fstat(file.fileno()), os.stat(real)
-        )
-    except OSError:  # it is gone
-        same = False
-    if not same:
+    if not is_open_at(file, real):
         file.close()
         raise ReachError(f"{path}: was replaced while it was opened (try again)")
     return file

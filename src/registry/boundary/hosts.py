@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from registry.base.escape import escape_control
 from registry.base.locations import archive_of, is_local, protocol_of, public_location
 from registry.errors import ReachError
 
@@ -135,7 +136,7 @@ def _plain_host(url: str, location: str) -> Host:
     try:
         return url_host(url)
     except ReachError as error:
-        raise ReachError(f"{public_location(location)}: {error}") from None
+        raise ReachError(f"{escape_control(public_location(location))}: {error}") from None
 
 
 def endpoint_of(options: Mapping[str, Any]) -> str | None:

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.arrow import system_memory
+from registry.base.arrow.memory import system_memory
 from registry.base.gc import gc_paused
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.build.diagnosis import check_columns
@@ -130,27 +130,37 @@ def _build_once(
             batches = _checked_at_once(batches, state.unseen, check)
         if limit is not None:
             batches = _first_rows(batches, limit)
-        rule = spec.duplicate_rule
-        detector = None if rule == "keep" else DuplicateIdDetector()
+        detector = None if spec.duplicate_rule == "keep" else DuplicateIdDetector()
         path = folder / "samples.arrow"
         # Between two blocks too, as the values of one are still there when the next is decoded. A
         # mapper may create garbage of any kind.
         paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
         with paused:
             result = _write(batches, path, context.report, state, detector)
-    # Steps that need all samples read the written file batch by batch, so memory use is constant.
-    if result.repeated and rule != "keep":
-        own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
-        result = _write(own, folder / "own.arrow", context.report, state)
-    if spec.sample is not None:
-        selected = select(result.open(), spec.sample)
-        result = _write(selected, folder / "selected.arrow", context.report, state)
+    result = _after_all(result, spec, folder, context.report, state)
     if result.path != path:
         result.path.replace(path)
         (folder / "own.arrow").unlink(missing_ok=True)
     quality = result.quality | unused_columns(state.unread.found)
     keep_pipeline(spec, pipeline, limit)
     return replace(result, path=path, quality=quality)
+
+
+def _after_all(
+    result: BuildResult, spec: DatasetSpec, folder: Path, report: Report, state: PipelineState
+) -> BuildResult:
+    """Do the steps that need all samples: duplicates, and the sample of `sample`.
+
+    They read the written file batch by batch, so memory use is constant.
+    """
+    rule = spec.duplicate_rule
+    if result.repeated and rule != "keep":
+        own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
+        result = _write(own, folder / "own.arrow", report, state)
+    if spec.sample is not None:
+        selected = select(result.open(), spec.sample)
+        result = _write(selected, folder / "selected.arrow", report, state)
+    return result
 
 
 @contextlib.contextmanager
@@ -226,6 +236,7 @@ def _write(
     detector: DuplicateIdDetector | None = None,
 ) -> BuildResult:
     remaining = iter(batches)
+    report(Progress("parse", 0))
     first = next(remaining, None)
     schema = samples_schema({}) if first is None else first.schema
     counter = QualityCounter()
@@ -242,7 +253,7 @@ def _write(
                 message = state.limits.message("records", "its records give", "samples")
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
-    report(Progress("map", writer.rows, writer.rows))
+    report(Progress("write", writer.rows, writer.rows))
     written = partial(SampleFile, path, writer.batches)
     repeated = detector.repeated(written) if detector else frozenset()
     return BuildResult(

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, string_hashes, to_numpy_int64
+from registry.base.arrow.arrays import int64_array, to_numpy_int64
+from registry.base.arrow.strings import string_hashes
 from registry.errors import MappingError
+from registry.store.columns import field_columns
 from registry.store.reader import SampleFile
-from registry.store.schema import field_columns, with_all_columns
+from registry.store.schema import with_all_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +30,8 @@ DuplicateRule = Literal["error", "drop", "suffix"]
 """What to do with a sample that has the id of an earlier sample."""
 
 Id = str | int | None
+_FEW_ROWS = 1 << 11
+"""Rows of a file whose ids are compared as Python's values, without hashes."""
 _COLUMNS = ("id", "id_number")
 """Columns of str and int ids; one is null where the other has a value."""
 
@@ -40,9 +44,26 @@ class DuplicateIdDetector:
         self._ascending = 0
         """Number of batches before the first one whose ids don't ascend."""
         self._hashes: list[NDArray[np.uint64]] = []
+        self._only: pa.RecordBatch | None = None
+        """The first batch, until there is another."""
+        self._count = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the ids of a batch."""
+        self._count += 1
+        if self._count == 1 and batch.num_rows <= _FEW_ROWS:
+            self._only = batch
+            return
+        self._add_only()
+        self._add(batch)
+
+    def _add_only(self) -> None:
+        """Add the first batch, which was not looked at."""
+        if self._only is not None:
+            only, self._only = self._only, None
+            self._add(only)
+
+    def _add(self, batch: pa.RecordBatch) -> None:
         if not self._hashes and self._ascends(batch):
             self._ascending += 1
         else:
@@ -65,6 +86,9 @@ class DuplicateIdDetector:
 
     def repeated(self, open_file: Callable[[], SampleFile]) -> frozenset[str | int]:
         """Return the repeated ids of the written file, which is opened only if it must be."""
+        if self._only is not None and _differ(ids_of(self._only)):
+            return frozenset()
+        self._add_only()
         if not self._hashes:
             return frozenset()
         file = open_file()
@@ -91,6 +115,12 @@ def _repeated(file: SampleFile, name: str, candidates: NDArray[np.uint64]) -> fr
     counts = pc.value_counts(pa.chunked_array(parts))
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     return frozenset(repeated.field("values").to_pylist())
+
+
+def _differ(ids: list[Id]) -> bool:
+    """Return whether no two samples have the same id."""
+    present = [one for one in ids if one is not None]
+    return len(set(present)) == len(present)
 
 
 def ids_of(batch: pa.RecordBatch) -> list[Id]:

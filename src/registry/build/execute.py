@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins, SourceContext
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["Check", "LoadResult", "NotSharedError", "check_unpublished", "execute"]
+__all__ = ["Check", "LoadResult", "RemoteUnusableError", "check_unpublished", "execute"]
 
 
 Check = Callable[["ArrowDataset"], None]
@@ -41,11 +41,11 @@ class LoadResult(Struct, frozen=True):
     checked: bool = False
     """Whether they passed the `check` of `execute`."""
     fetched: bool = False
-    """Whether the shared cache had them."""
+    """Whether the remote cache had them."""
 
 
-class NotSharedError(Exception):
-    """What the shared cache has can't be used after all: plan again without it."""
+class RemoteUnusableError(Exception):
+    """What the remote cache has can't be used after all: plan again without it."""
 
 
 def execute(
@@ -63,7 +63,7 @@ def execute(
 
     Raises:
         DamagedEntryError: the entry is damaged, or was removed since it was planned to open it.
-        NotSharedError: it was planned to fetch it, and it can't be used.
+        RemoteUnusableError: it was planned to fetch it, and it can't be used.
     """
     entry, fingerprint, checked = decided.entry, decided.fingerprint, False
     if entry is None:
@@ -71,24 +71,13 @@ def execute(
             # Another process may have built them while this one waited for the lock; or they are
             # the damaged ones, which stay in a cache that is read-only.
             entry = find_samples(context, fingerprint, verify=verify)
-            if entry is None and decided.scope == "shared":
+            if entry is None and decided.scope == "remote":
                 entry = _fetch(decided, holding)
                 checked = check is not None  # what is fetched is compared with the same pin
             elif entry is None:
                 entry = _build(decided, spec, holding, check)
                 checked = check is not None
-    if _may_fail(spec, entry.meta):
-        # Imported here: most samples are in order, and a warm open must not pay for it.
-        from registry.build.expectations import check_samples
-
-        check_samples(spec, entry.meta)
-    # `expect.samples` is the total, unknown when only the first samples were built.
-    wanted, found = spec.expect.samples, entry.meta["samples"]
-    if decided.limit is None and wanted not in (None, found):
-        raise ExpectationError(
-            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
-            " (has the source changed? pin its revision, or correct the number)"
-        )
+    _check_expectations(spec, entry.meta, decided.limit)
     dataset = open_entry(Opening.of(spec, context.boundary), entry, context.cache, fingerprint)
     return LoadResult(
         dataset,
@@ -96,8 +85,23 @@ def execute(
         decided.scope == "cached",
         decided.pins,
         checked,
-        decided.scope == "shared",
+        decided.scope == "remote",
     )
+
+
+def _check_expectations(spec: DatasetSpec, meta: Mapping[str, Any], limit: int | None) -> None:
+    if _may_fail(spec, meta):
+        # Imported here: most samples are in order, and a warm open must not pay for it.
+        from registry.build.expectations import check_samples
+
+        check_samples(spec, meta)
+    # `expect.samples` is the total, unknown when only the first samples were built.
+    wanted, found = spec.expect.samples, meta["samples"]
+    if limit is None and wanted not in (None, found):
+        raise ExpectationError(
+            f"{spec.name}: expect.samples is {wanted:,}, the source gives {found:,}"
+            " (has the source changed? pin its revision, or correct the number)"
+        )
 
 
 def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
@@ -110,14 +114,14 @@ def _may_fail(spec: DatasetSpec, meta: Mapping[str, Any]) -> bool:
 
 
 def _fetch(decided: Plan, context: SourceContext) -> CacheEntry:
-    shared = context.shared()
+    remote = context.remote()
     entry = None
-    if shared is not None:
-        entry = shared.fetch(
+    if remote is not None:
+        entry = remote.fetch(
             context.cache, decided.fingerprint, limit=decided.limit, report=context.report
         )
     if entry is None:
-        raise NotSharedError
+        raise RemoteUnusableError
     return entry
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Scope", "find_samples", "first_samples", "plan"]
 
 
-Scope = Literal["cached", "shared", "first", "all"]
+Scope = Literal["cached", "remote", "first", "all"]
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -57,8 +57,8 @@ def plan(
     with contextlib.suppress(UnknownDigestError):
         pins = pin_all(spec, replace(context, whole=context.whole and limit is None))
     if pins is not None:
-        # A shared entry with all samples is only fetched if the first ones alone are not here.
-        complete = _plan_all(spec, pins, context, verify=verify, shared=limit is None)
+        # A remote entry with all samples is only fetched if the first ones alone are not here.
+        complete = _plan_all(spec, pins, context, verify=verify, remote=limit is None)
         if complete.scope == "cached" or limit is None:
             return complete
     if limit is not None:
@@ -69,20 +69,20 @@ def plan(
 
 
 def _plan_all(
-    spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool, shared: bool = True
+    spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool, remote: bool = True
 ) -> Plan:
     fingerprint = samples_fingerprint(spec, pins)
     entry = find_samples(context, fingerprint, verify=verify)
     scope: Scope = "all" if entry is None else "cached"
-    if entry is None and shared and _is_shared(context, fingerprint):
-        scope = "shared"
+    if entry is None and remote and _has_remote(context, fingerprint):
+        scope = "remote"
     return Plan(scope=scope, pins=pins, fingerprint=fingerprint, entry=entry)
 
 
-def _is_shared(context: SourceContext, fingerprint: str) -> bool:
-    """Return whether the shared cache has an entry. No lock is held: it may answer slowly."""
-    shared = None if context.refresh else context.shared()
-    return shared is not None and shared.has(fingerprint)
+def _has_remote(context: SourceContext, fingerprint: str) -> bool:
+    """Return whether the remote cache has an entry. No lock is held: it may answer slowly."""
+    remote = None if context.refresh else context.remote()
+    return remote is not None and remote.has(fingerprint)
 
 
 def _plan_first(
@@ -95,8 +95,8 @@ def _plan_first(
     if locked is not None:
         fingerprint = first_fingerprint(spec, locked, limit)
         entry = find_samples(context, fingerprint, verify=verify)
-        if entry is not None or _is_shared(context, fingerprint):
-            scope: Scope = "shared" if entry is None else "cached"
+        if entry is not None or _has_remote(context, fingerprint):
+            scope: Scope = "remote" if entry is None else "cached"
             return Plan(scope=scope, pins=locked, fingerprint=fingerprint, entry=entry, limit=limit)
     if pins is not None:
         complete = _plan_all(spec, pins, context, verify=verify)

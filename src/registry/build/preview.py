@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from registry.build.diagnosis import check_columns, check_not_empty
 from registry.build.pipeline import PipelineState, compile_pipeline
 from registry.build.row_pipeline import map_file_samples
+from registry.errors import SourceError, count_text
 from registry.mapping.unread_columns import UnreadColumns
 from registry.sources.source_type import reader_of
+from registry.store.columns import batch_of
 from registry.store.quality import QualityCounter, unused_columns
-from registry.store.schema import batch_of
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
-    from registry.samples.sample import Sample
+    from registry.samples.sample import DatasetRecord, Sample
     from registry.sources.pins import Pins, SourceContext
 
-__all__ = ["map_first_records", "preview_samples", "samples_in_order"]
+__all__ = ["map_first_records", "preview_samples", "records_numbered", "samples_in_order"]
 
 _CHECKED_FIELDS = ("input", "target", "choices", "id")
 
@@ -58,16 +59,48 @@ def samples_in_order(
     return chain.from_iterable(by_file())
 
 
+def records_numbered(
+    spec: DatasetSpec, pins: Pins, context: SourceContext, numbers: Collection[int]
+) -> dict[int, DatasetRecord]:
+    """Return records by their numbers, as the source has them, before any step of the manifest.
+
+    Everything before the last one is read again.
+
+    Raises:
+        SourceError: there are fewer records than when the samples were built.
+    """
+    wanted, number, found = set(numbers), 0, dict[int, Any]()
+    for source, pinned in zip(spec.sources, pins.sources, strict=True):
+        reader = reader_of(source)
+        for file in reader.fetch(pinned, context) if wanted else ():
+            for record in reader.decode(file):
+                number += 1
+                if number in wanted:
+                    wanted.remove(number)
+                    found[number] = record
+                    if not wanted:
+                        return found
+    if wanted:
+        message = f"its sources have {count_text(number, 'record')} now, and no record"
+        raise SourceError(
+            f"{spec.name}: {message} {min(wanted):,} (registry sync {spec.name} --refresh)"
+        )
+    return found
+
+
 def preview_samples(
     spec: DatasetSpec, pins: Pins, context: SourceContext, count: int
-) -> tuple[list[Sample], dict[str, Any]]:
-    """Return the first samples, and what the `meta.json` of a build of only these would say."""
+) -> tuple[list[tuple[int, Sample]], dict[str, Any]]:
+    """Return the first samples, and what the `meta.json` of a build of only these would say.
+
+    With each sample comes the number of its record.
+    """
     state = PipelineState.of(spec, context.boundary.limits)
     iterator = samples_in_order(spec, pins, context, state)
     pairs = list(islice(iterator, count))
     if not pairs and count and spec.expect.samples != 0:
         check_not_empty(spec, pins, context)
-    return [sample for _, sample in pairs], _meta_of(pairs, state, count)
+    return pairs, _meta_of(pairs, state, count)
 
 
 def map_first_records(

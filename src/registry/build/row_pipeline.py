@@ -20,11 +20,13 @@ from registry.mapping.map_records import map_records, map_values
 from registry.mapping.sizes import sample_size
 from registry.samples.sample import Sample
 from registry.sources.source_type import reader_of
-from registry.store.schema import (
-    FIELDS,
+from registry.store.columns import (
     batch_of,
     common_keys,
     fields_of,
+)
+from registry.store.schema import (
+    FIELDS,
     metadata_type_of,
 )
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from registry.manifest.source import Source
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["CHUNK_BYTES", "batch_of_chunk", "map_file_samples", "row_pipeline"]
+__all__ = ["CHUNK_BYTES", "batch_of_chunk", "batch_of_fields", "map_file_samples", "row_pipeline"]
 
 CHUNK_BYTES = 1 << 25
 """Samples that are larger together are not mapped at a time, however few they are."""
@@ -177,6 +179,13 @@ def batch_of_chunk(
         MetadataTypeMismatchError: metadata has different keys or types.
     """
     numbers, values = zip(*chunk, strict=True)
+    return batch_of_fields(values, numbers, pipeline, state)
+
+
+def batch_of_fields(
+    values: Iterable[_Fields], numbers: Sequence[int], pipeline: Pipeline, state: PipelineState
+) -> pa.RecordBatch:
+    """Return the fields of samples, and the numbers of their records, as `batch_of_chunk` does."""
     fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
     if state.metadata_types is None:
         metadata, json_keys = fields["metadata"], pipeline.json_keys

@@ -31,15 +31,19 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import create_file, make_folder
+from registry.base.cache_access import make_folder, write_new_file
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
+from registry.base.folders import (
+    finish_files,
+    publish_folder,
+    remove_folder,
+    temporary_folder,
+)
 from registry.base.fs import (
     file_sha256,
     make_durable,
-    publish_folder,
-    remove_folder,
+    read_file,
     set_cached_mode,
-    temporary_folder,
     write_cached,
 )
 from registry.cache.checksum import seal, unseal
@@ -89,8 +93,8 @@ class CacheEntry(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Size of all files in bytes."""
-        return sum(path.stat().st_size for path in self.folder.iterdir())
+        """Size of its files in bytes, as published; the metadata is not counted."""
+        return sum(file["size"] for file in self.meta["files"].values())
 
     def damage(self) -> str:
         """Compare all files with their digests; return what is wrong, or an empty str."""
@@ -127,7 +131,7 @@ class Cache(Struct, frozen=True, dict=True):
         folder = self._folder(kind, fingerprint)
         while (seen := inode_of(folder)) is not None:
             try:
-                meta = unseal((folder / META).read_bytes())
+                meta = unseal(read_file(folder / META))
                 sizes = check_meta(meta, kind, fingerprint)
                 if all(_is_file(folder / name, size) for name, size in sizes.items()):
                     self._note_use(folder / META)
@@ -182,7 +186,7 @@ class Cache(Struct, frozen=True, dict=True):
         return False
 
     def _folder(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> Path:
-        return self.versioned / kind / fingerprint.removeprefix("sha256:")
+        return self.versioned.joinpath(kind, fingerprint.removeprefix("sha256:"))
 
     def working(
         self,
@@ -197,7 +201,8 @@ class Cache(Struct, frozen=True, dict=True):
 
         Yields the report that shows them that the work goes on. They wait until their deadline.
         """
-        path = self.versioned / "locks" / f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        name = f"{kind}-{fingerprint.removeprefix('sha256:')}.lock"
+        path = self.versioned.joinpath("locks", name)
         return lock(path, dataset=dataset, report=report, deadline=deadline)
 
     def temporary(self) -> AbstractContextManager[Path]:
@@ -226,17 +231,13 @@ class Cache(Struct, frozen=True, dict=True):
         """
         known = digests or {}
         files = {
-            path.name: {
-                "size": path.stat().st_size,
-                "sha256": known.get(path.name) or file_sha256(path),
-            }
-            for path in folder.iterdir()
+            name: {"size": size, "sha256": known.get(name) or file_sha256(folder / name)}
+            for name, size in finish_files(folder).items()
         }
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
         text = seal(full_meta)
         # Last, so that a folder with it always has all of its files.
-        with create_file(folder / META) as file:
-            file.write(text)
+        write_new_file(folder / META, text)
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -330,7 +331,7 @@ class Cache(Struct, frozen=True, dict=True):
         """Return the data that `remember` wrote; None if missing, damaged or without a field."""
         path = self._source_state(key)
         try:
-            data = unseal(path.read_bytes())
+            data = unseal(read_file(path))
         except FileNotFoundError:
             return None
         except ValueError:
@@ -357,7 +358,7 @@ class Cache(Struct, frozen=True, dict=True):
             self._depend_on(path)
 
     def _source_state(self, key: str) -> Path:
-        return self.versioned / "sources" / f"{key.removeprefix('sha256:')}.json"
+        return self.versioned.joinpath("sources", f"{key.removeprefix('sha256:')}.json")
 
     def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
         """Yield the entries of a kind, sorted by fingerprint."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from xxhash import xxh3_64_intdigest
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ __all__ = ["checksum", "seal", "unseal"]
 
 _HEAD = b'{"checksum":"%016x",'
 _HEAD_SIZE = len(_HEAD % 0)
+# `json.dumps` with options creates an encoder on each call.
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 
 def checksum(data: ReadableBuffer) -> int:
@@ -29,7 +32,7 @@ def checksum(data: ReadableBuffer) -> int:
 
 def seal(data: Mapping[str, Any]) -> bytes:
     """Return a dict, which must not be empty, as JSON whose first value is its checksum."""
-    body = json.dumps(data, sort_keys=True).encode()[1:]
+    body = _SORTED.encode(data).encode()[1:]
     return _HEAD % checksum(body) + body
 
 
@@ -42,6 +45,10 @@ def unseal(text: bytes) -> dict[str, Any]:
     # Before it is parsed: foreign JSON may be nested so deeply that parsing fails otherwise.
     if text[:_HEAD_SIZE] != _HEAD % checksum(memoryview(text)[_HEAD_SIZE:]):
         raise ValueError("the checksum differs")
-    data: dict[str, Any] = json.loads(text)
+    data: dict[str, Any]
+    try:
+        data = msgspec.json.decode(text)
+    except msgspec.DecodeError:  # NaN, or half of a surrogate pair
+        data = json.loads(text)
     del data["checksum"]
     return data

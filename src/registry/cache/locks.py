@@ -11,7 +11,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ __all__ = ["lock"]
 _POLL_SECONDS = 0.2
 _TOUCH_SECONDS = 1.0
 _MAX_BYTES = 1 << 12
+_FLAGS = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class _Holder(Struct, frozen=True):
@@ -66,19 +66,27 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
     Raises:
         CacheError: the process that holds it makes no progress until the deadline.
     """
-    release = _take_free(path) or _wait_for(path, report, deadline)
+    descriptor = _take_free(path)
+    if descriptor is not None:
+        try:
+            _write_holder(descriptor, dataset)
+            yield _touching(path, report, deadline)
+        finally:
+            _release(descriptor)
+        return
+    release = _wait_for(path, report, deadline)
     if release is None:
         yield report
         return
     try:
-        _write_holder(path, dataset)
+        _write_waiter(path, dataset)
         yield _touching(path, report, deadline)
     finally:
         release()
 
 
-def _take_free(path: Path) -> Callable[[], None] | None:
-    """Acquire a lock that nobody holds; return how to release it, or None to wait for it.
+def _take_free(path: Path) -> int | None:
+    """Acquire a lock that nobody holds; return its descriptor, or None to wait for it.
 
     As `filelock` does it, which takes ten times longer, and also for everything unusual.
     """
@@ -86,17 +94,20 @@ def _take_free(path: Path) -> Callable[[], None] | None:
         return None
     descriptor = None
     try:
-        if not os.path.lexists(path):
+        try:
+            descriptor = os.open(path, _FLAGS)
+        except FileNotFoundError:
             make_folder(path.parent)
             create_file(path).close()
-        descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+            descriptor = os.open(path, _FLAGS)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         is_held = os.fstat(descriptor).st_nlink > 0  # else it was removed before it was held
     except OSError:
         is_held = False
     if descriptor is not None and not is_held:
         os.close(descriptor)
-    return partial(_release, descriptor) if descriptor is not None and is_held else None
+        return None
+    return descriptor
 
 
 def _release(descriptor: int) -> None:
@@ -174,16 +185,26 @@ def _touching(path: Path, report: Report, deadline: Deadline) -> Report:
     return report_and_touch
 
 
-def _write_holder(path: Path, dataset: str) -> None:
+def _write_waiter(path: Path, dataset: str) -> None:
+    """Write this process into a lock file that it had to wait for."""
+    with contextlib.suppress(OSError):
+        # Never through a link, which another member of the group may have put there.
+        descriptor = os.open(path, _FLAGS)
+        try:
+            _write_holder(descriptor, dataset)
+        finally:
+            os.close(descriptor)
+
+
+def _write_holder(descriptor: int, dataset: str) -> None:
+    """Write this process into an open lock file."""
     import platform
 
     holder = {"pid": os.getpid(), "host": platform.node(), "dataset": dataset, "since": time.time()}
-    # Never through a link, which another member of the group may have put there.
-    flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
-    with contextlib.suppress(OSError), open(os.open(path, flags), "wb") as file:
+    with contextlib.suppress(OSError):
         # Spaces overwrite what the last holder wrote: when a file that was truncated is closed,
         # ext4 begins to write it to the disk.
-        file.write(json.dumps(holder).encode().ljust(os.fstat(file.fileno()).st_size))
+        os.write(descriptor, json.dumps(holder).encode().ljust(os.fstat(descriptor).st_size))
 
 
 def _holder_of(path: Path) -> str:

@@ -119,10 +119,16 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
             return False
         root, permissions = self.indexes[0], header["permissions"]
         indexes = [
-            list_files(path, patterns, reach.boundary(root, Path(path), permissions))
-            for path, patterns, _ in header["indexes"]
+            list_files(path, patterns, reach.boundary(root, index, permissions))
+            for index, (path, patterns, _) in zip(self.indexes, header["indexes"], strict=True)
         ]
-        return bool(header["listing"] == listing_digest(indexes))
+        # Comparing them takes less time than their digest.
+        if indexes == self.__dict__.get("_current"):
+            return True
+        is_current = bool(header["listing"] == listing_digest(indexes))
+        if is_current:
+            self.__dict__["_current"] = indexes
+        return is_current
 
     def entries(self, here: Path, display: Callable[[str], str]) -> CompiledEntries:
         """Return the datasets by name; what was decoded for an earlier call is used again.
@@ -146,15 +152,15 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
         names = self.header["names"]
         return dict(zip(names, range(len(names)), strict=True))
 
-    @property
+    @functools.cached_property
     def permissions(self) -> dict[str, Any]:
         """The keys of the root index that permit something."""
         return dict(self.header["permissions"])
 
-    @property
-    def indexes(self) -> list[Path]:
+    @functools.cached_property
+    def indexes(self) -> tuple[Path, ...]:
         """The index files, the root first."""
-        return [Path(path) for path, _, _ in self.header["indexes"]]
+        return tuple(Path(path) for path, _, _ in self.header["indexes"])
 
     @property
     def content(self) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -98,29 +98,31 @@ class Catalog(Mapping[str, DatasetSpec]):
         reach = IncludeReach(settings.allow_paths, paths)
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
-        try:
-            if keep and not lenient:
-                compiled = open_compiled(
-                    settings.index, settings.cache_dir, reach, deadline=deadline
-                )
+        index, cache_dir = settings.index, settings.cache_dir if keep and not lenient else None
+        with _displaying(display):
+            if cache_dir is not None:
+                compiled = open_compiled(index, cache_dir, reach, deadline=deadline)
             else:
-                compiled = compile_catalog(
-                    settings.index, reach=reach, lenient=lenient, deadline=deadline
-                )
-        except ManifestError as error:
-            located = map(LocatedProblem, error.problems)
-            raise ManifestError(problem.displayed(display) for problem in located) from error
-        entries, problems = compiled.entries(here, display), compiled.problems(display)
+                compiled = compile_catalog(index, reach=reach, lenient=lenient, deadline=deadline)
         permissions = compiled.permissions if rules is None else rules
         return cls(
-            settings.index,
-            entries,
-            tuple(problems),
-            boundary_of(permissions, compiled.indexes, settings.allow_paths),
-            None if lenient else compiled.content,
-            rules_from,
-            tuple(compiled.indexes),
+            index=index,
+            entries=compiled.entries(here, display),
+            problems=tuple(compiled.problems(display)),
+            boundary=boundary_of(
+                permissions, compiled.indexes, settings.allow_paths, real_path=reach.real_path
+            ),
+            content=None if lenient else compiled.content,
+            rules_from=rules_from,
+            indexes=compiled.indexes,
         )
+
+    def stray_problems(self) -> list[Problem]:
+        """Return the problems of files that define no dataset; others are those of datasets."""
+        if not self.problems:  # `entries` of a large catalog takes a while to load
+            return []
+        files = {entry.document.file for entry in self.entries.values()}
+        return [problem for problem in self.problems if problem.file not in files]
 
     def boundary_by(self, rules: Path) -> Boundary:
         """Return what its datasets may reach if another index decides.
@@ -152,6 +154,21 @@ class Catalog(Mapping[str, DatasetSpec]):
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return what IPython and Jupyter complete after `catalog["`."""
+        return list(self)
+
+    def _repr_html_(self) -> str:
+        """Return the first datasets as HTML for a notebook, of less than 30 KB."""
+        from registry.catalog.display import catalog_html  # only notebooks ask for it
+
+        return catalog_html(self)
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any] | tuple[str, Any, Any]]:
+        yield "index", str(self.index)
+        yield "datasets", len(self)
+        yield "problems", len(self.problems), 0
 
     def resolve(
         self,
@@ -322,6 +339,16 @@ class Catalog(Mapping[str, DatasetSpec]):
                 )
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(self, entries=reader.entries, problems=problems, content=None)
+
+
+@contextlib.contextmanager
+def _displaying(display: Callable[[str], str]) -> Iterator[None]:
+    """Name the files of an error's problems as messages do."""
+    try:
+        yield
+    except ManifestError as error:
+        located = map(LocatedProblem, error.problems)
+        raise ManifestError(problem.displayed(display) for problem in located) from error
 
 
 def _is_about_defaults(problem: Problem) -> bool:

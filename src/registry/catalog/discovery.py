@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import hashlib
 import json
@@ -92,10 +93,7 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
 
 def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
-    parent, last = os.path.split(pattern)
-    base = str(folder)
-    if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
-        base, pattern = str(folder / parent), last  # names of one folder are shorter
+    base, pattern = _base_of(folder, pattern)
     refused: list[str] = []
 
     def may_list(path: str) -> bool:
@@ -110,6 +108,15 @@ def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -
     outside = os.path.normpath(refused[0]) if refused else ""
     states = _states(base, names) if names else array("q")
     return GlobMatches(base, names, states, outside=outside)
+
+
+@functools.lru_cache(maxsize=64)
+def _base_of(folder: Path, pattern: str) -> tuple[str, str]:
+    """Return the folder that the names a glob matches are relative to, and the rest of the glob."""
+    parent, last = os.path.split(pattern)
+    if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
+        return str(folder / parent), last  # names of one folder are shorter
+    return str(folder), pattern
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:
@@ -129,7 +136,7 @@ def _states(folder: str, names: Sequence[str]) -> array[int]:
                 one = stat(name, dir_fd=descriptor)
             except OSError:  # a broken link, or a file that was just deleted
                 numbers += ABSENT
-            else:  # `FileState.of` inlined, because calls would take 10 % longer
+            else:  # `FileState.of` inlined, because calls would take 10% longer
                 numbers += (one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino & INODE_MASK)
     finally:
         os.close(descriptor)

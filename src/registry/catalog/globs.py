@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from registry.boundary.paths import name_matcher
 
@@ -39,7 +40,7 @@ def match_glob(
     entries: EntryCount,
     *,
     may_list: Callable[[str], bool] = lambda _: True,
-) -> list[str]:
+) -> Sequence[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
     That function has no limits: with two links to `.` in a folder, `**` would take forever.
@@ -58,6 +59,8 @@ def match_glob(
         return []
     if parts.count("**") > 1:
         raise GlobLimitError("more than one `**`")
+    if len(parts) == 1 and pattern == parts[0] != "**" and glob.has_magic(pattern):
+        return _Walk(folder, entries, may_list).names("", pattern)
     start = "/" if pattern.startswith("/") else ""
     found = set(_Walk(folder, entries, may_list).matches(start, parts))
     if pattern.endswith("/"):
@@ -93,7 +96,7 @@ class _Walk:
                 if is_match(entry.name) and _is_folder(entry):
                     yield from self.matches(os.path.join(base, entry.name), rest)
         else:
-            names = self._names(base, part)
+            names = self.names(base, part)
             yield from (os.path.join(base, name) for name in names) if base else names
 
     def _folders(self, base: str) -> Iterator[str]:
@@ -108,15 +111,15 @@ class _Walk:
                 if not entry.name.startswith(".") and _is_folder(entry)
             ]
 
-    def _names(self, base: str, pattern: str) -> Iterator[str]:
-        """Return the names in a folder that match the last part of a glob."""
+    def names(self, base: str, pattern: str) -> Sequence[str]:
+        """Return the names in a folder that match the last part of a glob, sorted."""
         folder = os.path.join(self._folder, base) or "."
         try:
             names = os.listdir(folder) if self._may_list(folder) else []
         except OSError:
-            return iter(())
+            return ()
         self._entries.add(len(names))
-        return filter(name_matcher(pattern), names)
+        return _matching(pattern, tuple(names))
 
     def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder; nothing if it can't be listed."""
@@ -131,6 +134,11 @@ class _Walk:
             for entry in entries:
                 self._entries.add(1)
                 yield entry
+
+
+@functools.lru_cache(maxsize=4)  # a catalog lists the same folders each time it is opened
+def _matching(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(filter(name_matcher(pattern), names)))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

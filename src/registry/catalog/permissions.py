@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,11 @@ def permissions_of(index: Document) -> dict[str, Any]:
 
 
 def boundary_of(
-    permissions: Mapping[str, Any], indexes: Iterable[Path], allow_paths: Iterable[str]
+    permissions: Mapping[str, Any],
+    indexes: Iterable[Path],
+    allow_paths: Iterable[str],
+    *,
+    real_path: Callable[[str], str] = os.path.realpath,
 ) -> Boundary:
     """Return what the manifests of a catalog may reach.
 
@@ -35,28 +40,38 @@ def boundary_of(
         indexes: The index files of the catalog, the root first; each manifest may read files below
             the folder of any of them.
         allow_paths: Absolute paths that the user allows.
+        real_path: Follows the links of a path.
     """
-    folders = [str(index.parent) for index in indexes]
+    folders = [os.path.dirname(index) for index in indexes]
     own = (
         os.path.join(folders[0], os.path.expanduser(path)) for path in permissions.get("paths", ())
     )
-    closed = Boundary(
+    # The index that asks is the root in most catalogs.
+    allowed = dict.fromkeys([*folders, *own, *allow_paths])
+    return Boundary(
+        folders=tuple(map(real_path, allowed)),
         hosts=frozenset(permissions.get("hosts", ())),
         secrets={name: tuple(hosts) for name, hosts in permissions.get("secrets", {}).items()},
         trust=frozenset(permissions.get("trust", ())),
-        limits=Limits.of(permissions.get("limits", {})),
+        limits=Limits.of(permissions["limits"]) if "limits" in permissions else Limits(),
     )
-    # The index that asks is the root in most catalogs.
-    return closed.allowing(dict.fromkeys([*folders, *own, *allow_paths]))
 
 
-class IncludeReach(Struct, frozen=True):
-    """Where included manifests may be, beside the folders of the root index and of their own."""
+class IncludeReach(Struct, frozen=True, dict=True):
+    """Where included manifests may be, beside the folders of the root index and of their own.
+
+    It belongs to one opening of a catalog, which follows the links of each folder once.
+    """
 
     allowed: tuple[str, ...] = ()
     """Absolute paths that the user allows."""
     paths: tuple[str, ...] | None = None
     """`paths` of the index that a review judges by; None means those of the root index."""
+
+    @functools.cached_property
+    def real_path(self) -> Callable[[str], str]:
+        """Follow the links of a path, as they are when it is first asked about."""
+        return functools.cache(os.path.realpath)
 
     def to_json(self) -> list[list[str] | None]:
         """Return it as JSON data."""
@@ -71,4 +86,4 @@ class IncludeReach(Struct, frozen=True):
             permissions: Those of the root index.
         """
         paths = permissions.get("paths", ()) if self.paths is None else self.paths
-        return boundary_of({"paths": paths}, [root, index], self.allowed)
+        return boundary_of({"paths": paths}, [root, index], self.allowed, real_path=self.real_path)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.file_state import FileState
+from registry.base.file_state import ABSENT, FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
 from registry.catalog.located import (
@@ -146,6 +146,8 @@ class CatalogReader:
         self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
+        if state == ABSENT and parsed.problems and _is_missing(path):
+            parsed = ParsedFile(None, (_no_index(parsed.problems[0]),))
         if parsed.problems and not lenient:
             self.indexes.append(IndexFiles(str(path), state))
             raise ManifestError(parsed.problems)
@@ -249,6 +251,22 @@ def _patterns(index: Document) -> list[str]:
 def _hides_includes(problem: Problem) -> bool:
     """Return whether a problem of an index may be why it seems to include nothing."""
     return may_hide_datasets(problem) or problem.path == "$" or problem.path.startswith("$.include")
+
+
+def _is_missing(path: Path) -> bool:
+    """Return whether there is nothing at a path; what may not be looked at may be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _no_index(problem: Problem) -> Problem:
+    hint = "name a folder with a datasets.yaml, or create one: `registry init FOLDER`"
+    return replace(problem, message="there is no catalog", hint=hint, line=0, column=0, path="")
 
 
 def _with_hint(problem: Problem, hint: str) -> Problem:

@@ -1,4 +1,4 @@
-"""The command line: one module per verb, imported when the verb is used."""
+"""The command line: one module per command, imported when the command is used."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from collections.abc import Sequence
 import click
 
 from registry.base.escape import escape_control
+from registry.cli.completion import VARIABLE, completion_lines
+from registry.cli.help_text import with_help_text
+from registry.cli.output import print_line
 from registry.cli.streams import escaped_output
 from registry.errors import RegistryError, did_you_mean
 
@@ -19,52 +22,81 @@ __all__ = ["main"]
 
 CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-_VERBS = {
-    "sync": "Build datasets into the cache.",
-    "lock": "Pin datasets, so that every machine gets the same bytes.",
-    "list": "List the datasets of the catalog.",
-    "show": "Show a dataset with `extends` and defaults applied.",
-    "preview": "Show the first samples of a dataset.",
-    "validate": "Check manifests.",
-    "verify": "Ask the sources whether the catalog still describes them.",
-    "diff": "Show the differences between two versions of the catalog.",
-    "add": "Infer a manifest from a source.",
-    "export": "Write datasets as files of other tools.",
-    "import": "Write a manifest for datasets that another tool's file defines.",
-    "schema": "Print a JSON Schema for editors.",
-    "bundle": "Write datasets into one file for a machine without a network.",
-    "unbundle": "Verify a bundle, and take its datasets.",
-    "cache": "Inspect or clear the cache.",
+_GROUPS = {
+    "authoring": {
+        "init": "Create a catalog with an example.",
+        "add": "Infer a manifest from a source.",
+        "import": "Write a manifest for datasets that another tool's file defines.",
+        "validate": "Check manifests.",
+        "schema": "Print a JSON Schema for editors.",
+    },
+    "viewing": {
+        "list": "List the datasets of the catalog.",
+        "show": "Show a dataset with `extends` and defaults applied.",
+        "preview": "Show samples of a dataset, and their records.",
+        "describe": "Count what a dataset contains, with plots.",
+        "stats": "Count what the catalog has, by source, license, tag and operation.",
+        "site": "Write the catalog as pages for a browser.",
+        "browse": "Show the catalog in a browser while it is edited.",
+        "diff": "Show the differences between two versions of the catalog.",
+    },
+    "operating": {
+        "sync": "Build datasets into the cache.",
+        "lock": "Pin datasets, so that every machine gets the same bytes.",
+        "verify": "Ask the sources whether the catalog still describes them.",
+        "export": "Write datasets as files of other tools.",
+        "bundle": "Write datasets into one file for a machine without a network.",
+        "unbundle": "Verify a bundle, and take its datasets.",
+        "cache": "Inspect or clear the cache.",
+        "doctor": "Check this machine, and say what to do next.",
+        "completion": "Print the script for completion in a shell.",
+    },
 }
+"""Package of `cli.commands` → its commands, in the order of the help."""
+_TITLES = {
+    "authoring": "Write and check manifests",
+    "viewing": "Look at datasets",
+    "operating": "Build, pin and move datasets",
+}
+_PACKAGES = {verb: package for package, verbs in _GROUPS.items() for verb in verbs}
 
 
 class _Verbs(click.Group):
-    """A group whose commands are modules of `cli.commands`, each imported only when it is used."""
+    """A group whose commands are modules below `cli.commands`, imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_VERBS)
+        return list(_PACKAGES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _VERBS:
+        if cmd_name not in _PACKAGES:
             return None
         # `import` is a keyword, which can't name a module.
         file = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        module = importlib.import_module(f"registry.cli.commands.{file}")
-        command: click.Command = module.command
-        return command
+        module = importlib.import_module(f"registry.cli.commands.{_PACKAGES[cmd_name]}.{file}")
+        return with_help_text(module.command)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            message = f"no option '{error.option_name}' here: options follow the command"
+            raise click.UsageError(
+                f"{message}, such as `registry list --root PATH`", ctx
+            ) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _VERBS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], _VERBS) or f"commands: {', '.join(_VERBS)}"
+        if args and args[0] not in _PACKAGES and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], _PACKAGES) or f"commands: {', '.join(_PACKAGES)}"
             raise click.UsageError(f"no command '{args[0]}' ({hint})", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click would import every command for its help.
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_VERBS.items()))
+        for package, verbs in _GROUPS.items():
+            with formatter.section(_TITLES[package]):
+                formatter.write_dl(list(verbs.items()))
 
 
 @click.group(
@@ -81,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
     try:
         with escaped_output():
-            code = _run(arguments)
+            shell = os.environ.get(VARIABLE)
+            code = _complete(shell) if shell else _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has exited. Python flushes stdout once more at exit and would
@@ -91,6 +124,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         _leave_jobs()
     return code
+
+
+def _complete(shell: str) -> int:
+    """Print what the shell may insert for the words of this command line."""
+    for line in completion_lines(sys.argv[1:], shell):
+        print(line)
+    return CLEAN
 
 
 def _leave_jobs() -> None:
@@ -125,7 +165,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except RegistryError as error:
         # Some errors report several problems, each with its place.
         for line in getattr(error, "problems", None) or [error]:
-            print(f"error: {escape_control(str(line))}", file=sys.stderr)
+            print_line(f"error: {line}", err=True)
         return PROBLEMS
     except Exception as error:
         if os.environ.get("REGISTRY_TRACEBACK"):

@@ -24,7 +24,13 @@ def write_new(target: Path, text: str) -> None:
     except OSError as error:
         if isinstance(error, FileExistsError) and target.parent.is_dir():
             raise existing_file(target) from error
-        message = f"can't write {display_path(target)}: {error.strerror or error}"
+        in_the_way = next((one for one in target.parents if one.is_file()), None)
+        reason = error.strerror or str(error)
+        if in_the_way is not None:
+            reason = (
+                f"{display_path(in_the_way)} is a file, so it can't be the folder (name another)"
+            )
+        message = f"can't write {display_path(target)}: {reason}"
         raise ManifestError([Problem(message=message, path="")]) from error
 
 

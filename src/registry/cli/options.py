@@ -1,4 +1,4 @@
-"""Options, and ways to open the catalog, that several verbs share."""
+"""Options, and ways to open the catalog, that several commands share."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli.output import print_line
 from registry.errors import RegistryError, RevisionError
-from registry.lockfile.models import Pin, read_lock
-from registry.lockfile.pin_cache import read_pin
+from registry.lockfile.models import read_lock
 from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings, remote_cache
 
 if TYPE_CHECKING:
-    from registry.cache.remote.shared_cache import SharedCache
+    from registry.cache.remote.remote_cache import RemoteCache
 
 __all__ = [
     "as_json",
@@ -29,14 +28,15 @@ __all__ = [
     "frozen",
     "jobs",
     "locked",
+    "names",
     "offline",
     "open_catalog",
-    "pin_of",
+    "plain",
     "print_stray_problems",
+    "require_remote_cache",
     "root",
     "rules_of",
     "settings_of",
-    "shared_cache",
     "source_pinner_of",
     "tags",
 ]
@@ -102,6 +102,10 @@ frozen = click.option(
     default=None,
     help="Use the bytes that datasets.lock pins, even if manifests have changed; look up nothing.",
 )
+names = click.argument("names", nargs=-1, metavar="[NAMES]...")
+plain = click.option(
+    "--plain", is_flag=True, help="Print lines of words and numbers, as for a screen reader."
+)
 jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -144,8 +148,8 @@ def open_catalog(
     return Catalog.open(settings.index), Cache(settings.cache_dir), settings
 
 
-def shared_cache() -> SharedCache:
-    """Return the shared cache.
+def require_remote_cache() -> RemoteCache:
+    """Return the remote cache.
 
     Raises:
         RegistryError: there is none, or a setting is invalid.
@@ -153,12 +157,12 @@ def shared_cache() -> SharedCache:
     remote = remote_cache()
     if remote is None:
         raise RegistryError(
-            "no shared cache (REGISTRY_REMOTE_CACHE names it: a folder, or a URL such as"
+            "no remote cache (REGISTRY_REMOTE_CACHE names it: a folder, or a URL such as"
             " s3://bucket/folder)"
         )
-    from registry.shared import open_shared  # few invocations need it
+    from registry.remote import open_remote_cache  # few invocations need it
 
-    return open_shared(remote)
+    return open_remote_cache(remote)
 
 
 @contextmanager
@@ -185,13 +189,6 @@ def source_pinner_of(settings: Settings) -> SourcePinner:
     return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
-def pin_of(settings: Settings, name: str) -> Pin | None:
-    """Return a dataset's pin, or None."""
-    return read_pin(
-        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
-    )
-
-
 def choose(catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...]) -> list[str]:
     """Return the named datasets, or all; with tags, only those that have every one of them.
 
@@ -216,10 +213,7 @@ def print_stray_problems(catalog: Catalog) -> bool:
 
     The problems of other files are reported with their datasets.
     """
-    if not catalog.problems:  # `entries` of a large catalog takes a while to load
-        return False
-    files = {entry.document.file for entry in catalog.entries.values()}
-    stray = [problem for problem in catalog.problems if problem.file not in files]
+    stray = catalog.stray_problems()
     for problem in stray:
         print_line(f"error: {problem}", err=True)
     return bool(stray)

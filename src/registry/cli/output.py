@@ -7,19 +7,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from registry.base.escape import escape_control, escape_json, escape_lines
-from registry.cli.streams import unescaped
+from registry.base.escape import escape_control, escape_json
+from registry.cli.terminal import columns_of, console_of, paint, print_styled, wrap
 
 if TYPE_CHECKING:
     from registry.build.expectations import QualityWarning
-    from registry.samples.sample import Sample
 
 __all__ = [
     "json_text",
+    "message_lines",
     "print_error",
     "print_json",
     "print_line",
-    "print_sample",
     "print_table",
     "print_warnings",
     "size_text",
@@ -44,11 +43,24 @@ def size_text(size: int | None) -> str:
 
 
 def print_line(text: object, *, err: bool = False) -> None:
-    """Print one line, to stdout or stderr; newlines in the text become symbols."""
+    """Print one line, to stdout or stderr; newlines in the text become symbols.
+
+    A message that is longer than the terminal goes on in indented lines, without a broken word.
+    """
+    line = escape_control(str(text))
+    if err and sys.stderr.isatty():
+        line = "\n".join(message_lines(line, columns_of(sys.stderr)))
     # In one piece: `print` writes the end of a line separately, and threads print at the same time.
-    print(
-        f"{escape_control(str(text))}\n", end="", file=sys.stderr if err else sys.stdout, flush=err
-    )
+    print(f"{line}\n", end="", file=sys.stderr if err else sys.stdout, flush=err)
+
+
+def message_lines(line: str, width: int) -> list[str]:
+    """Return a message in lines that fit a terminal; those after the first are indented."""
+    if len(line) * 2 <= width:  # no character takes more than two columns
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    first, *more = wrap(line, width - len(indent) - 2)
+    return [indent + first, *(f"{indent}  {one}" for one in more)]
 
 
 def json_text(data: Any, *, indent: int | None = 2) -> str:
@@ -65,33 +77,62 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
     """Print a table.
 
     If it is too wide for the terminal, the column `wide` wraps; if that alone does not help, all
-    columns do. In a pipe no cell is wrapped or cut, so that `grep` and `awk` see complete values.
+    columns do, and if a word does not fit then, each row is printed as a list of its values. In a
+    pipe no cell is wrapped or cut, so that `grep` and `awk` see complete values.
     """
-    rows = [[escape_control(cell) for cell in row] for row in rows]
+    escaped = [[escape_control(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-        for row in (headers, *rows):
+        widths = [max(map(len, column)) for column in zip(headers, *escaped, strict=True)]
+        for row in (headers, *escaped):
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             print("  ".join(cells).rstrip())
         return
+    _print_on_terminal(headers, escaped, wide % len(headers))
+
+
+def _print_on_terminal(headers: Sequence[str], rows: list[list[str]], wide: int) -> None:
     from rich.cells import cell_len
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=unescaped(sys.stdout))
+    console = console_of(sys.stdout)
+    columns = list(zip(headers, *rows, strict=True))
+    words = [
+        max((cell_len(word) for cell in one for word in cell.split()), default=0) for one in columns
+    ]
+    widths = [max(map(cell_len, one)) for one in columns]
+    widths[wide] = min(widths[wide], max(words[wide], _MIN_WIDE))
+    gaps = 2 * (len(headers) - 1)
+    # rich shrinks the columns that wrap first, and breaks words in them, down to one letter.
+    is_crowded = sum(widths) + gaps > console.width
+    if is_crowded and sum(words) + gaps > console.width:
+        _print_lists(headers, rows, console.width)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    widths = [max(map(cell_len, column)) + 2 for column in zip(headers, *rows, strict=True)]
-    widths[wide] = min(widths[wide], _MIN_WIDE)
-    # rich shrinks the columns that wrap first, down to one letter.
-    is_crowded = sum(widths) > console.width
     for index, header in enumerate(headers):
-        wraps = is_crowded or index == wide % len(headers)
-        table.add_column(header, no_wrap=not wraps, overflow="fold" if wraps else "ellipsis")
+        wraps = is_crowded or index == wide
+        table.add_column(
+            header,
+            no_wrap=not wraps,
+            min_width=words[index] if wraps else None,
+            overflow="fold" if wraps else "ellipsis",
+        )
     for row in rows:
         # rich would interpret a plain str as markup, such as `[red]` in a description.
         table.add_row(*map(Text, row))
     console.print(table)
+
+
+def _print_lists(headers: Sequence[str], rows: list[list[str]], width: int) -> None:
+    """Print each row as lines `header  value`, below its first value."""
+    left = max(map(len, headers[1:]), default=0) + 4
+    for first, *rest in rows:
+        for line in wrap(first, width):
+            print_styled(paint(line, sys.stdout, bold=True), sys.stdout)
+        for header, cell in zip(headers[1:], rest, strict=True):
+            lines = wrap(cell, max(width - left, 1)) if cell else ()
+            for number, line in enumerate(lines):
+                print(f"{'' if number else '  ' + header:<{left}}{line}")
 
 
 def warning_line(warning: QualityWarning) -> str:
@@ -109,49 +150,3 @@ def print_warnings(name: str, warnings: Iterable[QualityWarning]) -> None:
     """Print the warnings about the samples of a dataset, for people, to stderr."""
     for warning in warnings:
         print_line(f"warning: {name}: {warning_line(warning)}", err=True)
-
-
-def print_sample(sample: Sample, number: int) -> None:
-    """Print a sample in a form for people."""
-    from registry.samples.letters import letter_of
-
-    if isinstance(sample.input, str):
-        lines = [*sample.input.splitlines(), ""]
-    else:
-        lines = [*(f"{message.role}: {message.text}" for message in sample.input), ""]
-    if choices := sample.choices:
-        lines += (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
-        lines.append("")
-    lines.append(f"target    {_one_line(sample.target)}")
-    for name in ("description", "metadata", "sandbox", "files", "setup", "checkpoint"):
-        if (value := getattr(sample, name)) is not None:
-            lines.append(f"{name:<9} {_one_line(_plain(value))}")
-    title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
-    title = escape_control(title)
-    if not sys.stdout.isatty():
-        print(f"── {title}", *lines, sep="\n", end="\n\n")
-        return
-    from rich.console import Console
-    from rich.panel import Panel
-    from rich.text import Text
-
-    panel = Panel(Text(escape_lines("\n".join(lines))), title=Text(title), title_align="left")
-    Console(file=unescaped(sys.stdout)).print(panel)
-
-
-def _plain(value: Any) -> Any:
-    """Return the value of a field of a sample as JSON data."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if type(value).__name__ != "CheckpointSampleConfig":
-        return value
-    from registry.samples.checkpoint import checkpoint_data
-
-    return checkpoint_data(value)
-
-
-def _one_line(value: Any) -> str:
-    if isinstance(value, str):
-        return value if "\n" not in value else json.dumps(value, ensure_ascii=False)
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 500 else f"{text[:500]}…"

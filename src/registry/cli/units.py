@@ -29,6 +29,6 @@ def _amount(value: str, what: str, units: Mapping[str, int], example: str) -> fl
     factors = {unit.casefold(): factor for unit, factor in units.items()}
     factor = factors.get(found[2].casefold()) if found else None
     if found is None or factor is None:
-        message = f"'{value}' is no {what}: give a number and a unit, such as {example}"
+        message = f"'{value}' is not a {what}: give a number and a unit, such as {example}"
         raise click.BadParameter(f"{message} (units: {', '.join(units)})")
     return float(found[1]) * factor

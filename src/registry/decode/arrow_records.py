@@ -30,8 +30,7 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
         try:
             parquet = open_parquet(data, file)
             rows = min(_BATCH_ROWS, parquet.most_rows)
-            batches = map(parquet.count, parquet.parquet.iter_batches(rows))
-            yield from _records(batches, file)
+            yield from _records(parquet.batches(rows), file)
         except (pa.ArrowException, OSError) as error:
             # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
@@ -57,7 +56,7 @@ def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[D
 
 def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[DatasetRecord]:
     """Yield the rows of batches; a value that Python can't represent is a DecodeError."""
-    rows_before = 0
+    rows_before = 0 if file.row_groups is None else file.row_groups.rows_before
     for batch in batches:
         try:
             records = batch.to_pylist()

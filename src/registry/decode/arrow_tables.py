@@ -35,13 +35,14 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             names = _chosen(parquet.schema_arrow.names, wanted)
             # pyarrow takes `columns` as paths into structs, so it can't select a dotted name.
             columns = None if any("." in name for name in names) else names
-            groups = map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups))
+            groups = [parquet.metadata.row_group(number) for number in opened.groups]
             encoded: int = sum(group.total_byte_size for group in groups)
-            fitting: int = _BATCH_BYTES * parquet.metadata.num_rows // max(encoded, 1)
+            count: int = sum(group.num_rows for group in groups)
+            fitting = _BATCH_BYTES * count // max(encoded, 1)
             most = min(max(64, min(_BATCH_ROWS, fitting)), opened.most_rows)
             rows = min(_FIRST_ROWS, most)
-            for batch in parquet.iter_batches(rows, columns=columns):
-                decoded = _decode_dictionaries(_validated(opened.count(batch).select(names)))
+            for batch in opened.batches(rows, columns):
+                decoded = _decode_dictionaries(_validated(batch.select(names)))
                 yield Frame(decoded)
                 # The encoded size is misleading, as a string that many rows repeat is encoded
                 # once. Start with few rows, and grow by the decoded size of those before.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,12 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.base.arrow import (
-    contains_literal,
-    int64_array,
-    list_offsets,
-    starts_with_visible_ascii,
-)
+from registry.base.arrow.arrays import int64_array, list_offsets
+from registry.base.arrow.strings import contains_literal, starts_with_visible_ascii
 from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import is_html, is_utf8, open_bytes
@@ -48,17 +45,9 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        # One batch ahead, as only the last one ends with `end`.
-        following = _next_batch(reader)
-        while following is not None:
-            batch, following = following, _next_batch(reader)
-            if following is None:
-                last = batch.num_rows - 1
-                if any(column[last].as_py() != end for column in batch.columns):
-                    raise NotColumnarError("an unclosed quote")
-                batch = batch.slice(0, last)
-            batch = _drop_whitespace_rows(batch)
-            yield Frame(_normalize_newlines(batch) if stream.has_returns else batch)
+        for batch, is_last in _with_last(_ahead(reader)):
+            rows = _drop_whitespace_rows(_without_tail(batch, end) if is_last else batch)
+            yield Frame(_normalize_newlines(rows) if stream.has_returns else rows)
 
 
 class _WithTail(io.RawIOBase):
@@ -127,6 +116,35 @@ def _open(
     if found != names:
         raise NotColumnarError("a header that pyarrow reads differently")
     return reader
+
+
+def _with_last(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Yield each batch, and whether it is the last one, as only that ends with the tail."""
+    batch = next(batches, None)
+    while batch is not None:
+        following = next(batches, None)
+        yield batch, following is None
+        batch = following
+
+
+def _without_tail(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
+    """Return the last rows of a file without the one that was appended."""
+    last = batch.num_rows - 1
+    if any(column[last].as_py() != end for column in batch.columns):
+        raise NotColumnarError("an unclosed quote")
+    return batch.slice(0, last)
+
+
+def _ahead(reader: pa.csv.CSVStreamingReader) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a reader, of which a thread reads the next one meanwhile."""
+    batch = _next_batch(reader)
+    if batch is None:
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="decode") as pool:
+        while batch is not None:
+            waiting = pool.submit(_next_batch, reader)
+            yield batch
+            batch = waiting.result()
 
 
 def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:

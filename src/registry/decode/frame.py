@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "FEW_RECORDS",
     "MISSING",
     "AnyFrame",
     "Frame",
@@ -23,6 +24,9 @@ __all__ = [
     "has_null",
     "python_values",
 ]
+
+FEW_RECORDS = 1 << 10
+"""Up to so many records take less time as lists of values than the calls that columns take."""
 
 Wanted = frozenset[str] | None
 """Names and paths of the columns to read, as the manifest writes them; None for all columns."""
@@ -111,7 +115,7 @@ class Frame:
         """Return the records at some indices; a NotColumnarError for a type without `take`."""
         from pyarrow import ArrowNotImplementedError
 
-        from registry.base.arrow import int64_array
+        from registry.base.arrow.arrays import int64_array
 
         try:
             batch = self.batch.take(int64_array(indices))
@@ -201,7 +205,7 @@ class ValueFrame:
     def array(self, name: str) -> pa.Array | None:
         """Return a column, null where a record does not have the key; None if Arrow lacks it."""
         if name not in self._arrays:
-            from registry.base.arrow import array_of  # pyarrow is slow to import
+            from registry.base.arrow.arrays import array_of  # pyarrow is slow to import
 
             self._arrays[name] = array_of(self.values(name), missing=MISSING)
         return self._arrays[name]

@@ -115,7 +115,8 @@ def _decoded(lines: Lines, *, strict: bool) -> list[DatasetRecord] | None:
     """
     try:
         records = list(map(_decode, lines))
-        if strict and not has_unique_keys(_as_bytes(lines), records):
+        longest = max(map(len, lines), default=0)
+        if strict and not has_unique_keys(_as_bytes(lines), records, longest=longest):
             return None
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None

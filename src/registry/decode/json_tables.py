@@ -10,10 +10,12 @@ only the syntax is checked, without a limit on nesting.
 from __future__ import annotations
 
 import codecs
+import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -21,11 +23,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from registry.base.arrow import SCAN_BYTES, byte_positions
-from registry.base.locations import unpacked_suffix
-from registry.decode.chunks import line_blocks, parse_blocks
+from registry.base.arrow.strings import SCAN_BYTES
+from registry.base.locations import packed_suffix, unpacked_suffix
+from registry.decode.chunks import line_blocks, parse_blocks, read_start
 from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, most_keys, parse_exact
 from registry.decode.frame import (
+    FEW_RECORDS,
     AnyFrame,
     Frame,
     NotColumnarError,
@@ -34,7 +37,12 @@ from registry.decode.frame import (
     has_null,
 )
 from registry.decode.json_records import LINE_SUFFIXES
-from registry.decode.json_values import ValueDecoder, dotted_keys
+from registry.decode.json_values import (
+    ValueDecoder,
+    decode_few,
+    dotted_keys,
+    line_ends,
+)
 from registry.decode.repeated_keys import keys_surely_differ
 from registry.decode.shapes.columns import ShapeReader
 from registry.decode.stream import is_utf8, open_bytes
@@ -51,6 +59,7 @@ __all__ = ["read_json_tables"]
 _PROBE_LINES = 64
 # A float may have 308 before its point, Python's `int` by default 640 at least.
 _MOST_DIGITS = 300
+Block = TypeVar("Block", bytes, bytearray)
 _VALUE_BYTES = 1 << 20
 _SCANNED_BYTES = 1 << 16
 """Bytes that are looked at together, few enough for the processor's cache."""
@@ -70,14 +79,35 @@ def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Itera
     if unpacked_suffix(file.location) not in LINE_SUFFIXES or not is_utf8(encoding):
         raise NotColumnarError("not JSON Lines in UTF-8")
     with open_bytes(file) as data:
-        blocks = line_blocks(data, most=file.limits.line_bytes)
+        most = file.limits.line_bytes
+        start, is_all = read_start(data)
+        if is_all and len(start) <= most and start.count(b"\n") <= FEW_RECORDS:
+            yield decode_few(_as_text(start.removeprefix(codecs.BOM_UTF8)), wanted)
+            return
+        blocks = line_blocks(data, most=most, start=start, known=_size(file))
+        del start  # memory that is free is used again, and other memory takes time
         first = next(blocks, bytearray())
         if first.startswith(codecs.BOM_UTF8):
             del first[: len(codecs.BOM_UTF8)]
         columns = _columns(first, wanted)
         blocks = chain([first], blocks)
         parse = partial(_parse, columns=columns)
-        yield from parse_blocks(blocks if columns.others is None else _smaller(blocks), parse)
+        if columns.others is not None:
+            # Without a thread: msgspec holds the interpreter's lock, so that another thread would
+            # wait for it, and each time it is passed on takes longer than a short call.
+            yield from map(parse, _smaller(blocks))
+            return
+        # Shapes take many short steps of numpy: between two threads, passing on the interpreter's
+        # lock would take as long as the steps.
+        yield from parse_blocks(blocks, parse, is_one_enough=lambda: columns.is_by_shapes)
+
+
+def _size(file: SourceBytes) -> int | None:
+    """Return the number of bytes of a file, if it is known without reading it."""
+    if file.local_path is not None and not packed_suffix(file.location):
+        with contextlib.suppress(OSError):  # it is open, whatever its path leads to now
+            return os.stat(file.local_path).st_size
+    return None
 
 
 def _smaller(blocks: Iterable[bytearray]) -> Iterator[bytearray]:
@@ -103,6 +133,11 @@ class _Columns(NamedTuple):
     """Keys, in quotes, that an object may have in place of a path that pyarrow reads."""
     shapes: ShapeReader | None = None
     """Reads the columns of pyarrow where lines have few shapes."""
+
+    @property
+    def is_by_shapes(self) -> bool:
+        """Whether all columns of the blocks so far are read by shapes."""
+        return self.others is None and self.shapes is not None and self.shapes.is_used
 
 
 def _columns(first: bytearray, wanted: Wanted) -> _Columns:
@@ -176,10 +211,7 @@ def _type_of(values: Sequence[Any], unknown: pa.DataType) -> pa.DataType | None:
 
 def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     """Return a block of lines as columns, if the `json` module reads exactly the same."""
-    if b"\r" in block:  # as text mode reads them
-        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if block.endswith(b"\n\n"):
-        block = block.rstrip(b"\n")
+    block = _as_text(block)
     _refuse_invalid_text(block)
     is_readable = not _may_have_dotted_keys(block, columns.dotted)
     # Few shapes take half the time of pyarrow and of what shows that it is exact.
@@ -199,6 +231,13 @@ def _parse(block: bytearray, columns: _Columns) -> AnyFrame:
     return Frame(batch, null_is_value=False, exact=exact, others=others, complete=complete)
 
 
+def _as_text(block: Block) -> Block:
+    """Return lines with the line ends of text mode, without blank ones at the end."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return block.rstrip(b"\n") if block.endswith(b"\n\n") else block
+
+
 def _decode_nulls(
     block: bytearray, batch: pa.RecordBatch, wanted: Iterable[str], complete: frozenset[str]
 ) -> ValueFrame:
@@ -216,11 +255,11 @@ def _count_lines(block: bytearray) -> int:
 
 def _read_exactly(block: bytearray, schema: pa.Schema | None) -> pa.RecordBatch | None:
     """Return what pyarrow reads; None if that differs, or its types from those of the schema."""
-    line_ends = _line_ends(block)
+    ends = line_ends(block)
     if _has_digits(np.frombuffer(block, np.uint8), _MOST_DIGITS):
         raise NotColumnarError("an integer with more digits than Python parses, or a large float")
-    batch = None if schema is None else _read_with_pyarrow(block, schema, len(line_ends))
-    _refuse_inexact(block, line_ends, batch)
+    batch = None if schema is None else _read_with_pyarrow(block, schema, len(ends))
+    _refuse_inexact(block, ends, batch)
     return batch
 
 
@@ -289,24 +328,6 @@ def _flat(columns: Iterable[pa.Array]) -> Iterator[pa.Array]:
             yield from _flat(column.flatten())
         else:
             yield column
-
-
-def _line_ends(block: bytearray) -> NDArray[np.int64]:
-    """Return the ends of the lines, if each of them starts and ends like an object.
-
-    If pyarrow then finds as many rows, each line is exactly one object: two objects on a line would
-    add a row, and an object on two lines would have `}` and `{` around the line end.
-    """
-    data = np.frombuffer(block, np.uint8)
-    ends = byte_positions("\n", block)
-    if len(ends) == 0 or ends[-1] != len(data) - 1:
-        ends = np.append(ends, len(data))
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    if (ends == starts).any() or (data[starts] != ord("{")).any():
-        raise NotColumnarError("a line that does not start like an object")
-    if (data[ends - 1] != ord("}")).any():
-        raise NotColumnarError("a line that does not end like an object")
-    return ends
 
 
 def _refuse_inexact(

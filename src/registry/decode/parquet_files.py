@@ -9,14 +9,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from registry.decode.bounded import HARMLESS_BYTES
+from registry.decode.stream import RowGroups
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from registry.decode.stream import SourceBytes
 
-__all__ = ["OpenParquet", "open_parquet"]
+__all__ = ["OpenParquet", "divided", "open_parquet"]
 
 # Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
 _MOST_DECODED = 1 << 26
@@ -33,6 +36,10 @@ class OpenParquet:
         self, parquet: pq.ParquetFile, most_rows: int, size: int, file: SourceBytes
     ) -> None:
         self.parquet = parquet
+        part = file.row_groups
+        self.groups = range(
+            *(0, parquet.num_row_groups) if part is None else (part.first, part.stop)
+        )
         self.most_rows = most_rows
         self._size = size
         self._file = file
@@ -46,6 +53,30 @@ class OpenParquet:
             what = f"{self._size:,} bytes decode to {self._decoded:,}, so each gives"
             raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file.location)
         return batch
+
+    def batches(self, rows: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of its row groups, with all columns if none are named."""
+        groups = list(self.groups)
+        found = self.parquet.iter_batches(rows, row_groups=groups, columns=columns)
+        return map(self.count, found)
+
+
+def divided(data: IO[bytes], least: int) -> list[RowGroups]:
+    """Return the parts of a file that unpack to `least` bytes each, or slightly more.
+
+    Raises:
+        pyarrow.ArrowException: it is invalid.
+    """
+    metadata = pq.ParquetFile(data).metadata
+    parts: list[RowGroups] = []
+    first = rows_before = rows = size = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        rows, size = rows + group.num_rows, size + group.total_byte_size
+        if size >= least or number + 1 == metadata.num_row_groups:
+            parts.append(RowGroups(first, number + 1, rows_before))
+            first, rows_before, rows, size = number + 1, rows_before + rows, 0, 0
+    return parts
 
 
 def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
@@ -85,6 +116,9 @@ def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
             )
             raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
     size = data.seek(0, io.SEEK_END)
+    if file.row_groups is not None:  # a part may decode to its share of what the file may
+        part = range(file.row_groups.first, file.row_groups.stop)
+        size = sum(chunk.total_compressed_size for group, chunk in chunks if group in part)
     return OpenParquet(parquet, _rows_at_a_time(data, parquet, chunks), size, file)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from registry.base.arrow import SCAN_BYTES, byte_positions
+from registry.base.arrow.strings import SCAN_BYTES, byte_positions
 from registry.decode.exact_json import key_ends, parse_exact
 
 if TYPE_CHECKING:

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["SourceBytes", "is_html", "is_utf8", "open_bytes", "open_text"]
+__all__ = ["RowGroups", "SourceBytes", "is_html", "is_utf8", "open_bytes", "open_text"]
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Row groups of a Parquet file, one after the other."""
+
+    first: int
+    stop: int
+    rows_before: int
+    """Rows of the file in the groups before them."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class SourceBytes:
     """Path of a local file with these bytes, if there is one."""
     limits: Limits = UNLIMITED
     """How large it may be."""
+    row_groups: RowGroups | None = None
+    """The part of a Parquet file that is read; None for all of it."""
 
     @classmethod
     def of_file(cls, location: str, path: Path) -> SourceBytes:

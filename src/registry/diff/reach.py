@@ -1,4 +1,4 @@
-"""What a catalog reaches beyond its own files, and what of it a change adds."""
+"""What a catalog reaches beyond its own files, and which of that a change adds."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from registry.diff.snapshots.unread import Unread, find_unread
 from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin, origins_of
-from registry.yamldoc.reader import read_yaml
+from registry.yamldoc.reader import Document, read_yaml
 
 __all__ = ["OpenSnapshot", "open_snapshots"]
 
@@ -165,24 +165,13 @@ class _Side:
             snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
             return OpenSnapshot(checkout, snapshot)
         document = read_yaml(checkout.index, is_index=True)
-        file = checkout.file_name(str(checkout.index))
         snapshot = Snapshot(
             label=label,
             datasets={
                 name: {} if name in unchanged else self._values(catalog, name)
                 for name in contents.specs
             },
-            index={
-                key: Origin(
-                    key=key,
-                    value=value,
-                    layer="index",
-                    file=file,
-                    line=document.position((key,)).line,
-                )
-                for key, value in document.value.items()
-                if key not in _DATASET_KEYS
-            },
+            index=_index_values(document, checkout.file_name(str(checkout.index))),
             reach={
                 "": index_reach(document.value),
                 **{
@@ -216,3 +205,18 @@ class _Side:
         if name in self.packages:
             values[PACKAGE_KEY] = self.packages[name]
         return values
+
+
+def _index_values(document: Document, file: str) -> dict[str, Origin]:
+    """Return the values of an index, those of its datasets left out."""
+    return {
+        key: Origin(
+            key=key,
+            value=value,
+            layer="index",
+            file=file,
+            line=document.position((key,)).line,
+        )
+        for key, value in document.value.items()
+        if key not in _DATASET_KEYS
+    }

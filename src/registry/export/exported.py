@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.catalog.catalog import display_path
 from registry.export.provenance import provenance_of
-from registry.load import find_fingerprint, load
-from registry.lockfile.pin_cache import read_pin
+from registry.load.cached import find_fingerprint
+from registry.load.load import load
+from registry.lockfile.pin_cache import pin_of
 from registry.lockfile.pinned import pin_sources
-from registry.lockfile.spec_digest import spec_digest
 from registry.progress import Progress, log_waits, silent
 
 if TYPE_CHECKING:
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from registry.cache.cache import Cache, CacheEntry
     from registry.catalog.catalog import Catalog
+    from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
     from registry.samples.sample import Sample
@@ -51,7 +50,7 @@ class Exported(Struct, frozen=True, kw_only=True):
         for number, sample in enumerate(self.dataset, 1):
             yield sample
             if number % _REPORT_ROWS == 0:
-                self.report(Progress("map", number, len(self.dataset)))
+                self.report(Progress("write", number, len(self.dataset)))
 
 
 def open_exported(
@@ -80,40 +79,40 @@ def open_exported(
     """
     unmodified = catalog.resolve(name)
     spec = catalog.resolve(name, overrides=overrides) if overrides else unmodified
-    pin = read_pin(
-        settings.lock_file, name, settings.cache_dir, shown_as=display_path(settings.lock_file)
-    )
+    pin = pin_of(name, settings)
     lock = pin_sources(unmodified, pin, locked=settings.locked, frozen=settings.frozen)
     if lock is not None and spec != unmodified:
         lock = replace(lock, samples=None)
-    is_used = pin is not None and (settings.frozen or pin.agrees(spec_digest(unmodified)))
-    open_samples = partial(
-        load,
-        spec,
-        cache,
-        boundary=catalog.boundary,
-        offline=settings.offline,
-        lock=lock,
-        report=report,
-    )
+    is_used = pin is not None and (settings.frozen or pin.agrees(unmodified))
     with catalog.locating(name):
-        result = open_samples()
-        fingerprint = result.entry.meta["fingerprint"]
-        if result.entry.meta["limit"] is not None:
-            # Whether only the first samples were built depends on what the cache had before; the
-            # fingerprint in a file must not.
-            fingerprint, _ = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
-            if not fingerprint:
-                result = open_samples(full=True)
-                fingerprint = result.entry.meta["fingerprint"]
-    provenance = provenance_of(spec, pin if is_used else None, fingerprint, len(result.dataset))
+        dataset, entry, fingerprint = _open(
+            spec, cache, lock, boundary=catalog.boundary, offline=settings.offline, report=report
+        )
+    provenance = provenance_of(spec, pin if is_used else None, fingerprint, len(dataset))
     if absolute_files:
         # The bytes then depend on the folder, and so must the key of the export.
         provenance["files"] = spec.source.base_location
     return Exported(
         spec=spec,
-        dataset=result.dataset if absolute_files else result.dataset.as_stored(),
+        dataset=dataset if absolute_files else dataset.as_stored(),
         provenance=provenance,
-        entry=result.entry,
+        entry=entry,
         report=report or log_waits(name),
     )
+
+
+def _open(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None, **options: Any
+) -> tuple[ArrowDataset, CacheEntry, str]:
+    """Open a dataset; return it with its entry and the fingerprint of all samples of its source.
+
+    Whether only the first samples were built depends on what the cache had before; the fingerprint
+    in a file must not.
+    """
+    result = load(spec, cache, lock=lock, **options)
+    if result.entry.meta["limit"] is not None:
+        fingerprint, _ = find_fingerprint(spec, cache, lock, boundary=options["boundary"])
+        if fingerprint:
+            return result.dataset, result.entry, fingerprint
+        result = load(spec, cache, lock=lock, full=True, **options)
+    return result.dataset, result.entry, result.entry.meta["fingerprint"]

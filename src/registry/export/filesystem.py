@@ -11,16 +11,18 @@ The bytes are those of `registry export`. They are written into the cache once.
 from __future__ import annotations
 
 import errno
+import fnmatch
 import io
 import os
 from datetime import UTC, datetime
+from glob import has_magic
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from fsspec.spec import AbstractFileSystem
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.errors import DatasetNotFoundError, ExportError
+from registry.errors import DatasetNotFoundError, ExportError, RegistryError
 from registry.export.cached import cached_export
 from registry.export.exported import open_exported
 from registry.export.formats import FORMATS
@@ -112,18 +114,37 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         return datetime.fromtimestamp(file.stat().st_mtime, UTC)
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
-        """Return the files that match a pattern; `?` before options is not a part of it."""
+        """Return the files that match a pattern, each with the options that follow it.
+
+        Raises:
+            RegistryError: options follow a name that no dataset has, or are invalid. Tools look for
+                the matches of every URL with a `?`, and do not say why there is none.
+        """
         stripped = self._strip_protocol(path)
         if not has_query(stripped):
             return super().glob(path, maxdepth=maxdepth, **options)
-        if not self.exists(stripped):
-            return {} if options.get("detail") else []
-        return {stripped: self.info(stripped)} if options.get("detail") else [stripped]
+        location, query = parse_path(stripped), stripped.partition("?")[2]
+        if location.kind is None:
+            found = [stripped]
+        else:
+            catalog = self._catalog(location)
+            names = fnmatch.filter(catalog, location.name)
+            if not names and not has_magic(location.name):
+                catalog.resolve(location.name)  # raises the error with similar names
+            end = f"{location.kind.suffix}?{query}"
+            found = [f"{location.prefix}{name}{end}" for name in names]
+        return {one: self.info(one) for one in found} if options.get("detail") else found
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        return _File(io.FileIO(self._export(path)[1]))
+        try:
+            return _File(io.FileIO(self._export(path)[1]))
+        except FileNotFoundError as error:
+            # fsspec drops the text of this type of error for any URL with a `?`.
+            if has_query(path) and isinstance(error.__cause__, RegistryError):
+                raise error.__cause__ from None
+            raise
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""

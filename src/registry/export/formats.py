@@ -20,7 +20,7 @@ class Format(Struct, frozen=True, kw_only=True):
     """A format that datasets are exported to."""
 
     name: str
-    """As `--format` has it."""
+    """Its name for `--format`."""
     suffix: str
     """End of a file's name; empty for a folder."""
     module: str

@@ -1,4 +1,4 @@
-"""Put an export where the user wants it: completely or not at all, and over nothing else."""
+"""Move an export into place, completely or not at all; no other file is overwritten."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def provenance_path(target: Path) -> Path:
 
 
 def refuse_special(target: Path) -> None:
-    """Raise an error for a device or a pipe, whose place a file would take; root may do that.
+    """Raise an error for a device or a pipe, which root could replace by a file.
 
     Raises:
         ExportError: it is one, or no path.
@@ -46,7 +46,7 @@ def refuse_existing(target: Path, kind: Format) -> None:
     """Raise an error if an export would replace a file.
 
     Raises:
-        ExportError: the file exists, or is the wrong one of a file and a folder.
+        ExportError: the file exists, or is a folder where the format needs a file, or the reverse.
     """
     if kind.is_folder:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from registry.errors import ExportError, did_you_mean
-from registry.export.formats import FORMATS, Format, format_of_path
+from registry.export.formats import FORMATS, Format
 
 __all__ = ["OPTIONS", "Location", "has_query", "parse_path"]
 
@@ -54,10 +54,7 @@ def parse_path(path: str) -> Location:
     if not slash and "=" in before:
         folder, slash, file = before, "/", ""
     options = _options(folder, query, path)
-    kind = format_of_path(file) if file else None
-    if kind is not None and not kind.is_served:
-        served = ", ".join(row.suffix for row in FORMATS.values() if row.is_served)
-        raise ExportError(f"registry://{path}: only {served} are served (`registry export`)")
+    kind = _kind_of(file, path) if file else None
     return Location(
         name="" if kind is None else file.removesuffix(kind.suffix),
         kind=kind,
@@ -66,6 +63,15 @@ def parse_path(path: str) -> Location:
         view=options,
         prefix=f"{folder}/" if folder else "",
     )
+
+
+def _kind_of(file: str, path: str) -> Format:
+    served = [row for row in FORMATS.values() if row.is_served]
+    for row in served:
+        if file.endswith(row.suffix):
+            return row
+    suffixes = ", ".join(row.suffix for row in served)
+    raise ExportError(f"registry://{path}: only {suffixes} are served (`registry export`)")
 
 
 def _options(folder: str, query: str, path: str) -> dict[str, Any]:
@@ -83,7 +89,7 @@ def _options(folder: str, query: str, path: str) -> dict[str, Any]:
     root = found.get("root")
     # An empty one would be the default, which this URL does not name.
     if root is not None and (not root or "\0" in root):
-        raise ExportError(f"registry://{path}: root is no path")
+        raise ExportError(f"registry://{path}: root is not a path")
     return found
 
 
@@ -94,7 +100,7 @@ def _is_on(value: Any, path: str) -> bool:
 
 
 def _value(text: str) -> Any:
-    """Return a switch or a number; what else it is the schema of the view refuses."""
+    """Return a bool or a number; the schema of the view refuses all other values."""
     if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS:
         return int(text)
     return _SWITCHES.get(text, text)

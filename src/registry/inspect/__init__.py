@@ -28,7 +28,7 @@ def get_dataset(
         MissingDependencyError: Inspect AI is not installed. Other errors as that function.
     """
     # Imported here, as every command of Inspect imports this package for its entry point.
-    from registry.load import get_dataset as get_ours
+    from registry.load.dataset import get_dataset as get_ours
 
     return get_ours(
         name,

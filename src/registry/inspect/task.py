@@ -99,7 +99,7 @@ def _check_strings(arguments: dict[str, Any]) -> None:
 def _task_of(name: str, **arguments: Any) -> Task:
     # Imported here, as every command of Inspect imports this module.
     from registry.catalog.catalog import Catalog
-    from registry.load import get_dataset
+    from registry.load.dataset import get_dataset
 
     samples = get_dataset(name, **arguments)
     catalog = Catalog.open(arguments["root"])

@@ -12,7 +12,6 @@ from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import Lock, Pin, lock_of, read_documents
 from registry.lockfile.pinned import changes
-from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.merge import Layer
 from registry.manifest.models import DatasetSpec
 from registry.rules import RULES, Finding, run_checks
@@ -66,7 +65,7 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
     if pinned.spec is None:
         message = f"'{pinned.name}' is pinned and in no manifest"
         yield Finding((), message, "`registry lock` drops it")
-    elif not pinned.pin.agrees(spec_digest(pinned.spec)):
+    elif not pinned.pin.agrees(pinned.spec):
         message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
         yield Finding((), message, f"`registry lock {pinned.name}` updates the pin")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
+from difflib import get_close_matches
+from itertools import islice
 
 from registry.base.locations import archive_of, is_path, split_member
 from registry.boundary.boundary import Boundary
@@ -19,7 +22,9 @@ from registry.yamldoc.reader import DataPath
 __all__ = ["missing_data"]
 
 _MOST_NAMES = 1_000
-"""How many names of a folder are compared with a name that is not in it."""
+"""How many names are compared with one that does not exist."""
+_SIMILAR = 0.85
+"""How similar a name in another folder must be: only a slip of the hand."""
 
 
 def missing_data(spec: DatasetSpec) -> Iterator[Finding]:
@@ -61,6 +66,39 @@ def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[t
 
 
 def _similar_file(path: str, spec: DatasetSpec) -> str:
+    """Return a hint with the most similar file: below the catalog's folder, or near the path."""
+    name = os.path.basename(path)
+    below: dict[str, str] = {}
+    for one in _files_below(str(spec.folder)):
+        below.setdefault(os.path.basename(one), os.path.relpath(one, spec.folder))
+    # Such as beside the manifest: it is easy to think that paths are relative to that.
+    if name in below:
+        return f"did you mean '{below[name]}'? Paths are relative to the index"
+    if hint := _similar_name(path, spec):
+        return hint
+    near = get_close_matches(name, below, 1, _SIMILAR)
+    return f"did you mean '{below[near[0]]}'?" if near else ""
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """Yield the files below a folder, those of a folder before those of the folders in it."""
+    folders, left = deque([folder]), _MOST_NAMES
+    while folders and left > 0:
+        try:
+            with os.scandir(folders.popleft()) as found:
+                entries = sorted(islice(found, left), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        left -= len(entries)  # folders too: a tree of them may have no file, and no end
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith("."):
+                    folders.append(entry.path)
+            else:
+                yield entry.path
+
+
+def _similar_name(path: str, spec: DatasetSpec) -> str:
     """Return a hint with the most similar name in the nearest folder that exists."""
     folder, name = os.path.split(path)
     while folder != str(spec.folder) and not os.path.isdir(folder):

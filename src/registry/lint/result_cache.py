@@ -55,31 +55,46 @@ def check_catalog(
         return CheckResult(problems, count_checked(catalog))
     place = best_effort_path(catalog.index, cache_dir, "check")
     key = _key(catalog, select, ignore, locked)
-    cached = read_best_effort(place)
-    data = None if cached is None else json.loads(cached.splitlines()[0])
-    root = str(catalog.index.parent)
-    if (
-        data is not None
-        and data["key"] == key
-        and _are_unchanged(data["data"])
-        and data["code"] == code_files(root, data["folders"])
-    ):
-        return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
+    known = _recall(place, key, str(catalog.index.parent))
+    if known is not None:
+        return known
     patterns: set[tuple[str, str]] = set()
     problems = check(
         catalog, select=select, ignore=ignore, locked=locked, data=patterns, deadline=deadline
     )
     result = CheckResult(problems, count_checked(catalog))
+    if all(problem.rule != "check-limit" for problem in problems):
+        _remember(place, key, result, catalog, patterns)
+    return result
+
+
+def _recall(place: Path, key: str, root: str) -> CheckResult | None:
+    """Return the cached result of the same check, if the files beside the catalog are the same."""
+    cached = read_best_effort(place)
+    data = None if cached is None else json.loads(cached.splitlines()[0])
+    if (
+        data is None
+        or data["key"] != key
+        or not _are_unchanged(data["data"])
+        or data["code"] != code_files(root, data["folders"])
+    ):
+        return None
+    return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
+
+
+def _remember(
+    place: Path, key: str, result: CheckResult, catalog: Catalog, patterns: set[tuple[str, str]]
+) -> None:
+    """Cache a result, with the states of the files that `patterns` match."""
     states = [(*where, data_states(*where)) for where in sorted(patterns)]
     # A file may be edited again without a change of its state, if this happens right now.
-    is_racy = any(state.is_racy() for *_, found in states for _, state in found)
-    if not is_racy and all(problem.rule != "check-limit" for problem in problems):
-        rows = [problem.to_dict() for problem in problems]
-        folders = manifest_folders(catalog)
-        code = {"folders": folders, "code": code_files(root, folders)}
-        body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
-        write_best_effort(place, compact_json(body))
-    return result
+    if any(state.is_racy() for *_, found in states for _, state in found):
+        return
+    rows = [problem.to_dict() for problem in result.problems]
+    folders = manifest_folders(catalog)
+    code = {"folders": folders, "code": code_files(str(catalog.index.parent), folders)}
+    body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
+    write_best_effort(place, compact_json(body))
 
 
 def _are_unchanged(

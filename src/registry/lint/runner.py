@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from registry.base.gc import gc_paused
@@ -14,7 +14,7 @@ from registry.lint.code_files import code_problems
 from registry.lint.dataset_checks import DatasetChecks
 from registry.lint.layout_checks import layout_files
 from registry.lint.lock_checks import orphaned_pins, read_lock_content
-from registry.lint.selection import configured, selected
+from registry.lint.selection import Selection, configured, selected
 from registry.lint.suppressions import apply_ignores, read_ignores
 from registry.rules import RULES, run_checks
 from registry.settings import lock_file_of
@@ -60,35 +60,50 @@ def check(
     selection = selected(base, select=select, ignore=ignore)
     if locked:
         selection = selection.with_error("stale-lock")
-    lock = read_lock_content(lock_file_of(catalog.index))
-    data = set() if data is None else data
-    found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
-    found += DatasetChecks(catalog, lock, data).problems(deadline)
-    if not catalog.problems:  # a broken file may contain the dataset of a pin
-        found += orphaned_pins(lock, catalog.entries)
+    found = _found(catalog, set() if data is None else data, deadline)
     if any(rule in selection for rule in _LAYOUT_RULES):  # else no file is read again
         for layout in layout_files(catalog, index, wanted):
             found += run_checks("text", layout, layout.document)
             found += run_checks("document", layout.document, layout.document)
-
-    by_file: dict[str, list[Problem]] = defaultdict(list)
-    # A dataset and its dependents report the same inherited problem: dict.fromkeys keeps one.
-    for problem in selection.apply(dict.fromkeys([*config_problems, *found])):
-        by_file[problem.file].append(problem)
-    blocked = {problem.file for problem in found if RULES[problem.rule].blocking}
     entry_files = {entry.document.file for entry in catalog.entries.values()}
     files = _chosen({problem.file for problem in found} | {index.file} | entry_files, wanted)
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
     reported = [] if index.file in files else list(config_problems)
+    reported += _reported(found, config_problems, files, selection)
+    return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
+
+
+def _found(catalog: Catalog, data: set[tuple[str, str]], deadline: float) -> list[Problem]:
+    """Return the problems of the datasets, their pins and their code."""
+    lock = read_lock_content(lock_file_of(catalog.index))
+    found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
+    found += DatasetChecks(catalog, lock, data).problems(deadline)
+    if not catalog.problems:  # a broken file may contain the dataset of a pin
+        found += orphaned_pins(lock, catalog.entries)
+    return found
+
+
+def _reported(
+    found: Sequence[Problem],
+    config_problems: Sequence[Problem],
+    files: Iterable[str],
+    selection: Selection,
+) -> Iterator[Problem]:
+    """Yield the selected problems of files that no comment of theirs hides."""
+    by_file: dict[str, list[Problem]] = defaultdict(list)
+    # A dataset and its dependents report the same inherited problem: dict.fromkeys keeps one.
+    for problem in selection.apply(dict.fromkeys([*config_problems, *found])):
+        by_file[problem.file].append(problem)
+    # A problem of the configuration hides no other: all rules of the default are checked then.
+    blocked = {problem.file for problem in found if RULES[problem.rule].blocking}
     for file in files:
         # It may be a link that leads out of the catalog.
         unread = any(problem.rule == "unreadable-file" for problem in by_file[file])
         comments, complete = [] if unread else read_ignores(file), file not in blocked
-        reported += selection.apply(
+        yield from selection.apply(
             apply_ignores(by_file[file], comments, selection=selection, complete=complete)
         )
-    return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
 
 
 def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:

@@ -76,18 +76,7 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
     """Return the ignore comments in YAML text, except text inside strings."""
     if not _COMMENT.search(text):
         return []
-    lines = text.split("\n")
-    # A block scalar starts on the line after its `|`, which may be followed by a comment.
-    strings = [
-        (
-            (token.start_mark.line + 1, 0)
-            if token.style in ("|", ">")
-            else (token.start_mark.line, token.start_mark.column),
-            (token.end_mark.line, token.end_mark.column),
-        )
-        for token in yaml.scan(text, Loader=_LOADER)
-        if isinstance(token, yaml.ScalarToken)
-    ]
+    lines, strings = text.split("\n"), _string_spans(text)
     comments = []
     for number, line in enumerate(lines):
         for match in _COMMENT.finditer(line):
@@ -95,10 +84,8 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
             is_comment = before == "" or before[-1] in " \t"
             if not is_comment or _is_inside((number, match.start()), strings):
                 continue
-            target = number
-            if not before.strip():  # on a line of its own, it applies to the next line with keys
-                while target + 1 < len(lines) and lines[target].strip()[:1] in ("", "#"):
-                    target += 1
+            # On a line of its own, it applies to the next line with keys.
+            target = number if before.strip() else _next_with_keys(lines, number)
             names, _, reason = match["rest"].partition("--")
             comment = IgnoreComment(
                 line=number + 1,
@@ -110,6 +97,28 @@ def parse_ignores(text: str, *, file: str = "") -> list[IgnoreComment]:
             )
             comments.append(comment)
     return comments
+
+
+def _string_spans(text: str) -> list[tuple[_Mark, _Mark]]:
+    """Return where the strings of YAML text start and end, in order."""
+    # A block scalar starts on the line after its `|`, which may be followed by a comment.
+    return [
+        (
+            (token.start_mark.line + 1, 0)
+            if token.style in ("|", ">")
+            else (token.start_mark.line, token.start_mark.column),
+            (token.end_mark.line, token.end_mark.column),
+        )
+        for token in yaml.scan(text, Loader=_LOADER)
+        if isinstance(token, yaml.ScalarToken)
+    ]
+
+
+def _next_with_keys(lines: Sequence[str], number: int) -> int:
+    """Return the number of the first line, from one on, that is not empty and no comment."""
+    while number + 1 < len(lines) and lines[number].strip()[:1] in ("", "#"):
+        number += 1
+    return number
 
 
 def _is_inside(place: _Mark, strings: Sequence[tuple[_Mark, _Mark]]) -> bool:

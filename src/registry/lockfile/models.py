@@ -13,10 +13,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
+from registry.base.digest import SamplesId
 from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.file import FIX, lock_error, read_bytes, write_text
+from registry.lockfile.spec_digest import spec_digest
 from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump, dump_conflicts
-from registry.manifest.models import Count, Text
+from registry.manifest.models import Count, DatasetSpec, Text
 from registry.manifest.serialize import data_of, is_set
 from registry.yamldoc.reader import Document, parse_yaml
 
@@ -93,9 +95,19 @@ class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Annotated[int, Meta(ge=1)]
     """Version of the computation of these digests."""
 
-    def agrees(self, spec_digest: str) -> bool:
-        """Return whether the pin was made for the manifest with this digest."""
-        return self.spec == spec_digest and self.format == PIN_FORMAT
+    @property
+    def samples_id(self) -> SamplesId:
+        """Which samples the dataset had."""
+        return SamplesId(self.samples, self.ordered)
+
+    @property
+    def versions(self) -> list[tuple[str, str | None]]:
+        """Location of each source, and the commit or digest of its bytes."""
+        return [(one.location, one.revision or one.sha256) for one in self.sources]
+
+    def agrees(self, spec: DatasetSpec) -> bool:
+        """Return whether the pin was made for this manifest."""
+        return self.format == PIN_FORMAT and self.spec == spec_digest(spec)
 
 
 class Lock(Struct, frozen=True):

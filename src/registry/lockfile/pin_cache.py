@@ -6,16 +6,27 @@ import contextlib
 import hashlib
 from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.conversion import decode_json
+from registry.catalog.catalog import display_path
 from registry.catalog.code_version import package_version_key
 from registry.lockfile.file import read_bytes
 from registry.lockfile.models import Pin, parse_lock
 
-__all__ = ["read_pin"]
+if TYPE_CHECKING:
+    from registry.settings import Settings
+
+__all__ = ["pin_of", "read_pin"]
+
+
+def pin_of(name: str, settings: Settings) -> Pin | None:
+    """Return the pin of a dataset in the lockfile of the settings; None as for `read_pin`."""
+    path = settings.lock_file
+    return read_pin(path, name, settings.cache_dir, shown_as=display_path(path))
 
 
 def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = None) -> Pin | None:
@@ -28,7 +39,7 @@ def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = N
     if data is None:
         return None
     # Hashing 10,000 pins takes 3 ms. Unlike a key of path and state, the digest also finds a
-    # lockfile that was just written, or another machine's copy of it in a shared cache.
+    # lockfile that was just written, or another machine's copy of it in a remote cache.
     key = [package_version_key(), hashlib.sha256(data).hexdigest()]
     place = best_effort_path(path, cache_dir, "lock")
     with contextlib.suppress(ValueError, LookupError, TypeError):  # missing or outdated

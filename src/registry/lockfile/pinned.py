@@ -10,7 +10,7 @@ from msgspec import Struct
 from registry.errors import LockError, LockStaleError
 from registry.lockfile.matching import matches
 from registry.lockfile.models import Lock, LockedSource, Pin
-from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
+from registry.lockfile.spec_digest import location_in, portable, requested_location
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Repository, is_commit
 
@@ -19,6 +19,7 @@ __all__ = [
     "PinnedSources",
     "SourcePinner",
     "changes",
+    "known_sources",
     "pin_sources",
     "source_pinner",
     "unpinned_sources",
@@ -131,7 +132,7 @@ def pin_sources(
         return None
     # A pin for an older manifest applies to the bytes only: changed fields or views change the
     # samples, and a source that was added later is not pinned.
-    agrees = pin.agrees(spec_digest(spec))
+    agrees = pin.agrees(spec)
     if locked and not agrees:
         raise LockStaleError(
             spec.name,
@@ -157,6 +158,11 @@ def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = Fal
     """Return `pin_sources` bound to the pins of a lock."""
     pins = {} if lock is None else lock.pins
     return lambda spec: pin_sources(spec, pins.get(spec.name), locked=locked, frozen=frozen)
+
+
+def known_sources(spec: DatasetSpec, pin: Pin) -> PinnedSources:
+    """Return the sources in a pin of any manifest; one that it lacks is looked up."""
+    return PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False)
 
 
 def changes(spec: DatasetSpec, pin: Pin) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from registry.manifest.resolve import merged_entry
 from registry.manifest.serialize import data_of
 from registry.yamldoc.reader import DataPath, json_path
 
-__all__ = ["Origin", "located", "origins_of"]
+__all__ = ["Origin", "located", "origins_by_path", "origins_of"]
 
 # Mappings whose keys each have an origin; any other mapping, such as an expression, has one.
 _SPLIT: frozenset[DataPath] = frozenset(
@@ -67,8 +68,13 @@ class Origin:
 
 def origins_of(spec: DatasetSpec, entries: Mapping[str, Entry]) -> tuple[Origin, ...]:
     """Return the origin of every value of a spec that was resolved without overrides."""
+    return tuple(origins_by_path(spec, entries).values())
+
+
+def origins_by_path(spec: DatasetSpec, entries: Mapping[str, Entry]) -> Mapping[DataPath, Origin]:
+    """Return what `origins_of` does, by the path of each value in the entry of a dataset."""
     merged = merged_entry(spec.name, entries)
-    return tuple(_origin(path, value, merged) for path, value in _values(spec, merged))
+    return {path: _origin(path, value, merged) for path, value in _values(spec, merged)}
 
 
 def _values(spec: DatasetSpec, merged: Merged) -> Iterator[tuple[DataPath, Any]]:
@@ -156,12 +162,21 @@ def located(error: RegistryError, name: str, entries: Mapping[str, Entry]) -> Re
         return ManifestError(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
     folder = entries[name].folder
     if isinstance(error, SourceError) and Path(error.missing_path).is_relative_to(folder):
-        return SourceError(f"{error} (a relative path starts at the folder of datasets.yaml)")
+        hint = _beside_manifest(error.missing_path, entries[name])
+        return SourceError(f"{error} (a relative path starts at the folder of datasets.yaml{hint})")
     if isinstance(error, MappingError) and not error.origin:
         merged = merged_entry(name, entries)
         place = _written_at(_path_of_field(error.field, merged), merged)
         return error.at(origin="{file}:{line}:{column}".format(**place)) if place else error
     return error
+
+
+def _beside_manifest(path: str, entry: Entry) -> str:
+    """Return the end of a hint for a missing file that is at the same path from its manifest."""
+    beside = Path(entry.document.file).absolute().parent / os.path.relpath(path, entry.folder)
+    if not beside.is_relative_to(entry.folder) or not beside.exists():
+        return ""
+    return f"; this file is at '{beside.relative_to(entry.folder).as_posix()}'"
 
 
 def _written_at(path: DataPath, merged: Merged) -> dict[str, Any]:

@@ -78,7 +78,11 @@ def literal_secret(merged: Merged) -> Iterator[Finding]:
 
 
 def secret_in_url(merged: Merged) -> Iterator[Finding]:
-    """Report URLs of files that contain a password or a signature."""
+    """Report URLs that contain a password or a signature: of files, and of the homepage."""
+    homepage = merged.value.get("homepage")
+    named = _secret_of(homepage) if isinstance(homepage, str) else ""
+    if named and _is_written(merged, ("homepage",)):
+        yield Finding(("homepage",), f"a secret in the URL: {named}", "write it without")
     for path, location in _locations(merged.value):
         if not _is_written(merged, path):
             continue

@@ -161,12 +161,7 @@ def _report(error: ValidationError) -> Iterator[Finding]:
         case "additionalProperties":
             yield from _unknown_keys(error, path)
         case "required":
-            # jsonschema gives the missing key only in its message, so look for all of them here.
-            schema: Any = error.schema
-            for key in limit:
-                if key not in instance:
-                    hint = schema.get("properties", {}).get(key, {}).get("description", "")
-                    yield Finding(path, f"the key '{key}' is missing", hint, "missing-key")
+            yield from _missing_keys(error, path)
         case "type":
             names = limit if isinstance(limit, list) else [limit]
             expected = " or ".join(_TYPE_NAMES[name] for name in names if name != "null")
@@ -192,6 +187,19 @@ def _report(error: ValidationError) -> Iterator[Finding]:
             message = template.format(limit=limit, shown=shown) if template else error.message
             hint = _TRUST_HINT if keyword == "pattern" and path[:1] == ("trust",) else ""
             yield Finding(path, message, hint, rule="wrong-value")
+
+
+def _missing_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
+    # jsonschema gives the missing key only in its message, so look for all of them here.
+    schema: Any = error.schema
+    instance: Any = error.instance
+    required: Any = error.validator_value
+    for key in required:
+        if key not in instance:
+            hint = schema.get("properties", {}).get(key, {}).get("description", "")
+            if key == "from" and [*instance.values()] == [None]:
+                hint = f"a column is written without braces: `{next(iter(instance))}`"
+            yield Finding(path, f"the key '{key}' is missing", hint, "missing-key")
 
 
 def _counted(limit: int, keyword: str) -> str:

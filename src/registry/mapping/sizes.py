@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from types import NoneType
 from typing import Any
 
 from registry.boundary.limits import MAX_TEXT
@@ -12,6 +13,7 @@ from registry.errors import MappingError
 __all__ = ["check_size", "join", "sample_size", "size_of", "sizes_of"]
 
 _FLAT = frozenset({str, list, dict})
+_PLAIN = _FLAT | {int, float, bool, NoneType}
 _MOST_FLAT = 1 << 20
 """Items of lists and dicts that are looked at together; shared lists may have any number."""
 
@@ -64,7 +66,9 @@ def sizes_of(values: Sequence[Any]) -> int:
             return size + sum(map(size_of, items))
         size += sum(map(len, texts)) + 8 * (len(lists) + len(dicts))
         size += sum(map(len, map(str, chain.from_iterable(dicts))))
-        if len(texts) + len(lists) + len(dicts) < len(items):
+        if kinds <= _PLAIN:
+            size += 8 * (len(items) - len(texts) - len(lists) - len(dicts))
+        else:
             size += sum(size_of(item) for item in items if type(item) not in _FLAT)
         items = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
     return size

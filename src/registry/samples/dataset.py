@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from registry.errors import MappingError, MissingDependencyError
+from registry.samples.display.methods import DisplayMethods
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
 from registry.samples.sample import Sample, sample_input_len
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-class Dataset(FrameMethods, Sequence[Sample], abc.ABC):
+class Dataset(FrameMethods, DisplayMethods, Sequence[Sample], abc.ABC):
     """A sequence of samples whose slices are datasets too."""
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
@@ -171,6 +171,17 @@ class Sample(BaseModel):
             ValueError: no metadata, a model that is not frozen, or invalid values.
         """
         return metadata_as(self.metadata, metadata_cls, "Sample")
+
+    def _repr_html_(self) -> str:
+        """Return all fields as HTML for a notebook, of less than 30 KB."""
+        from registry.samples.display.sample import sample_html
+
+        return sample_html(self)
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        from registry.samples.display.sample import rich_fields
+
+        return rich_fields(self)
 
 
 DatasetRecord = dict[str, Any]

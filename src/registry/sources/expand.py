@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -109,6 +110,7 @@ def _glob(files: Any, path: str) -> list[str]:
     return sorted(files.unstrip_protocol(name) for name in files.glob(path))
 
 
+@functools.lru_cache(maxsize=256)
 def _is_glob(path: str) -> bool:
     parts = split_member(path)
     if parts is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
+from registry.base.fs import stream_sha256
 from registry.base.locations import (
     archive_of,
     is_local,
@@ -180,16 +181,21 @@ def _pin_local(location: str, context: SourceContext) -> PinnedFile:
         state = FileState.of(context.boundary.check_location(location))
         # A file written within the clock's resolution may change again without a new mtime.
         racy = state.is_racy()
-        key = digest_of({"local": path})
+        key = _state_key(path)
         known = None if context.reread else context.cache.recall(key, "state", "sha256", "racy")
         if known and known["state"] == list(state) and not known["racy"]:
             return PinnedFile(location, known["sha256"], state.size, state=state)
         if not context.whole:
             raise UnknownDigestError(path)
         with context.boundary.open_location(location) as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            sha256 = stream_sha256(file)
     context.cache.remember(key, {"state": state, "sha256": sha256, "racy": racy})
     return PinnedFile(location, sha256, state.size, state=state)
+
+
+@functools.lru_cache(maxsize=256)
+def _state_key(path: str) -> str:
+    return digest_of({"local": path})
 
 
 def _probe_local(location: str, context: SourceContext) -> dict[str, Any] | None:

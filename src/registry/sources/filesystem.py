@@ -30,6 +30,7 @@ from registry.errors import (
     SourceError,
 )
 from registry.progress import Deadline
+from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.retry import (
     causes,
     describe_failure,
@@ -80,15 +81,6 @@ _S3_CODES = {
 }
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
-)
-_CONNECTION_ERRORS = frozenset(
-    {
-        "ClientConnectorError",
-        "ClientConnectorDNSError",
-        "ConnectError",
-        "EndpointConnectionError",
-        "TooManyRedirects",
-    }
 )
 _FRESH = frozenset({"http", "https", "s3", "s3a"})
 
@@ -223,6 +215,13 @@ def _translated(error: BaseException, location: str) -> SourceError:
     refusal = next((link for link in causes(error) if isinstance(link, ReachError)), None)
     if refusal is not None:
         return ReachError(f"{shown}: {refusal}")
+    if type(error).__name__ == "TooManyRedirects":
+        return SourceError(f"{shown}: the server redirects without end ({SIGN_IN})")
+    protocol = protocol_of(location)
+    if protocol in _ERRORS and (
+        failure := connection_failure(error, _host(location), protocol=protocol)
+    ):
+        return SourceError(f"{shown}: {failure}")
     status = status_of(error)
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
@@ -232,12 +231,14 @@ def _translated(error: BaseException, location: str) -> SourceError:
         reason = f"the server answered {status}" if status else _redacted(error, location)
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")
     if status not in (None, 404):
-        return SourceError(f"{shown}: the server answered {status}")
-    if any(type(link).__name__ in _CONNECTION_ERRORS for link in causes(error)):
-        return SourceError(f"{shown}: the server can't be reached")
+        # Of those that may pass, the end of the message says so after the last attempt.
+        hint = "" if is_transient(error) else " (check the URL)"
+        return SourceError(f"{shown}: the server answered {status}{hint}")
     if isinstance(error, FileNotFoundError) or status == 404:
         no_bucket = _s3_code(error) == "NoSuchBucket"
-        return missing_error(location, "no such bucket" if no_bucket else "no such file")
+        return missing_error(
+            location, "no such bucket (check its name)" if no_bucket else "no such file"
+        )
     if isinstance(error, IsADirectoryError):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
     if is_transient(error):
@@ -245,6 +246,16 @@ def _translated(error: BaseException, location: str) -> SourceError:
         what = "the server did not answer in time" if late else "the connection was lost"
         return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+def _host(location: str) -> str:
+    """Return where the requests for a location go, for messages."""
+    protocol = protocol_of(location)
+    if protocol == "hf":
+        return hub_host()
+    if protocol in ("s3", "s3a"):
+        return "the S3 endpoint"
+    return urlsplit(location).netloc.rpartition("@")[2]
 
 
 @contextlib.contextmanager

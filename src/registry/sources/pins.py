@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.base.processes.pool import Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
-    from registry.cache.remote.shared_samples import SharedSamples
+    from registry.cache.remote.remote_samples import RemoteSamples
     from registry.manifest.source import Repository
 
 __all__ = [
@@ -86,7 +86,7 @@ class Expected(Protocol):
         """Return the pinned commit of a repository; None and errors as in `files`."""
 
 
-def _not_shared() -> None:
+def _no_remote() -> None:
     """Return that no other cache is asked."""
 
 
@@ -117,8 +117,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Processes that do whole builds, where several datasets are built at once."""
     elsewhere: Elsewhere | None = None
     """Where the files of a source can be mapped, each by itself."""
-    shared: Callable[[], SharedSamples | None] = _not_shared
-    """Returns what the shared cache has of the dataset; called if the local cache lacks it."""
+    remote: Callable[[], RemoteSamples | None] = _no_remote
+    """Returns what the remote cache has of the dataset; called if the local cache lacks it."""
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 

@@ -175,6 +175,11 @@ class ArrowDataset(StoredFrameMethods, Dataset):
             view = np.arange(len(view))
         return numbers if view is None else self._select(view, numbers)
 
+    def records_at(self, positions: Sequence[int]) -> list[int]:
+        """Return the numbers of the records, from 1, of the samples at positions."""
+        rows = self._rows_at(positions).tolist()
+        return self._reading(lambda file: list(map(file.record_of, rows)))
+
     def as_opened(self) -> tuple[SampleFile, ViewArrays]:
         """Return the samples, and the view that they were opened with."""
         return self._file, self._opened

@@ -12,14 +12,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from registry.base.digest import encode_value
+from registry.base.digest import SamplesId, encode_value
 from registry.samples.sample import Sample
 
-__all__ = ["SamplesDigest", "changed_samples", "digest_samples", "sample_digest"]
+if TYPE_CHECKING:
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["SamplesDigest", "changed_samples", "digest_samples", "sample_digest", "samples_id"]
 
 _WIDTH = 32
 
@@ -36,6 +39,16 @@ class SamplesDigest:
     """Digest that does not depend on the order."""
     each: bytes = field(repr=False)
     """Digests of the samples concatenated, 32 bytes each."""
+
+    @property
+    def samples_id(self) -> SamplesId:
+        """The part that identifies the samples."""
+        return SamplesId(self.samples, self.ordered)
+
+
+def samples_id(dataset: ArrowDataset) -> SamplesId:
+    """Return which samples a dataset has; all of them are read."""
+    return digest_samples(dataset.as_stored()).samples_id
 
 
 def digest_samples(samples: Iterable[Sample]) -> SamplesDigest:

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from registry.base.arrow import contains_literal
+from registry.base.arrow.arrays import to_array
+from registry.base.arrow.strings import contains_literal
 from registry.base.digest import to_json
 
 __all__ = ["are_plain", "to_json_texts"]
@@ -40,11 +41,11 @@ def to_json_texts(values: Sequence[Any], *, plain: bool = False) -> pa.Array:
         return pa.repeat(to_json_texts(values[:1], plain=plain)[0], len(values))
     if plain or are_plain(values):
         texts = [None if value is None else _encode(value) for value in values]
-        encoded = pa.array(texts, pa.large_binary())
+        encoded = to_array(texts, pa.large_binary())
         # A key that starts with `$` needs a tag; a string that starts with it looks the same.
         if not contains_literal(encoded.buffers()[2] or b"", r'"\$'):
             return encoded.view(pa.large_string())
-    return pa.array([None if one is None else to_json(one) for one in values], pa.large_string())
+    return to_array([None if one is None else to_json(one) for one in values], pa.large_string())
 
 
 def are_plain(values: Sequence[Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from registry.base.arrow import blank_strings, int64_array, list_offsets, to_numpy_int64
+from registry.base.arrow.arrays import int64_array, list_offsets, to_numpy_int64
+from registry.base.arrow.strings import blank_strings
 from registry.samples.letters import index_of
 
 __all__ = ["KINDS", "QualityCounter", "unused_columns"]
@@ -31,6 +32,8 @@ _COMPARED = 8
 Rows = NDArray[np.int64]
 """Positions of rows within a batch, ascending."""
 _NONE = np.zeros(0, np.int64)
+_Keys = NDArray[np.uint64]
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _MISSING = {"missing_ids": {"id", "id_number"}, "missing_choices": {"choices"}}
 """Kind → the columns that have no value in its samples."""
 
@@ -59,8 +62,7 @@ class QualityCounter:
             if len(rows):
                 self._counts[name] = self._counts.get(name, 0) + len(rows)
                 first = self._first.setdefault(name, [])
-                missing = rows[: _SHOWN - len(first)].tolist()
-                first.extend(_example(batch, row, _VALUES[name]) for row in missing)
+                first.extend(_examples(batch, rows[: _SHOWN - len(first)].tolist(), name))
 
     def result(
         self, files: Sequence[tuple[int, str]], columns: Collection[str]
@@ -143,8 +145,8 @@ def _equals_a_choice(batch: pa.RecordBatch, rows: Rows) -> NDArray[np.bool_]:
     choices = batch.column("choices").take(int64_array(rows))
     lengths, texts = np.diff(list_offsets(choices)), choices.flatten()
     of_row = int64_array(np.repeat(np.arange(len(rows)), lengths))
-    # A list of targets has a null here, and is not equal to anything.
-    equal = pc.indices_nonzero(pc.equal(texts, targets.take(of_row)).fill_null(False))
+    # A list of targets has a null here, which is left out.
+    equal = pc.indices_nonzero(pc.equal(texts, targets.take(of_row)))
     found = np.zeros(len(rows), bool)
     found[to_numpy_int64(of_row.take(equal))] = True
     return found
@@ -229,22 +231,24 @@ def _repeated_choices(batch: pa.RecordBatch) -> Rows:
         return _NONE
     # In parts whose arrays fit in the processor's cache.
     candidates = [
-        _maybe_repeated(choices.slice(start, _PART_ROWS)) + start
+        _with_equal_keys(choices.slice(start, _PART_ROWS), _keys_of_ends) + start
         for start in range(0, len(choices), _PART_ROWS)
     ]
     rows = np.concatenate(candidates)
     if not len(rows):
         return rows
-    texts = choices.take(int64_array(rows)).to_pylist()
+    lists = choices.take(int64_array(rows))
+    similar = _with_equal_keys(lists, _keys_of_starts)  # few end alike, and fewer start so too
+    rows, texts = rows[similar], lists.take(int64_array(similar)).to_pylist()
     repeated: Rows = rows[np.array([len(set(one)) < len(one) for one in texts], bool)]
     return repeated
 
 
-def _maybe_repeated(choices: pa.Array) -> Rows:
+def _with_equal_keys(choices: pa.Array, keys_of: Callable[[pa.Array], _Keys]) -> Rows:
     """Return the rows in which two choices have the same key."""
     valid, offsets = _valid(choices), list_offsets(choices)
     first, last = int(offsets[0]), int(offsets[-1])
-    keys = _rough_keys(choices.values.slice(first, last - first))
+    keys = keys_of(choices.values.slice(first, last - first))
     starts, lengths = offsets[:-1][valid] - first, np.diff(offsets)[valid]
     candidates = [_NONE]
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
@@ -268,23 +272,37 @@ def _has_equal_columns(table: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return found
 
 
-def _rough_keys(texts: pa.Array) -> NDArray[np.uint64]:
-    """Return a number per string, of its length and its first and last eight bytes."""
+def _keys_of_ends(texts: pa.Array) -> _Keys:
+    """Return a number per string, of its length and its last eight bytes."""
+    words, offsets = _words(texts)
+    return _keys(words[offsets[1:]], np.diff(offsets), np.right_shift)
+
+
+def _keys_of_starts(texts: pa.Array) -> _Keys:
+    """Return a number per string, of its length and its first eight bytes."""
+    words, offsets = _words(texts)
+    return _keys(words[offsets[:-1] + 8], np.diff(offsets), np.left_shift)
+
+
+def _words(texts: pa.Array) -> tuple[_Keys, Rows]:
+    """Return the eight bytes before each byte of strings, as a number, and where these start."""
     offsets = list_offsets(texts)
     first, size = int(offsets[0]), int(offsets[-1] - offsets[0])
     padded = np.zeros(size + 16, np.uint8)
     if size:
         padded[8:-8] = np.frombuffer(texts.buffers()[2], np.uint8, size, first)
-    # The eight bytes from each position on, as one number.
-    words = np.ndarray((size + 9,), "<u8", padded, strides=(1,))
-    lengths = np.diff(offsets)
-    # Of a shorter string, the bytes of its neighbours are shifted out; 64 bits can't be, at once.
-    foreign = ((8 - np.clip(lengths, 1, 8)) * 8).astype(np.uint64)
-    starts, ends = words[offsets[:-1] - first + 8] << foreign, words[offsets[1:] - first] >> foreign
-    keys = starts * np.uint64(0x9E3779B97F4A7C15) + ends * np.uint64(31)
-    keys[lengths == 0] = 0
-    result: NDArray[np.uint64] = keys + lengths.astype(np.uint64)
-    return result
+    return np.ndarray((size + 9,), "<u8", padded, strides=(1,)), offsets - first
+
+
+def _keys(words: _Keys, lengths: Rows, shift: Callable[[_Keys, _Keys], _Keys]) -> _Keys:
+    """Return a key per string; of a short one, the bytes of its neighbours are shifted out."""
+    if lengths.min(initial=8) < 8:
+        # 64 bits can't be shifted out at once, and an empty string has a length of its own.
+        words = shift(words, (8 * np.clip(8 - lengths, 0, 7)).astype(np.uint64))
+        words[lengths == 0] = 0
+    words *= _FACTOR
+    words += lengths.view(np.uint64)
+    return words
 
 
 def _valid(column: pa.Array) -> Rows:
@@ -294,13 +312,18 @@ def _valid(column: pa.Array) -> Rows:
     return to_numpy_int64(pc.indices_nonzero(column.is_valid()))
 
 
-def _example(
-    batch: pa.RecordBatch, row: int, value_of: Callable[[dict[str, Any]], Any]
-) -> dict[str, Any]:
-    names = ("record", "id", "id_number", "input", "target", "targets", "choices")
-    values = {name: batch.column(name)[row].as_py() for name in names}
-    identifier = values["id"] if values["id_number"] is None else values["id_number"]
-    return {"record": values["record"], "id": _cut(identifier), "value": _cut(value_of(values))}
+def _examples(batch: pa.RecordBatch, rows: Sequence[int], kind: str) -> Iterator[dict[str, Any]]:
+    """Yield what messages show of samples of a kind."""
+    names, value_of = _VALUES[kind]
+    columns = {name: batch.column(name) for name in (*_NAMES, *names)}
+    for row in rows:
+        values = {name: column[row].as_py() for name, column in columns.items()}
+        identifier = values["id"] if values["id_number"] is None else values["id_number"]
+        yield {
+            "record": values["record"],
+            "id": _cut(identifier),
+            "value": _cut(value_of(values)),
+        }
 
 
 def _cut(value: Any) -> Any:
@@ -320,15 +343,18 @@ def _repeated(values: dict[str, Any]) -> str:
     return next(one for place, one in enumerate(choices) if one in choices[:place])
 
 
-_VALUES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "blank_inputs": lambda values: values["input"],
-    "blank_targets": _target,
-    "targets_outside_choices": _target,
-    "missing_ids": lambda values: None,
-    "missing_choices": lambda values: None,
-    "few_choices": lambda values: values["choices"],
-    "repeated_choices": _repeated,
+_TARGETS = ("target", "targets")
+_NAMES = ("record", "id", "id_number")
+"""Columns that name a sample."""
+_VALUES: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Any]], Any]]] = {
+    "blank_inputs": (("input",), lambda values: values["input"]),
+    "blank_targets": (_TARGETS, _target),
+    "targets_outside_choices": (_TARGETS, _target),
+    "missing_ids": ((), lambda values: None),
+    "missing_choices": ((), lambda values: None),
+    "few_choices": (("choices",), lambda values: values["choices"]),
+    "repeated_choices": (("choices",), _repeated),
 }
-"""Kind → the value that its examples show."""
+"""Kind → the columns, and the value of theirs that its examples show."""
 KINDS = frozenset(_VALUES)
 """Kinds of questionable samples."""

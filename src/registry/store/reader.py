@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.base import arrow
+    from registry.base.arrow import arrays as arrow
     from registry.cache.cache import OnDamage
     from registry.store import schema
 else:
     # A process that reads a few samples by their numbers needs none of these.
     np, pa = LazyModule("numpy"), LazyModule("pyarrow")
-    arrow, schema = LazyModule("registry.base.arrow"), LazyModule("registry.store.schema")
+    arrow, schema = LazyModule("registry.base.arrow.arrays"), LazyModule("registry.store.schema")
 
 __all__ = ["SampleFile", "choice_ends"]
 
@@ -150,6 +150,11 @@ class SampleFile:
         except NOT_A_SAMPLES_FILE as error:
             raise self._file.damage("is not a samples file") from error
         return {name: [value] for name, value in found if value is not None}
+
+    def record_of(self, row: int) -> int:
+        """Return the number of the record, from 1, that a row was made of."""
+        number, local = self._locate(row)
+        return int(self.batch(number).column("record")[local].as_py())
 
     def _locate(self, row: int) -> tuple[int, int]:
         """Return the number of a row's batch, and its number in it."""

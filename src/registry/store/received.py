@@ -17,7 +17,12 @@ from registry.store.mapped_file import unpack_numbers
 from registry.store.quality import KINDS
 from registry.store.reader import choice_ends
 from registry.store.row_values import NOT_A_SAMPLES_FILE, Footer
-from registry.store.schema import METADATA_TYPES, METADATA_VALUES, full_schema, json_keys
+from registry.store.schema import (
+    METADATA_TYPES,
+    METADATA_VALUES,
+    full_schema,
+    json_keys,
+)
 
 __all__ = ["check_received"]
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.base import arrow
+    from registry.base.arrow import arrays as arrow
     from registry.cache.cache import Cache, CacheEntry
     from registry.store.reader import SampleFile
 else:
-    np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow")
+    np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow.arrays")
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "letter_indexes", "open_view", "row_order"]
 
@@ -247,5 +247,8 @@ def letter_indexes(texts: pa.Array) -> NDArray[np.int64]:
             indexes.append(min(index_of(text), _NO_CHOICE))
         except ValueError:
             indexes.append(_NO_CHOICE)
-    # The index -1 of a null selects the last item, -1.
-    return np.array([*indexes, -1])[arrow.to_numpy_int64(encoded.indices.fill_null(-1))]
+    found = encoded.indices
+    if found.null_count:
+        # The index -1 of a null selects the last item, -1.
+        found = found.cast("int64").fill_null(arrow.int64_array(np.array([-1]))[0])
+    return np.array([*indexes, -1])[arrow.to_numpy_int64(found)]

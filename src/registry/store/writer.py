@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -78,6 +78,14 @@ class _ChecksummedFile(HashedFile):
         return checksum
 
 
+class _Pending(NamedTuple):
+    """A batch that the thread has not finished yet."""
+
+    batch: pa.RecordBatch
+    written: Future[None]
+    watched: Future[None]
+
+
 class SampleWriter:
     """Writes and hashes a samples file in its own thread, so that building does not wait for disk.
 
@@ -93,7 +101,7 @@ class SampleWriter:
         Args:
             path: The file.
             schema: Columns of the batches.
-            watch: Called with each written batch, in the writing thread.
+            watch: Called with each batch in order, in the writing thread or that of the caller.
         """
         self._path = path
         self._schema = schema
@@ -101,7 +109,7 @@ class SampleWriter:
         self._gathered: list[pa.RecordBatch] = []
         self._gathered_rows = self._gathered_bytes = 0
         self._pool: ThreadPoolExecutor | None = None
-        self._pending: deque[Future[None]] = deque()
+        self._pending: deque[_Pending] = deque()
         self.rows = 0
         """Number of rows so far."""
         self._batches: list[tuple[int, int, int, int]] = []
@@ -124,7 +132,6 @@ class SampleWriter:
         try:
             if error[0] is None:
                 self._finish()
-                self._writer.close()
                 self._footer = self._file.end_part()
         finally:
             if self._pool is not None:
@@ -157,15 +164,48 @@ class SampleWriter:
             self._wait(1)
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="write")
-            self._pending.append(self._pool.submit(self._write, self._take()))
+            batch = self._take()
+            written = self._pool.submit(self._write, batch)
+            self._pending.append(_Pending(batch, written, self._pool.submit(self._watch, batch)))
 
     def _finish(self) -> None:
         """Write what is left, without a thread, which a small file never starts."""
+        # While the last batch is still being written. From the end, so that none is overtaken.
+        left = [batch for batch, _, watched in reversed(self._pending) if watched.cancel()]
+        for _, _, watched in self._pending:
+            if not watched.cancelled():
+                watched.result()
+        for batch in reversed(left):
+            self._watch(batch)
         self._wait(0)
+        if self._gathered and not self._is_open:
+            batch = self._take()
+            self._write_whole(batch)
+            self._watch(batch)
+            return
         if self._gathered:
-            self._write(self._take())
+            batch = self._take()
+            self._write(batch)
+            self._watch(batch)
         if not self._is_open:
             self._open()
+        self._writer.close()
+
+    def _write_whole(self, batch: pa.RecordBatch) -> None:
+        """Write a file of one batch."""
+        self.columns = _filled_columns(batch)
+        names = self._names
+        # In memory, as Arrow writes many small pieces, each by a call of a file of Python's.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, pa.schema(map(self._schema.field, names))) as writer:
+            writer.write_batch(batch.select(names))
+            end = sink.tell()
+        data = memoryview(sink.getvalue())
+        self._file = _ChecksummedFile(self._path)
+        self._is_open = True
+        self._file.write(data[:end])
+        self._end_batch(batch)
+        self._file.write(data[end:])
 
     def _take(self) -> pa.RecordBatch:
         """Return the gathered rows as one batch, and begin the next one."""
@@ -177,20 +217,26 @@ class SampleWriter:
     def _wait(self, most: int) -> None:
         """Wait until at most `most` batches are pending, which bounds the memory they take."""
         while len(self._pending) > most:
-            self._pending.popleft().result()
+            _, written, watched = self._pending.popleft()
+            written.result()
+            if not watched.cancelled():
+                watched.result()
 
     def _write(self, batch: pa.RecordBatch) -> None:
-        columns = zip(batch.schema.names, batch.columns, strict=True)
-        filled = {name for name, column in columns if column.null_count < batch.num_rows}
+        filled = _filled_columns(batch)
         if not filled <= self.columns or not self._is_open:
             self.columns |= filled
             if self._is_open:
                 self._widen()
             else:
                 self._open()
+        self._writer.write_batch(batch.select(self._names))
+        self._end_batch(batch)
+
+    def _end_batch(self, batch: pa.RecordBatch) -> None:
+        """Note that a batch ends here in the file."""
         start, end = choice_ends(batch, 0, batch.num_rows)
-        self._write_part(batch, batch.num_rows, end - start)
-        self._watch(batch)
+        self._end_part(batch.num_rows, end - start)
 
     def _widen(self) -> None:
         """Write the file again with the columns that have their first value now.
@@ -208,7 +254,8 @@ class SampleWriter:
                 reader = pa.ipc.open_file(data)
                 for number, (rows, choices, _, _) in enumerate(written):
                     widened = with_all_columns(reader.get_batch(number), self._schema)
-                    self._write_part(widened, rows, choices)
+                    self._writer.write_batch(widened.select(self._names))
+                    self._end_part(rows, choices)
         except OSError as error:
             if error.errno is not None:
                 raise
@@ -216,10 +263,15 @@ class SampleWriter:
             raise OSError(errno.EIO, str(error), str(narrow)) from error
         narrow.unlink()
 
-    def _write_part(self, batch: pa.RecordBatch, rows: int, choices: int) -> None:
-        self._writer.write_batch(batch.select(self._names))
+    def _end_part(self, rows: int, choices: int) -> None:
         self._batches.append((rows, choices, self._file.tell(), self._file.end_part()))
 
     @property
     def _names(self) -> list[str]:
         return [name for name in self._schema.names if name in self.columns]
+
+
+def _filled_columns(batch: pa.RecordBatch) -> set[str]:
+    """Return the columns that have any value."""
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    return {name for name, column in columns if column.null_count < batch.num_rows}

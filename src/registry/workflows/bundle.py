@@ -1,4 +1,4 @@
-"""Put datasets, with all that opens them without a network, into one file."""
+"""Write datasets, with everything that opens them without a network, to one file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from registry.base.cache_format import CACHE_FORMAT
-from registry.base.fs import file_sha256, write_atomic
+from registry.base.fs import (
+    file_sha256,
+    write_atomic,
+)
 from registry.cache.remote.record import ENTRY, SAMPLES, record_of, record_text
 from registry.errors import BundleError
-from registry.load import load
+from registry.load.load import load
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources
 from registry.progress import Progress
@@ -113,12 +116,7 @@ def bundle(
         BundleError: it needs a file that is outside the catalog's folder.
     """
     parts, found, needs = _Parts(), [], set[str]()
-    folder = catalog.index.parent
-    parts.files["catalog/datasets.yaml"] = catalog.index
-    chosen = {name: pins[name] for name in names if name in pins}
-    parts.texts["catalog/datasets.lock"] = lock_text(Lock(chosen)).encode()
-    for path in listed_files(catalog):
-        _add_file(parts, path, folder)
+    _add_catalog(parts, catalog, {name: pins[name] for name in names if name in pins})
     for name in names:
         spec = catalog[name]
         lock = pin_sources(spec, pins.get(name), locked=True)
@@ -134,9 +132,9 @@ def bundle(
             )
         found.append(_add_samples(parts, opened, name))
         needs |= set(needs_of(spec, pins[name]))
-        dataset, columns = opened.dataset, opened.entry.meta["columns"]
-        for path in files_of(spec, catalog, pins[name], dataset, columns=columns):
-            _add_file(parts, path, folder, dataset=name)
+        columns = opened.entry.meta["columns"]
+        for path in files_of(spec, catalog, pins[name], opened.dataset, columns=columns):
+            _add_file(parts, path, catalog.index.parent, dataset=name)
     contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
     _write(file, contents, parts, report)
     return Bundled(
@@ -148,6 +146,14 @@ def bundle(
         needs=tuple(sorted(needs)),
         without_samples=_others(catalog, names, parts),
     )
+
+
+def _add_catalog(parts: _Parts, catalog: Catalog, pins: dict[str, Pin]) -> None:
+    """Add the index, the manifests that it lists by name, and a lockfile with the pins."""
+    parts.files["catalog/datasets.yaml"] = catalog.index
+    parts.texts["catalog/datasets.lock"] = lock_text(Lock(pins)).encode()
+    for path in listed_files(catalog):
+        _add_file(parts, path, catalog.index.parent)
 
 
 def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str, ...]:
@@ -166,7 +172,7 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
     def moved(count: int) -> None:
         nonlocal done
         done += count
-        report(file.name, Progress("fetch", done, total))
+        report(file.name, Progress("read", done, total))
 
     # The writer of a compressed stream wants a path of its own.
     def write(output: Any) -> None:

@@ -165,7 +165,7 @@ def read_bundle(
         # Arrow's message names the path and the number of the error twice.
         raise BundleError(f"{path}: can't be read: {os.strerror(error.errno or 0)}") from error
     except (pa.ArrowException, OSError, EOFError) as error:
-        raise BundleError(f"{path}: no bundle, or it is cut or altered: {error}") from error
+        raise BundleError(f"{path}: not a bundle, or cut or altered: {error}") from error
     except BundleError as error:
         raise BundleError(f"{path}: {error}") from error.__cause__
     return contents
@@ -174,7 +174,7 @@ def read_bundle(
 def _read_contents(stream: IO[bytes]) -> Contents:
     name, size = _read_header(stream)
     if name != _FIRST or size > _MAX_LIST:
-        raise BundleError("no bundle of this package: it does not start with bundle.json")
+        raise BundleError("not a bundle of this package: it does not start with bundle.json")
     text = _exactly(stream, size)
     _exactly(stream, len(_padding(size)))
     try:
@@ -264,9 +264,9 @@ def _read_header(stream: IO[bytes]) -> tuple[str, int]:
     try:
         info = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
     except (tarfile.HeaderError, UnicodeDecodeError) as error:
-        raise BundleError(f"no bundle, or it is altered: {error}") from error
+        raise BundleError(f"not a bundle, or altered: {error}") from error
     if info.type != tarfile.REGTYPE or info.linkname:
-        raise BundleError(f"it has a member that is no plain file: {info.name!a}")
+        raise BundleError(f"it has a member that is not a plain file: {info.name!a}")
     return info.name, info.size
 
 

@@ -20,17 +20,19 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.load import SourceContext, load, open_cached, remember_pinned
-from registry.lockfile.merge import Sides, choose
+from registry.load.cached import open_cached
+from registry.load.load import load
+from registry.load.pinned import remember_pinned
+from registry.lockfile.merge import Choice, Sides, choose
 from registry.lockfile.models import Lock, Pin
-from registry.lockfile.pinned import PinnedSources
-from registry.lockfile.spec_digest import spec_digest
-from registry.store.digest import changed_samples, digest_samples
+from registry.lockfile.pinned import PinnedSources, known_sources
+from registry.sources.pins import SourceContext
+from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 from registry.workflows.lock_check import check_pin
 from registry.workflows.make_pin import make_pin
 
 if TYPE_CHECKING:
-    from registry.cache.cache import Cache
+    from registry.cache.cache import Cache, CacheEntry
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
@@ -136,10 +138,9 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
         spec = request.catalog[name]
     except ManifestError as error:
         return LockResult(name=name, status="failed", pin=sides.ours or sides.theirs, error=error)
-    digest = spec_digest(spec)
-    choice = choose(sides, lambda pin: pin.agrees(digest))
+    choice = choose(sides, lambda pin: pin.agrees(spec))
     old = choice.pin
-    agrees = old is not None and old.agrees(digest) and not choice.is_open
+    agrees = old is not None and old.agrees(spec) and not choice.is_open
     upgrade = name in request.upgrade or (choice.is_open and sides.have_other_sources)
     if old is not None and agrees and not upgrade:
         # Only with what is cached: `lock --check` builds.
@@ -150,82 +151,82 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
     try:
         with request.catalog.locating(name):
             result = _repin(spec, old, request, report, upgrade=upgrade)
-        return replace_result(result, note=choice.note)
     except RegistryError as error:
-        reached = (
-            not isinstance(error, SourceError)
-            or error.is_answer
-            or isinstance(error, _NOT_UNREACHABLE)
-        )
-        status = "failed" if reached or not spec.is_remote else "unreachable"
-        note = "both sides pinned other bytes or samples; took the pin of ours for now"
-        return LockResult(
-            name=name,
-            status=status,
-            pin=old,
-            note=note if choice.is_open else choice.note,
-            stale=not agrees,
-            error=error,
-        )
+        return _failed(spec, choice, error, stale=not agrees)
+    return replace_result(result, note=choice.note)
+
+
+def _failed(spec: DatasetSpec, choice: Choice, error: RegistryError, *, stale: bool) -> LockResult:
+    is_answer = (
+        not isinstance(error, SourceError) or error.is_answer or isinstance(error, _NOT_UNREACHABLE)
+    )
+    note = "both sides pinned other bytes or samples; took the pin of ours for now"
+    return LockResult(
+        name=spec.name,
+        status="failed" if is_answer or not spec.is_remote else "unreachable",
+        pin=choice.pin,
+        note=note if choice.is_open else choice.note,
+        stale=stale,
+        error=error,
+    )
 
 
 def _repin(
     spec: DatasetSpec, old: Pin | None, request: LockRequest, report: Report, *, upgrade: bool
 ) -> LockResult:
     """Pin a dataset; without an upgrade, its sources keep the versions of the old pin."""
-    old_sources = None
-    if old is not None:
-        old_sources = PinnedSources(
-            dataset=spec.name, folder=spec.folder, sources=old.sources, complete=False
-        )
-    lock = None if upgrade else old_sources
     # A changed mapping alone must not move a dataset to newer bytes.
-    context = SourceContext(
-        boundary=request.catalog.boundary,
-        cache=request.cache,
-        offline=request.offline,
-        lock=lock,
-        dataset=spec.name,
-        report=report,
-    )
+    lock = None if upgrade or old is None else known_sources(spec, old)
+    pin, digest, entry = _build_pin(spec, lock, request, report)
+    warnings = tuple(quality_warnings(spec, entry.meta))
+    result = LockResult(name=spec.name, status="pinned", pin=pin, warnings=warnings)
+    if old is None:
+        return result
+    has_moved = pin.versions != old.versions or (upgrade and pin.samples_id != old.samples_id)
+    if not has_moved:
+        return replace_result(result, status="unmoved" if upgrade else "repinned")
+    before = _old_samples(spec, old, request)
+    changed = None if before is None else changed_samples(before, digest)
+    return replace_result(result, status="moved", change=describe_move(old, pin, changed))
+
+
+def _build_pin(
+    spec: DatasetSpec, lock: PinnedSources | None, request: LockRequest, report: Report
+) -> tuple[Pin, SamplesDigest, CacheEntry]:
+    """Build a dataset, from the bytes in `lock` if they are there, and digest its samples."""
+    cache, boundary, offline = request.cache, request.catalog.boundary, request.offline
     opened = load(
         spec,
-        context.cache,
-        boundary=context.boundary,
-        offline=context.offline,
+        cache,
+        boundary=boundary,
+        offline=offline,
         full=True,
         reread=True,  # a wrong pin would be refused everywhere else
         lock=lock,
         report=report,
     )
     digest = digest_samples(opened.dataset.as_stored())
+    context = SourceContext(
+        boundary=boundary,
+        cache=cache,
+        offline=offline,
+        lock=lock,
+        dataset=spec.name,
+        report=report,
+    )
     pin = make_pin(spec, opened, digest, context)
     # These samples were just digested: the next `load` need not compare them with the pin.
-    remember_pinned(opened, pin, context.cache)
-    result = partial(
-        LockResult,
-        name=spec.name,
-        pin=pin,
-        warnings=tuple(quality_warnings(spec, opened.entry.meta)),
-    )
-    if old is None or old_sources is None:
-        return result(status="pinned")
-    moved = _versions(pin) != _versions(old)
-    if not moved and (not upgrade or (pin.samples, pin.ordered) == (old.samples, old.ordered)):
-        return result(status="unmoved" if upgrade else "repinned")
-    # The old samples are found by their pin alone, as the files may have changed since.
-    cached = replace(old_sources, complete=True, any_branch=True, compare=False)
-    dataset = open_cached(spec, request.cache, cached, boundary=context.boundary)
-    before = None if dataset is None else digest_samples(dataset.as_stored())
-    changed = None
-    if before is not None and before.ordered == old.ordered:
-        changed = changed_samples(before, digest)
-    change = describe_move(old, pin, changed)
-    return result(status="moved", change=change)
+    remember_pinned(opened, pin, cache)
+    return pin, digest, opened.entry
 
 
-def _versions(pin: Pin) -> list[tuple[str, str | None]]:
-    return [(one.location, one.revision or one.sha256) for one in pin.sources]
+def _old_samples(spec: DatasetSpec, old: Pin, request: LockRequest) -> SamplesDigest | None:
+    """Return the digests of the samples of a pin, if the cache still has them."""
+    # They are found by their pin alone, as the files may have changed since.
+    lock = replace(known_sources(spec, old), complete=True, any_branch=True, compare=False)
+    dataset = open_cached(spec, request.cache, lock, boundary=request.catalog.boundary)
+    digest = None if dataset is None else digest_samples(dataset.as_stored())
+    return digest if digest is not None and digest.samples_id == old.samples_id else None
 
 
 def describe_move(old: Pin, new: Pin, changed: int | None) -> str:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from registry.base.packages import PACKAGE
 from registry.base.threads import ReportNamed, run_jobs
 from registry.errors import LockError, ManifestError, MissingDependencyError, SourceError
-from registry.load import SourceContext
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import changes, pin_sources
-from registry.lockfile.spec_digest import spec_digest
+from registry.sources.pins import SourceContext
 from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
 from registry.workflows.samples_check import SamplesCheck
 from registry.workflows.source_check import compare_sources, pin_offline
@@ -63,7 +62,7 @@ def _check_one(
     if pin is None:
         if not spec.is_remote and not _reads_package(spec):
             check.differs("is not pinned", hint)
-    elif pin.agrees(spec_digest(spec)):
+    elif pin.agrees(spec):
         return check_pin(spec, pin, catalog, cache, build=True, report=report)
     else:
         check.differs(f"is pinned for an older manifest: {changes(spec, pin)}", hint)

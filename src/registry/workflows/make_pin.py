@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from registry.build.execute import LoadResult
-    from registry.load import SourceContext
     from registry.manifest.models import DatasetSpec
-    from registry.sources.pins import Pins, SourcePin
+    from registry.sources.pins import Pins, SourceContext, SourcePin
     from registry.store.digest import SamplesDigest
 
 __all__ = ["first_columns", "locked_sources", "make_pin"]

@@ -19,7 +19,9 @@ from registry.errors import (
     OfflineError,
     RegistryError,
 )
-from registry.load import SourceContext, load, open_cached
+from registry.load.cached import open_cached
+from registry.load.load import load
+from registry.sources.pins import SourceContext
 from registry.store.digest import digest_samples
 from registry.workflows.make_pin import first_columns
 from registry.workflows.pin_check import SAMPLES, PinCheck, Reason

@@ -18,10 +18,9 @@ from registry.workflows.make_pin import locked_sources
 from registry.workflows.pin_check import PinCheck, Reason
 
 if TYPE_CHECKING:
-    from registry.load import SourceContext
     from registry.lockfile.models import LockedSource, Pin
     from registry.manifest.models import DatasetSpec
-    from registry.sources.pins import SourcePin
+    from registry.sources.pins import SourceContext, SourcePin
 
 __all__ = ["compare_sources", "pin_offline"]
 

@@ -13,8 +13,9 @@ from registry.workflows.engines.engine import Engine, Order, engine_of
 from registry.workflows.engines.job import Job, SyncResult
 
 if TYPE_CHECKING:
+    from registry.base.digest import SamplesId
     from registry.cache.cache import Cache
-    from registry.cache.remote.shared_cache import SharedCache
+    from registry.cache.remote.remote_cache import RemoteCache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
 
@@ -31,18 +32,18 @@ def sync(
     processes: int = 1,
     offline: bool = False,
     refresh: bool = False,
-    expected: Mapping[str, tuple[int, str]] | None = None,
-    push_to: SharedCache | None = None,
+    expected: Mapping[str, SamplesId] | None = None,
+    push_to: RemoteCache | None = None,
     engine: Engine | None = None,
     report: ReportNamed,
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result when ready.
 
     A dataset that fails does not stop the others. `pin_sources` returns the pinned sources of
-    each dataset; without it all sources are looked up. `expected` has the number and the digest of
-    the samples that a dataset must have, as `samples_digest` returns them. With more than one of
-    `processes`, large builds are done by so many workers, as threads share one core for Python.
-    `engine` decides where all this is done, the local one by default.
+    each dataset; without it all sources are looked up. `expected` has the samples that a dataset
+    must have. With more than one of `processes`, large builds are done by so many workers, as
+    threads share one core for Python. `engine` decides where all this is done, the local one by
+    default.
 
     Raises:
         RegistryError: the engine can't build anything.

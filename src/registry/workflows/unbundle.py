@@ -1,4 +1,4 @@
-"""Take the datasets of a bundle: everything is verified before anything of it can be seen."""
+"""Unpack the datasets of a bundle: everything is verified before any of it is visible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from registry.base.cache_access import create_file
 from registry.base.cache_format import CACHE_FORMAT
-from registry.base.fs import file_sha256, publish_folder, write_atomic
+from registry.base.folders import publish_folder
+from registry.base.fs import (
+    file_sha256,
+    write_atomic,
+)
 from registry.build.execute import check_unpublished
 from registry.build.open import Opening
 from registry.build.plan import plan
@@ -20,11 +24,11 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
-from registry.load import samples_digest
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pinned import pin_sources
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
+from registry.store.digest import samples_id
 from registry.store.received import check_received
 from registry.workflows.bundle_file import Contents, Member, Moved, read_bundle
 from registry.workflows.bundled_files import files_of, listed_files
@@ -119,7 +123,7 @@ def _counter(file: Path, report: ReportNamed) -> Moved:
     def moved(count: int) -> None:
         nonlocal done
         done += count
-        report(file.name, Progress("fetch", done))
+        report(file.name, Progress("read", done))
 
     return moved
 
@@ -250,7 +254,7 @@ def _check_dataset(
 
 
 def _compare(dataset: ArrowDataset, *, name: str, pin: Pin) -> None:
-    if samples_digest(dataset) != (pin.samples, pin.ordered):
+    if samples_id(dataset) != pin.samples_id:
         raise BundleError(f"{name}: the samples in it are not those that its datasets.lock pins")
 
 

@@ -6,7 +6,6 @@ a temporary folder.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,79 +13,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from registry.base.locations import is_local, public_location
 from registry.base.threads import ReportNamed, run_jobs
-from registry.boundary.boundary import Boundary
 from registry.build.expectations import check_samples, quality_warnings
 from registry.build.preview import map_first_records
 from registry.cache.cache import Cache
-from registry.errors import (
-    AccessError,
-    ExpectationError,
-    ManifestError,
-    MissingDependencyError,
-    RegistryError,
-    SourceError,
-    did_you_mean,
-)
-from registry.load import SourceContext
-from registry.lockfile.pinned import PinnedSources
-from registry.lockfile.spec_digest import spec_digest
-from registry.manifest.source import Source, is_commit
-from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
-from registry.sources.pins import Pins, SourcePin
+from registry.errors import ManifestError, RegistryError
+from registry.sources.pins import Pins, SourceContext, SourcePin
 from registry.sources.source_type import reader_of
+from registry.workflows.drift import (
+    RECORDS,
+    Drift,
+    changed_columns,
+    changes_number,
+    drift_of,
+    missing_part,
+    since_locked,
+    with_hint,
+    wrong_count,
+)
 from registry.workflows.make_pin import first_columns
 
 if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
-    from registry.lockfile.models import LockedSource, Pin
+    from registry.lockfile.models import Pin
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
 
-__all__ = ["Drift", "VerifyResult", "verify"]
-
-RECORDS = 20
-"""Number of records that are mapped."""
+__all__ = ["VerifyResult", "verify"]
 
 # The kinds of `quality_warnings` that the first records alone don't show.
 _OF_ALL_RECORDS = ("unused_columns", "unused_accept")
-
-DriftKind = Literal[
-    "manifest",
-    "unreachable",
-    "access",
-    "package",
-    "source",
-    "revision",
-    "branch",
-    "configuration",
-    "split",
-    "rows",
-    "file",
-    "columns",
-    "mapping",
-    "expect",
-    "samples",
-]
-
-
-@dataclass(frozen=True)
-class Drift:
-    """One thing that a source has and the manifest, the lockfile or `expect` says otherwise."""
-
-    kind: DriftKind
-    message: str
-    hint: str = ""
-    """What to do next."""
-
-    @property
-    def severity(self) -> Literal["error", "warning"]:
-        """Whether it fails the command; questionable samples that `expect` allows do not."""
-        return "warning" if self.kind == "samples" else "error"
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +56,7 @@ class VerifyResult:
     revision: str | None = None
     """Commit that its repository has now."""
     rows: int | None = None
-    """Number of records, if the source tells it."""
+    """Number of records, if the source reports it."""
     mapped: int = 0
     """Number of samples made of the first records."""
     seconds: float = 0.0
@@ -154,7 +110,7 @@ class _Question:
         try:
             spec = catalog[name]
         except ManifestError as error:
-            yield _with_hint("manifest", str(error), "fix the manifest")
+            yield with_hint("manifest", str(error), "fix the manifest")
             return
         with TemporaryDirectory(prefix="registry-verify-") as folder:
             # Not offline, and without the lock: what the source has now is the question.
@@ -165,7 +121,7 @@ class _Question:
                 with catalog.locating(name):
                     yield from self._of_spec(spec, context)
             except RegistryError as error:
-                yield _drift_of(error, name)
+                yield drift_of(error, name)
 
     def _of_spec(self, spec: DatasetSpec, context: SourceContext) -> Iterator[Drift]:
         pin = self._pin
@@ -176,9 +132,9 @@ class _Question:
             facts = reader_of(source).facts(context, rows=None if is_lookup else RECORDS)
             found.append(facts)
             if facts.missing is not None:
-                yield _missing(facts.missing, source)
+                yield missing_part(facts.missing, source)
             if pin is not None:
-                yield from _since_locked(spec, source, facts, pin, context.boundary)
+                yield from since_locked(spec, source, facts, pin, context.boundary)
         own = found[: len(spec.sources)]
         self.revision = own[0].revision
         counts = [facts.rows for facts in own]
@@ -186,7 +142,7 @@ class _Question:
         known = [facts.pin for facts in found if facts.pin is not None]
         if len(known) < len(found):
             return
-        yield from _wrong_count(spec, self.rows, pin)
+        yield from wrong_count(spec, self.rows, pin)
         yield from self._of_records(spec, known, context)
 
     def _of_records(
@@ -196,131 +152,16 @@ class _Question:
         count = len(spec.sources)
         pins = Pins(tuple(known[:count]), known[count] if count < len(known) else None)
         # The columns of a pin are still those of the first records if only the mapping changed.
-        if self._pin is not None and self._pin.agrees(spec_digest(spec)):
-            yield from _changed_columns(self._pin.columns, first_columns(spec, pins, context))
+        if self._pin is not None and self._pin.agrees(spec):
+            yield from changed_columns(self._pin.columns, first_columns(spec, pins, context))
         samples, meta = map_first_records(spec, pins, context, RECORDS)
         self.mapped = len(samples)
         is_complete = self.mapped < RECORDS and spec.on_duplicate != "drop"
-        if self.rows is None and is_complete and not _changes_number(spec):
+        if self.rows is None and is_complete and not changes_number(spec):
             self.rows = self.mapped  # every file has ended
-            yield from _wrong_count(spec, self.rows, self._pin)
+            yield from wrong_count(spec, self.rows, self._pin)
         check_samples(spec, meta)
         for warning in quality_warnings(spec, meta):
             if warning.kind not in _OF_ALL_RECORDS:
                 hint = f"`accept: [{warning.kind}]` says that it is meant"
                 yield Drift("samples", f"first {RECORDS} records: {warning.message}", hint)
-
-
-def _drift_of(error: RegistryError, name: str) -> Drift:
-    """Return what an error says about the source."""
-    text = str(error).removeprefix(f"{name}: ")
-    if isinstance(error, ExpectationError):
-        hint = "is the target still right?"
-        return _with_hint("expect", f"first {RECORDS} records: {text}", hint)
-    if isinstance(error, ManifestError):  # names a column that no record has
-        return Drift("columns", text)
-    if not isinstance(error, SourceError):
-        hint = "map what the source has now, or pin the revision before it"
-        return _with_hint("mapping", text, hint)
-    if is_unreachable(error):
-        return _with_hint("unreachable", text, "try again later")
-    if isinstance(error, MissingDependencyError):
-        return Drift("package", text)
-    if isinstance(error, AccessError):
-        return Drift("access", text)
-    return _with_hint("source", text, "correct `source` in the manifest")
-
-
-def _with_hint(kind: DriftKind, text: str, hint: str) -> Drift:
-    """Return a drift with a general hint, unless the text of the error ends with its own."""
-    return Drift(kind, text, "" if text.endswith(")") else hint)
-
-
-def _missing(missing: Missing, source: Source) -> Drift:
-    """Return the drift of a revision, configuration or split that is gone."""
-    where = source.location
-    if missing.kind == "revision":
-        hint = f"the default branch is at {missing.known[0]}; pin a commit that exists"
-        return Drift("revision", f"{where}: no revision '{missing.name}' any more", hint)
-    key = "name" if missing.kind == "configuration" else "split"
-    names = f"{missing.kind}s: {', '.join(missing.known)}"
-    if missing.name is None:
-        hint = f"name one under `source.{key}`"
-        return Drift(missing.kind, f"{where}: has several {names}", hint)
-    guess = did_you_mean(missing.name, missing.known)
-    hint = guess or f"correct `source.{key}`"
-    return Drift(missing.kind, f"{where}: no {missing.kind} '{missing.name}'; {names}", hint)
-
-
-def _since_locked(
-    spec: DatasetSpec, source: Source, facts: SourceFacts, pin: Pin, boundary: Boundary
-) -> Iterator[Drift]:
-    """Yield what has changed since the lockfile was written."""
-    locked = PinnedSources(
-        dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False
-    )
-    upgrade = f"`registry lock --upgrade {spec.name}` pins it"
-    repository = source.repository
-    if repository is not None and not is_commit(repository.revision) and facts.revision:
-        before = locked.revision(repository)
-        if before not in (None, facts.revision):
-            branch = repository.revision or "the default branch"
-            message = f"{repository.path}: {branch} moved from {before} to {facts.revision}"
-            yield Drift("branch", f"{message} since it was locked", upgrade)
-    now = {file.location: file for file in facts.files}
-    for path in source.paths():
-        for location, file in locked.files(path) or ():
-            shown = public_location(location)
-            found = now.get(location)
-            if found is None:
-                yield Drift("file", f"{shown}: locked, but `{path}` does not match it now", upgrade)
-            elif None not in (found.size, file.size) and found.size != file.size:
-                sizes = f"{found.size:,} bytes, datasets.lock pins {file.size:,}"
-                yield Drift("file", f"{shown}: {sizes}", upgrade)
-            elif change := _changed_bytes(found, file, boundary):
-                yield Drift("file", f"{shown}: {change}", upgrade)
-
-
-def _changed_bytes(found: FileFacts, locked: LockedSource, boundary: Boundary) -> str:
-    """Describe a digest or a validator that differs; "" if none does."""
-    if is_local(found.location):
-        with boundary.open_location(found.location) as opened:
-            same = hashlib.file_digest(opened, "sha256").hexdigest() == locked.sha256
-        return "" if same else "its digest is not the one that datasets.lock pins"
-    for name in ("etag", "version_id"):
-        old, new = getattr(locked, name), getattr(found, name)
-        # A weak ETag may differ for the same bytes (RFC 9110, 8.8.1).
-        if old and new and old != new and not new.startswith("W/"):
-            return f"{name} is {new}, datasets.lock has {old}: its bytes have changed"
-    return ""
-
-
-def _wrong_count(spec: DatasetSpec, rows: int | None, pin: Pin | None) -> Iterator[Drift]:
-    """Yield a row count that can't give the number of samples that is expected."""
-    if rows is None or _changes_number(spec):
-        return
-    # `expect` counts samples before the limit, a pin those after it.
-    is_locked = pin is not None and spec.view.limit is None and pin.agrees(spec_digest(spec))
-    locked = pin.samples if pin is not None and is_locked else None
-    for key, wanted in (("expect.samples", spec.expect.samples), ("datasets.lock", locked)):
-        fits = rows >= (wanted or 0) if spec.on_duplicate == "drop" else rows == wanted
-        if wanted is not None and not fits:
-            message = f"the source has {rows:,} records, {key} says {wanted:,}"
-            yield Drift(
-                "rows", message, "pin the revision before the change, or correct the number"
-            )
-            return
-
-
-def _changes_number(spec: DatasetSpec) -> bool:
-    """Return whether records and samples may differ in number."""
-    return any((spec.where, spec.explode, spec.sample, spec.mapper))
-
-
-def _changed_columns(locked: Sequence[str], found: Sequence[str]) -> Iterator[Drift]:
-    gone = [name for name in locked if name not in found]
-    new = [name for name in found if name not in locked]
-    if gone:
-        added = f"; new: {', '.join(new)}" if new else ""
-        message = f"columns are gone since it was locked: {', '.join(gone)}{added}"
-        yield Drift("columns", message, "name the new ones under `fields`, or pin the old revision")

@@ -44,7 +44,7 @@ def test_a_function_is_called_by_its_name_and_may_tell_what_it_does() -> None:
     one, other = socket.socketpair()
     with one, other:
         assert child._answer(one, f"{__name__}:tell_twice", (3,)) == ("result", [3])
-        assert [child.receive(other), child.receive(other)] == [("told", 3), ("told", 3)]
+        assert [child.receive(other), child.receive(other)] == [("message", 3), ("message", 3)]
 
 
 def test_our_errors_are_answers_and_others_are_tracebacks() -> None:
@@ -71,7 +71,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, *, is_working: bool) -> N
         child.send(one, [str(tmp_path), *sys.path])
         if is_working:
             child.send(one, ("sleeper:f", ()))
-            assert child.receive(one) == ("told", 1)
+            assert child.receive(one) == ("message", 1)
     assert process.wait(30) == -signal.SIGKILL
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)

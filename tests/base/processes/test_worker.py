@@ -58,13 +58,13 @@ def test_a_worker_has_the_path_of_its_parent_and_starts_no_workers(worker: Worke
     assert path == sys.path[1:]
 
 
-def test_answers_come_in_order_after_what_is_told(worker: Worker) -> None:
-    told: list[int] = []
+def test_answers_come_in_order_after_messages(worker: Worker) -> None:
+    messages: list[int] = []
     with worker:
         worker.send("functions:count", 2)
         worker.send("functions:count", 1)
-        assert [worker.receive(told.append), worker.receive()] == [2, 1]
-    assert told == [0, 1]
+        assert [worker.receive(messages.append), worker.receive()] == [2, 1]
+    assert messages == [0, 1]
 
 
 def test_errors_are_raised_and_the_worker_goes_on(worker: Worker) -> None:

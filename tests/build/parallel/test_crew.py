@@ -13,7 +13,10 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.build.parallel.crew import Block, Crew, Trial
 from registry.build.parallel.shard import Lines, Mapped, Setup
 from registry.manifest.models import to_spec
-from registry.store.schema import schema_of, with_all_columns
+from registry.store.schema import (
+    schema_of,
+    with_all_columns,
+)
 
 TYPES: Any = {"k": "int"}
 

@@ -17,7 +17,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.build.builder import build
 from registry.build.fingerprint import pin_all
 from registry.build.parallel import files as module
-from registry.build.parallel.files import answer, may_spread
+from registry.build.parallel.files import answer
 from registry.cache.cache import Cache
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
@@ -155,7 +155,7 @@ def test_lost_workers_leave_the_files_to_the_build(
     write(tmp_path / "data", CASES["good"])
     spec = spec_of(tmp_path / "data")
     assert built(spec, tmp_path, Here(lost=True)) == built(spec, tmp_path, None)
-    assert "killed by signal 9; this process maps the file" in caplog.text
+    assert "killed by signal 9; this process maps its part" in caplog.text
 
 
 def test_file_with_more_rows_than_memory_is_left_to_the_build(
@@ -166,23 +166,3 @@ def test_file_with_more_rows_than_memory_is_left_to_the_build(
     monkeypatch.setattr(module, "_MOST_BYTES", 1)
     assert built(spec, tmp_path, here) == built(spec, tmp_path, None)
     assert here.answers == [None] * 3
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"fields": {**FIELDS, "id": {"row_number": 1}}},
-        {"fields": {**FIELDS, "metadata": {"n": {"row_number": 0}}}},
-        {"explode": {"column": "q", "item": "q", "number": "n"}},
-        {"mapper": "tests.build.parallel.test_files:spec_of", "fields": {}},
-    ],
-    ids=["id", "metadata", "explode", "mapper"],
-)
-def test_records_that_depend_on_others_stay_together(tmp_path: Path, keys: dict[str, Any]) -> None:
-    write(tmp_path, CASES["good"])
-    context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
-    spec = spec_of(tmp_path)
-    (pinned,) = pin_all(spec, context).sources
-    assert may_spread(spec, spec.source, pinned)
-    other = spec_of(tmp_path, **keys)
-    assert not may_spread(other, other.source, pinned)

@@ -20,6 +20,9 @@ def check_store(store: Store, folder: Path) -> None:
     assert not store.write_new("v2/k/entry.json", b"second")
     assert store.read("v2/k/entry.json", 5) == b"first"
     assert store.read("v2/k/entry.json", 100) == b"first one"
+    store.write("v2/k/entry.json", b"")
+    assert store.read("v2/k/entry.json", 100) == b""
+    assert store.size("v2/k/entry.json") == 0
     store.write("v2/k/entry.json", b"third")
     assert store.read("v2/k/entry.json", 100) == b"third"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.cache.remote.folder_store import FolderStore
 from registry.cache.remote.limited_store import LimitedStore, NoAnswerError
 from registry.cache.remote.objects import Store
 
@@ -49,3 +50,56 @@ def test_the_time_limit_is_named() -> None:
     with pytest.raises(NoAnswerError, match=r"no progress for 0\.1 seconds"):
         LimitedStore("memory://x", 0.05).call(hang, factor=2)
     end.set()
+
+
+class OneConnection(FolderStore):
+    """A store whose library permits one call at a time."""
+
+    is_concurrent = False
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, kind: type[FolderStore], root: Path) -> list[Store]:
+    """Have stores of a kind opened; return those that have been."""
+    stores: list[Store] = []
+
+    def open_one(_: str) -> Store:
+        stores.append(kind(root))
+        return stores[-1]
+
+    monkeypatch.setattr("registry.cache.remote.limited_store.open_store", open_one)
+    return stores
+
+
+@pytest.mark.parametrize(("kind", "count"), [(FolderStore, 1), (OneConnection, 2)])
+def test_calls_at_the_same_time_share_a_store_if_its_library_permits_it(
+    kind: type[FolderStore], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = opened(monkeypatch, kind, tmp_path)
+    one = LimitedStore("nowhere://x", 30)
+
+    def outer(store: Store, _: object) -> Store:
+        assert one.call(lambda inner, _: inner is store) is (count == 1)
+        return store
+
+    for _ in range(3):
+        assert one.call(outer) in stores
+    assert len(stores) == count
+
+
+@pytest.mark.parametrize("kind", [FolderStore, OneConnection])
+def test_a_store_that_failed_is_opened_again(
+    kind: type[FolderStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = opened(monkeypatch, kind, tmp_path)
+    one = LimitedStore("nowhere://x", 30)
+    with pytest.raises(NoAnswerError, match="the connection is lost"):
+        one.call(lambda *_: failing(OSError("the connection is lost")))
+    assert one.call(lambda store, _: store) is stores[1]
+
+
+def test_another_process_opens_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stores = opened(monkeypatch, FolderStore, tmp_path)
+    one = LimitedStore("nowhere://x", 30)
+    assert one.call(lambda store, _: store) is one.call(lambda store, _: store) is stores[0]
+    monkeypatch.setattr("registry.cache.remote.limited_store.os.getpid", lambda: -1)
+    assert one.call(lambda store, _: store) is stores[1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from registry.cache.remote.prune import prune_shared
+from registry.cache.remote.prune import prune_remote
 from tests.cache.entries import key
-from tests.cache.remote.test_shared_cache import FINGERPRINT, entry, shared
+from tests.cache.remote.test_remote_cache import FINGERPRINT, entry, remote
 
 DAY = 24 * 60 * 60
 ENTRIES = "v2/samples"
@@ -26,8 +26,8 @@ def write(folder: Path, name: str, days: float) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a shared cache with entries of 40 and 3 days, one that was never finished, and more."""
-    folder = tmp_path / "shared"
+    """Give a remote cache with entries of 40 and 3 days, one that was never finished, and more."""
+    folder = tmp_path / "remote"
     for days, name in ((40, "old"), (3, "new")):
         write(folder, f"{ENTRIES}/{key(name)}/{SAMPLES}", days)
         write(folder, f"{ENTRIES}/{key(name)}/entry.json", days)
@@ -48,9 +48,9 @@ def names(folder: Path) -> set[str]:
 
 def test_old_entries_and_unfinished_ones_are_removed(folder: Path) -> None:
     before = names(folder)
-    planned = prune_shared(shared(folder), older=30 * DAY, dry_run=True)
+    planned = prune_remote(remote(folder), older=30 * DAY, dry_run=True)
     assert names(folder) == before
-    removed = prune_shared(shared(folder), older=30 * DAY)
+    removed = prune_remote(remote(folder), older=30 * DAY)
     assert removed == planned
     expected = [
         f"v1/samples/{key('older format')}/entry.json",
@@ -66,15 +66,15 @@ def test_old_entries_and_unfinished_ones_are_removed(folder: Path) -> None:
 
 def test_an_entry_of_which_a_part_is_new_stays(folder: Path) -> None:
     write(folder, f"{ENTRIES}/{key('old')}/entry.json", 1)
-    removed = prune_shared(shared(folder), older=30 * DAY)
+    removed = prune_remote(remote(folder), older=30 * DAY)
     assert not any(f"{ENTRIES}/{key('old')}/" in one.name for one in removed)
 
 
 def test_what_was_pushed_again_is_young(tmp_path: Path, folder: Path) -> None:
-    one = shared(folder)
+    one = remote(folder)
     one.push(entry(tmp_path))
     for path in folder.rglob("*"):
         os.utime(path, (time.time() - 40 * DAY,) * 2)
     one.push(entry(tmp_path), replace=True)
-    prune_shared(one, older=30 * DAY)
+    prune_remote(one, older=30 * DAY)
     assert one.find(FINGERPRINT, pinned=2) is not None

@@ -8,7 +8,7 @@ import pytest
 
 from registry.cache.remote.folder_store import FolderStore
 from registry.cache.remote.fsspec_store import FsspecStore
-from registry.cache.remote.stores import open_store, shown_without_secrets
+from registry.cache.remote.stores import open_store, public_url, shown_without_secrets
 from registry.errors import CacheError
 
 
@@ -45,3 +45,17 @@ def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> No
     shown = shown_without_secrets(text, url)
     assert "…" in shown
     assert not any(one in shown for one in ("p@ss", "p%40ss", "k123", "a/b", "a%2Fb"))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("/shared/what?", "/shared/what?"),
+        ("s3://bucket/folder", "s3://bucket/folder"),
+        ("webdav://user:pass@host/folder?token=secret", "webdav://host/folder?…"),
+        ("abfs://container/folder?sig=secret#part", "abfs://container/folder?…"),
+        ("https://host/folder?token=secret", "https://host/folder?…"),
+    ],
+)
+def test_place_is_shown_without_secrets(url: str, shown: str) -> None:
+    assert public_url(url) == shown

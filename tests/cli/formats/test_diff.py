@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from datetime import date
 
 import pytest
@@ -24,6 +26,16 @@ def test_text_and_markdown_are_those_of_their_modules() -> None:
     diff = untrusted_diff("text")
     assert list(FORMATS["text"](diff, False)) == list(as_text(diff, terminal=False))
     assert list(FORMATS["markdown"](diff, False)) == [as_markdown(diff)]
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "é→"), ("latin-1", "&#233;&#8594;")])
+def test_html_is_utf_8_whatever_the_encoding_of_stdout(
+    encoding: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    (page,) = FORMATS["html"](diff_of(change("d", "é→", "new")), False)
+    assert f"<del>{shown}</del>" in page
+    assert page.isascii() == (encoding != "utf-8")
 
 
 def test_json_has_the_headline_and_every_field_of_the_diff() -> None:

@@ -20,8 +20,8 @@ WARNING = Problem(message="no license", rule="missing-license", severity="warnin
 NO_FILE = Problem(message="no such file", file="gone.yaml", path="")
 
 
-def test_text_is_a_line_per_problem_with_its_place_and_rule() -> None:
-    assert list(FORMATS["text"]([ERROR, WARNING, NO_FILE])) == [
+def test_concise_is_a_line_per_problem_with_its_place_and_rule() -> None:
+    assert list(FORMATS["concise"]([ERROR, WARNING, NO_FILE])) == [
         "m/a.yaml:3:5 $.datasets.d.x: unknown key 'x' (did you mean 'y'?) [unknown-key]",
         ": warning: no license [missing-license]",
         "gone.yaml: no such file",

@@ -157,8 +157,11 @@ def test_file_whose_blocks_have_other_lines_is_not_tried_again(
     monkeypatch.setattr(columns, "_LEAST_BYTES", 0)
     reader = ShapeReader(SCHEMA)
     good, other = bytearray(dump({"q": "x"})), bytearray(dump({"q": 1}))
+    assert not reader.is_used
     assert reader.read(good) is not None
+    assert reader.is_used
     assert [reader.read(other), reader.read(other)] == [None, None]
+    assert not reader.is_used
     monkeypatch.setattr(columns, "shaped_lines", None)
     assert reader.read(good) is None
 

@@ -174,9 +174,9 @@ def test_pattern_takes_no_exponential_time(folder: Path, pattern: str) -> None:
     tree = replace(
         tree_of(folder), blobs={"a" * 250: "", "a/" * 500 + "a": "", "aa/" * 100 + "c": ""}
     )
-    start = time.monotonic()
+    start = time.process_time()
     assert matching(tree, pattern) == []
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_files_below_folders_are_all_files_at_any_depth(tree: Tree) -> None:

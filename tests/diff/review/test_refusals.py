@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from registry.base.digest import SamplesId
 from registry.boundary.boundary import Boundary
 from registry.diff.review.refusals import refusals
-from registry.diff.review.state import ReviewedSide, SamplesId, side_of
+from registry.diff.review.state import ReviewedSide, side_of
 from registry.lockfile.models import Lock, Pin
 from registry.manifest.models import DatasetSpec
 from tests.diff.review.sides import pin, side, spec

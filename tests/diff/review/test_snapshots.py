@@ -11,7 +11,7 @@ from registry.cache.cache import Cache
 from registry.diff.review.snapshots import reviewed_state
 from registry.diff.review.state import ReviewedSide
 from registry.diff.snapshot import open_snapshots
-from registry.load import get_dataset
+from registry.load.dataset import get_dataset
 
 MANIFEST = """\
 datasets:

@@ -8,13 +8,9 @@ from typing import Any
 
 import pytest
 
+from registry.base.digest import SamplesId
 from registry.diff.models import Reach
-from registry.diff.review.state import (
-    ReviewedState,
-    SamplesId,
-    read_state,
-    write_state,
-)
+from registry.diff.review.state import ReviewedState, read_state, write_state
 from registry.errors import ReviewError
 from tests.diff.review.sides import pin, side, spec
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry.catalog.catalog import Catalog
+from registry.cli import main
 from registry.errors import ManifestError
 from registry.lint.fixes.apply import FIXES, FixResult, fix
 from registry.lint.fixes.key_order import DATASET_KEYS, SOURCE_KEYS
@@ -69,6 +70,26 @@ def test_schema_inside_the_catalog_is_referenced_by_path(root: Path) -> None:
 def test_only_the_named_files_are_fixed(root: Path) -> None:
     assert [one.file for one in fixed(Path("m"))] == ["m/a.yaml"]
     assert (root / "datasets.yaml").read_text(encoding="utf-8") == INDEX
+
+
+@pytest.mark.parametrize(
+    ("arguments", "has_line", "is_ordered"),
+    [
+        (["--select", "schema-line"], True, False),
+        (["--select", "key-order"], False, True),
+        (["--select", "style"], True, True),
+        (["--ignore", "key-order"], True, False),
+        (["--select", "secrets"], False, False),
+        ([], True, True),
+    ],
+)
+def test_only_the_selected_rules_are_fixed(
+    root: Path, arguments: list[str], has_line: bool, is_ordered: bool
+) -> None:
+    main(["validate", "--fix", *arguments])
+    text = (root / "m" / "a.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# yaml-language-server") == has_line
+    assert (text.index("source") < text.index("limit")) == is_ordered
 
 
 def test_named_file_outside_the_catalog_is_fixed_too(

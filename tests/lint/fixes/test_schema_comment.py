@@ -45,6 +45,29 @@ def test_added_line_comes_first_with_the_line_ending_of_the_file(end: str) -> No
     assert add_schema_line(file) == (file, [], [])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_url_makes_room_for_a_copy(tmp_path: Path, end: str) -> None:
+    text = f"# About it.{end}{LINE}{end}datasets: {{}}{end}"
+    path = tmp_path / "registry" / "m.yaml"
+    file = ManifestFile(path, text, parse_yaml(text, file="m.yaml"), tmp_path)
+    assert add_schema_line(file) == (file, [], [])
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "manifest.schema.json").write_text("{}", encoding="utf-8")
+    changed, done, left = add_schema_line(file)
+    assert changed.text == text.replace(URL, "../schemas/manifest.schema.json")
+    assert (done, left) == (["the schema line names the copy in the catalog"], [])
+    assert add_schema_line(changed) == (changed, [], [])
+
+
+@pytest.mark.parametrize("line", [f"{LINE}x", "# yaml-language-server: $schema=other.json"])
+def test_other_schema_lines_are_left(tmp_path: Path, line: str) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "manifest.schema.json").write_text("{}", encoding="utf-8")
+    text = f"{line}\ndatasets: {{}}\n"
+    file = ManifestFile(tmp_path / "m.yaml", text, parse_yaml(text, file="m.yaml"), tmp_path)
+    assert add_schema_line(file) == (file, [], [])
+
+
 def test_index_gets_the_schema_of_the_index() -> None:
     file, _, _ = add_schema_line(file_of("version: 1\n", is_index=True))
     assert read_schema("index")["$id"] in file.text

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.base.arrow import list_offsets
+from registry.base.arrow.arrays import list_offsets
 from registry.decode.frame import Frame
 from registry.manifest.expressions import parse_expression
 from registry.manifest.models import FieldsSpec
@@ -21,7 +21,12 @@ from registry.mapping.columnar.fields import (
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
-from registry.store.schema import METADATA_TYPES, MetadataType, batch_from, field_columns
+from registry.store.columns import field_columns
+from registry.store.schema import (
+    METADATA_TYPES,
+    MetadataType,
+    batch_from,
+)
 from tests.mapping.columnar.views import COLUMNS, records_of, view_of
 
 FIELDS: dict[str, list[Any]] = {

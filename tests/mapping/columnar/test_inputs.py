@@ -12,7 +12,7 @@ from registry.errors import MappingError
 from registry.mapping.coerce import to_input
 from registry.mapping.columnar import inputs
 from registry.mapping.columnar.inputs import input_columns
-from registry.store.schema import field_columns
+from registry.store.columns import field_columns
 
 _texts = st.text(max_size=4) | st.sampled_from(["", "\x00\x1f\x7f", '"\\/\b\f\n\r\t', "\u2028é😀"])
 _values: st.SearchStrategy[Any] = _texts | st.sampled_from([None, 1, 1.5, True, [], {}, ["a"]])

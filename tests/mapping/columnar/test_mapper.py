@@ -22,7 +22,11 @@ from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
-from registry.store.schema import MetadataType, MetadataTypeMismatchError, json_keys
+from registry.store.schema import (
+    MetadataType,
+    MetadataTypeMismatchError,
+    json_keys,
+)
 from registry.store.writer import SampleWriter
 from tests.roads import outcome
 from tests.roads.outcome import Case, frozen

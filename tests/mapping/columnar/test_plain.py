@@ -14,7 +14,7 @@ import pytest
 from registry.decode.frame import MISSING, AnyFrame, Frame, ValueFrame
 from registry.manifest.expressions import parse_expression
 from registry.mapping.columnar.memoize import evaluate_values
-from registry.mapping.columnar.plain import is_plain
+from registry.mapping.columnar.plain import is_plain, is_plain_spread
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store.json_texts import are_plain
 
@@ -74,4 +74,19 @@ def test_other_values_are_looked_at(raw: Any) -> None:
 
 
 def test_constant_columns_are_looked_at() -> None:
-    assert not is_plain(parse_expression("q"), view(k=TODAY))
+    assert is_plain(parse_expression("q"), view(k=TODAY))
+    assert not is_plain(parse_expression("k"), view(k=TODAY))
+    assert not is_plain(parse_expression("k.x"), view(k=TODAY))
+    assert not is_plain(parse_expression("q"), view(q=TODAY))
+
+
+def test_dicts_of_a_column_or_record_are_plain_if_none_is_parsed() -> None:
+    frame = ValueFrame(2, {"d": [{"k": 1}, None], "s": [{"k": 1}, '{"k": NaN}']})
+    few = RecordBatchView(frame, {}, np.arange(1, 3))
+    with_constant = RecordBatchView(frame, {"d": TODAY, "k": TODAY}, np.arange(1, 3))
+    assert is_plain_spread("d", few)
+    assert is_plain_spread("*", few)
+    assert not is_plain_spread("s", few)
+    assert not is_plain_spread("d", with_constant)
+    assert not is_plain_spread("*", with_constant)
+    assert not is_plain_spread("*", view(arrow=True))

@@ -178,7 +178,10 @@ def test_values_and_columns_of_json_lines_are_those_of_the_records(
             assert list(map(repr, column.to_pylist())) == list(map(repr, nulls))
 
 
-def test_paths_into_objects_of_json_lines_are_arrow_columns(tmp_path: Path) -> None:
+def test_paths_into_objects_of_json_lines_are_arrow_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)
     path = tmp_path / "d.jsonl"
     path.write_text(f"{json.dumps(_PLAIN_OBJECT)}\n" * 3)
     wanted = frozenset({"q", "a.b", "a.c.d", "o"})

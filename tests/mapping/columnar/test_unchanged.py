@@ -40,8 +40,10 @@ def test_unchanged_values_are_those_that_coercion_returns(field: str, values: li
     [
         ("target", ["a", ""]),
         ("target", [["a", "b"], []]),
-        ("id", ["a", 1]),
-        ("setup", ["echo"]),
+        ("target", [["a", "b"], "c"]),
+        ("choices", [["a", " ", "b"], [], None]),
+        ("id", ["a", 1, None]),
+        ("setup", ["echo", None]),
     ],
 )
 def test_values_of_the_type_of_a_field_are_unchanged(field: str, values: list[Any]) -> None:
@@ -50,7 +52,9 @@ def test_values_of_the_type_of_a_field_are_unchanged(field: str, values: list[An
 
 def test_what_coercion_refuses_or_changes_is_left_to_it() -> None:
     assert not are_unchanged("target", [["a", " "]])
-    assert not are_unchanged("target", [["a"], "b"])
+    assert not are_unchanged("target", [None, "b"])
+    assert not are_unchanged("choices", [["a", " "]])
+    assert not are_unchanged("choices", [["a", 1]])
     assert not are_unchanged("id", [True])
     assert not are_unchanged("choices", ["a,b"])
     coerce = FieldMapper(FieldsSpec(input="x", target=["a", "b"])).coerce["target"]

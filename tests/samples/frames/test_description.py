@@ -71,6 +71,7 @@ def test_text_has_a_line_per_column() -> None:
         "targets            1",
         "id                 3",
         "metadata           2  k 2",
+        "tokens            ~3  estimate, for input, messages and choices",
         "duplicates         2",
         "equal ids          1",
     ]

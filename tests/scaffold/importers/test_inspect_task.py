@@ -83,12 +83,12 @@ def test_samples(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("hf_dataset(path)", "path: `path` is no literal"),
+        ("hf_dataset(path)", "path: `path` is not a literal"),
         ("hf_dataset('a/b')", "split: it is missing"),
         ("hf_dataset(split='x')", "path: it is missing"),
-        ("hf_dataset(1, 'x')", "path: it is no string"),
+        ("hf_dataset(1, 'x')", "path: it is not a string"),
         ("csv_dataset('x.jsonl')", "has the suffix of another type"),
-        ("hf_dataset(*args)", "no literal"),
+        ("hf_dataset(*args)", "is not a literal"),
         ("print()", "no call of a dataset loader"),
     ],
 )
@@ -103,7 +103,7 @@ def test_calls_that_are_not_known(tmp_path: Path, code: str, why: str) -> None:
         ("json_dataset('x.jsonl', imported)", "`imported` is not in this file"),
         ("json_dataset('x.jsonl', make(1))", "`make(1)` is not in this file"),
         ("json_dataset('x.jsonl', **options)", "arguments that are not written out"),
-        ("json_dataset('x.jsonl', limit=n)", "`n` is no literal"),
+        ("json_dataset('x.jsonl', limit=n)", "`n` is not a literal"),
     ],
 )
 def test_arguments_that_are_left_out(tmp_path: Path, code: str, what: str) -> None:

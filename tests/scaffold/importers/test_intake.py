@@ -45,7 +45,7 @@ def test_sources(tmp_path: Path) -> None:
     [
         ("{driver: zarr, args: {urlpath: x}}", "no source reads the driver zarr"),
         ("{driver: csv, args: {}}", "no `args.urlpath`"),
-        ("{driver: csv, args: {urlpath: ''}}", "is no path"),
+        ("{driver: csv, args: {urlpath: ''}}", "is not a path"),
         ("{driver: csv, args: {urlpath: '{{ env(HOME) }}/x.csv'}}", "has variables"),
         ("{driver: csv, args: {urlpath: '${HOME}/x.csv'}}", "has variables"),
         ("{driver: csv, args: {urlpath: x}, parameters: {a: {type: str}}}", "depend on parameters"),

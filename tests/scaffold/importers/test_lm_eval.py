@@ -9,7 +9,7 @@ import pytest
 from registry.errors import ManifestError
 from registry.scaffold.importers.lm_eval import read
 from registry.scaffold.importers.models import ImportOptions
-from tests.scaffold.importers.support import only, samples_of, write
+from tests.scaffold.importers.support import only, samples_of, specs_of, write
 
 PIQA = """\
 task: piqa
@@ -54,6 +54,19 @@ def test_a_task_becomes_a_dataset(tmp_path: Path) -> None:
     assert "doc_to_text" not in scoring
 
 
+def test_a_function_that_filters_is_where(tmp_path: Path) -> None:
+    # The module is beside the file that names it, and not beside the one that includes that.
+    module = "def f(dataset):\n    return dataset.filter(lambda doc: doc['kind'] == 'easy')\n"
+    write(tmp_path, "base/utils.py", module)
+    write(tmp_path, "base/_default.yaml", f"{PIQA}process_docs: !function utils.f\n")
+    task = "include: base/_default.yaml\ntask: mine\ndataset_kwargs: null\n"
+    dataset = only(read(write(tmp_path, "mine.yaml", task), ImportOptions()))
+    assert dataset.is_whole
+    assert list(dataset.keys) == ["tags", "source", "where", "fields"]
+    (spec,) = specs_of(dataset).values()
+    assert spec.where == {"value": "kind", "equals": "easy"}
+
+
 def test_keys_of_a_file_come_before_those_that_it_includes(tmp_path: Path) -> None:
     write(tmp_path, "base/_default.yaml", PIQA.replace("task: piqa\n", ""))
     task = "include: base/_default.yaml\ntask: mine\ndataset_name: small\nprocess_docs: !function utils.f\n"
@@ -61,7 +74,10 @@ def test_keys_of_a_file_come_before_those_that_it_includes(tmp_path: Path) -> No
     assert dataset.name == "my-own"
     assert dataset.keys["source"]["name"] == "small"
     (code,) = [one for one in dataset.left_out if one.what == "process_docs"]
-    assert code.why == "it rewrites or selects the records (!function utils.f is code)"
+    assert code.why == (
+        "it rewrites or selects the records (!function utils.f is code): "
+        "its module is not beside the file"
+    )
     assert code.line == 4
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from registry.base.digest import SamplesId
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load import open_cached, samples_digest
+from registry.load.cached import find_samples_id
 from registry.workflows.engines.engine import Engine, engine_of
 from registry.workflows.sync import SyncResult, sync
 from tests.conftest import CatalogRoot
@@ -51,8 +52,8 @@ def run(
     return {result.name: result for result in results}
 
 
-def digest_in(catalog: Catalog, folder: Path, name: str = "many") -> tuple[int, str]:
+def digest_in(catalog: Catalog, folder: Path, name: str = "many") -> SamplesId:
     """Return the digest of the samples that are in a cache."""
-    opened = open_cached(catalog[name], Cache(folder), boundary=catalog.boundary)
-    assert opened is not None
-    return samples_digest(opened)
+    found = find_samples_id(catalog[name], Cache(folder), boundary=catalog.boundary)
+    assert found is not None
+    return found

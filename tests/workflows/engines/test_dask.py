@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -25,7 +27,7 @@ from registry.errors import RegistryError
 from registry.progress import Progress
 from registry.workflows.engines import dask, dask_worker
 from registry.workflows.engines.engine import engine_of
-from tests.conftest import permit
+from tests.conftest import S3, permit
 from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
 
 # The cluster's own sockets and loops end when Python collects them.
@@ -155,13 +157,43 @@ def test_samples_that_would_go_nowhere_are_an_error(
         run(make_catalog(files=2), tmp_path / "dask", engine)
 
 
+def test_workers_with_folders_of_their_own_push(
+    make_catalog: MakeCatalog, tmp_path: Path, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3.bucket("remote-cache")
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://remote-cache/team")
+    monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "anyone")
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "of the workers"))
+    monkeypatch.setattr(dask, "_marker", lambda cache: NotHere())
+    catalog = make_catalog(files=3)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
+    ) as cluster:
+        found = run(catalog, tmp_path / "caller", engine_of("dask", cluster.scheduler_address))
+    assert (found["many"].status, found["many"].pushed) == ("built", "pushed")
+    assert not list((tmp_path / "caller").rglob("samples.arrow"))
+    shutil.rmtree(tmp_path / "of the workers")
+    again = run(catalog, tmp_path / "another machine", "local")
+    assert again["many"].status == "fetched"
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt: the processes that a shell starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_tasks(make_catalog: MakeCatalog, tmp_path: Path, cluster: Any) -> None:
     import _thread
 
     told: list[str] = []
 
+    # The first report: later ones may come after the samples, which are few.
     def interrupt(name: str, progress: Progress) -> None:
-        if progress.stage == "map" and not told:
+        if not told:
             told.append(name)
             _thread.interrupt_main()
 
@@ -185,3 +217,18 @@ def test_scheduler_that_is_not_there_is_an_error(
     engine = engine_of("dask", "tcp://127.0.0.1:9")
     with pytest.raises(RegistryError, match="no scheduler with a worker answers"):
         run(make_catalog(files=1), tmp_path / "dask", engine)
+
+
+def many_bytes(count: int) -> bytes:
+    return bytes(count)
+
+
+def test_large_result_arrives_although_it_is_waited_for_in_steps(cluster: Any) -> None:
+    with distributed.Client(cluster) as client:
+        later = dask_worker._Call(client.submit(many_bytes, 1 << 26, pure=False))
+        for _ in range(1000):
+            with contextlib.suppress(TimeoutError):
+                # Far less than the transfer takes.
+                assert len(later.result(timeout=0.01)) == 1 << 26
+                return
+        pytest.fail("the result never arrives")

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("distributed", reason="needs the extra `dask`")
 
 from dask import distributed
+from msgspec.structs import replace
 
+from registry.boundary.boundary import UNBOUNDED
+from registry.manifest.models import to_spec
 from registry.progress import Progress
 from registry.workflows.engines import dask_worker
-from registry.workflows.engines.dask_worker import Place, StoppedError, facts, stop
+from registry.workflows.engines.dask_worker import Ask, Place, StoppedError, facts, stop
+from registry.workflows.engines.job import Job
 
 
 class Worker:
@@ -31,7 +36,7 @@ def test_place_is_the_shared_folder_or_the_own_one(tmp_path: Path, cache_dir: Pa
     assert Place(folder=None, push=True).cache().root == cache_dir
 
 
-def test_facts_have_only_a_digest_of_the_shared_cache(
+def test_facts_have_only_a_digest_of_the_remote_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert facts().remote == ""
@@ -58,3 +63,20 @@ def test_reports_are_sent_seldom_and_end_what_is_stopped(monkeypatch: pytest.Mon
     asyncio.run(stop("run"))
     with pytest.raises(StoppedError):
         report(Progress("map", 100))
+
+
+def test_worker_that_came_later_with_other_code_builds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(address="tcp://late:1"))
+    source = {"type": "json", "path": ["none.jsonl"]}
+    spec = to_spec({"name": "d", "folder": tmp_path, "source": source, "fields": {"input": "q"}})
+    job = Job(spec=spec, boundary=UNBOUNDED, lock=None, offline=True, refresh=False)
+    place = Place(folder=tmp_path, push=False)
+    asked = Ask(run="run", place=place, expected=replace(facts(), registry="0.0.0"))
+    result = dask_worker.build(asked, job)
+    assert result.status == "failed"
+    assert str(result.error) == (
+        "the worker tcp://late:1 has another version of Python or registry"
+    )
+    assert not list(tmp_path.iterdir())

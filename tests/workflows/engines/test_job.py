@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+from registry.base.digest import SamplesId
 from registry.cache.cache import Cache
 from registry.progress import silent
 from registry.workflows.engines.job import Job, run_job
 from tests.workflows.engines.conftest import MakeCatalog
 
 
-def job_of(make_catalog: MakeCatalog, expected: tuple[int, str] | None = None) -> Job:
+def job_of(make_catalog: MakeCatalog, expected: SamplesId | None = None) -> Job:
     catalog = make_catalog()
     return Job(
         spec=catalog["many"],
@@ -33,7 +34,7 @@ def test_job_and_result_survive_a_pickle(make_catalog: MakeCatalog, tmp_path: Pa
 
 
 def test_unexpected_samples_are_an_error(make_catalog: MakeCatalog, tmp_path: Path) -> None:
-    job = job_of(make_catalog, expected=(1, "sha256:0"))
+    job = job_of(make_catalog, expected=SamplesId(1, "sha256:0"))
     found = run_job(job, Cache(tmp_path / "cache"), push_to=None, report=silent)
     assert found.status == "failed"
     assert "its samples are not the reviewed ones" in str(found.error)

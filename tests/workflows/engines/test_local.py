@@ -35,7 +35,7 @@ def test_processes_give_what_threads_give(
     assert asked == [0, 1, 2, 3, 4]
     found = [digest_in(catalog, tmp_path / name) for name in ("local", "processes")]
     assert found[0] == found[1]
-    assert found[0][0] == 100
+    assert found[0].number == 100
 
 
 def test_lost_process_changes_nothing(

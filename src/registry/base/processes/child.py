@@ -26,7 +26,7 @@ Tell = Callable[[Any], None]
 """Sends the parent a message while a request is worked on."""
 
 Answer = tuple[str, Any]
-"""`result`, `told` or `error` with a value; `failed` with a traceback."""
+"""`result`, `message` or `error` with a value; `failed` with a traceback."""
 
 _LENGTH = struct.Struct("!Q")
 
@@ -108,7 +108,7 @@ def _answer(end: socket.socket, name: str, arguments: tuple[Any, ...]) -> Answer
     from registry.errors import RegistryError
 
     def tell(message: Any) -> None:
-        send(end, ("told", message))
+        send(end, ("message", message))
 
     try:
         module, _, function = name.partition(":")

@@ -81,8 +81,8 @@ class Worker:
         except OSError as error:
             raise self._lost() from error
 
-    def receive(self, told: Callable[[Any], None] | None = None) -> Any:
-        """Return what the next function returns; `told` gets its messages.
+    def receive(self, on_message: Callable[[Any], None] | None = None) -> Any:
+        """Return what the next function returns; `on_message` gets its messages.
 
         Raises:
             RegistryError: the function raised it.
@@ -99,8 +99,8 @@ class Worker:
                 raise value
             if kind == "failed":
                 raise WorkerLostError(f"a worker process failed:\n{value}")
-            if told is not None:
-                told(value)
+            if on_message is not None:
+                on_message(value)
 
     def _lost(self) -> WorkerLostError:
         with contextlib.suppress(subprocess.TimeoutExpired):

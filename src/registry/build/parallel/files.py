@@ -1,29 +1,27 @@
-"""Map the files of a source: here, or each as a whole elsewhere, with their rows in order."""
+"""Map the files of a source: here, or in parts elsewhere, with their rows in order."""
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.arrow import system_memory
-from registry.base.locations import split_member
+from registry.base.arrow.memory import system_memory
 from registry.base.processes.worker import WorkerLostError
 from registry.build.columnar_pipeline import columnar_pipeline
+from registry.build.parallel.parts import Part, parts_of
 from registry.build.parallel.shard import packed, unpacked
 from registry.build.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
 from registry.build.row_pipeline import row_pipeline
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError, RegistryError
-from registry.manifest.expressions import parse_condition, parse_expression
-from registry.manifest.source_models import FileSource
-from registry.mapping.columns_used import uses_row_number
 from registry.progress import Progress
 from registry.sources.pins import Pins, SourceContext
 from registry.sources.source_type import reader_of
@@ -37,28 +35,28 @@ if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
     from registry.build.parallel.shards import Shards
     from registry.cache.cache import Cache
+    from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.mapping.named_columns import NamedColumns
     from registry.sources.pins import SourcePin
     from registry.store.schema import MetadataType
 
-__all__ = ["FileRows", "FileTask", "answer", "map_files", "map_source", "may_spread"]
+__all__ = ["FileRows", "FileTask", "answer", "map_files", "map_source"]
 
 _MOST_BYTES = 1 << 29
-"""Rows of one file, which are in memory together; a file with more is mapped by the build."""
+"""Rows of one part, which are in memory together; one with more is mapped by the build."""
 _CHECK_SECONDS = 0.5
 """How long the build waits at a time, before it looks whether it is still wanted."""
 
 
 class FileTask(Struct, frozen=True, kw_only=True):
-    """What another process needs to map one file."""
+    """What another process needs to map a part of a source."""
 
     spec: DatasetSpec
     source: int
     """Index of the source."""
-    pinned: SourcePin
-    """The pin of the source, with this file alone."""
+    part: Part
     boundary: Boundary
     offline: bool
     json_keys: JsonKeys
@@ -68,7 +66,7 @@ class FileTask(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of one file, whose records are numbered from 1."""
+    """The rows of one part, whose records are numbered from 1."""
 
     rows: list[bytes]
     """Batches, as Arrow IPC."""
@@ -80,33 +78,6 @@ class FileRows:
     """Columns that no record has."""
     files: list[tuple[int, str]]
     """First record, and location."""
-
-
-def may_spread(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
-    """Return whether the files of a source give the same rows if each is mapped alone.
-
-    Not if a record depends on others or on its number, nor if a mapper, which is any code, may
-    count what it has seen. The members of an archive are read together.
-    """
-    return (
-        isinstance(source, FileSource)
-        and len(pinned.files) > 1
-        and not any(split_member(file.location) for file in pinned.files)
-        and spec.mapper is None
-        and spec.join is None
-        and (spec.explode is None or spec.explode.number is None)
-        and not _uses_row_number(spec)
-    )
-
-
-def _uses_row_number(spec: DatasetSpec) -> bool:
-    fields = spec.fields
-    raw = [getattr(fields, name) for name in fields.__struct_fields__ if name != "metadata"]
-    if isinstance(fields.metadata, Mapping):
-        raw += [item for key, item in fields.metadata.items() if key != "*"]
-    nodes: list[Any] = [parse_expression(item) for item in raw if item is not None]
-    nodes += [] if spec.where is None else [parse_condition(spec.where)]
-    return any(map(uses_row_number, nodes))
 
 
 def map_source(
@@ -122,17 +93,18 @@ def map_source(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a source in order; `state` counts its records."""
     elsewhere = context.elsewhere
-    if elsewhere is None or limit is not None or not may_spread(spec, source, pinned):
+    parts = [] if elsewhere is None else parts_of(spec, source, pinned, context)
+    if elsewhere is None or limit is not None or len(parts) < 2:
         yield from map_files(source, pinned, context, pipeline, state, limit, shards)
         return
-    tasks = _Tasks(spec, source, pinned, context, pipeline.json_keys)
+    tasks = _Tasks(spec, source, parts, context, pipeline.json_keys)
     waiting: deque[Later] = deque()
     sent = done = 0
     try:
-        while done < len(tasks.pins):
+        while done < len(tasks.parts):
             # The first rows determine the types that all others are mapped with.
             most = 1 if state.metadata_types is None else elsewhere.most
-            while len(waiting) < most and sent < len(tasks.pins):
+            while len(waiting) < most and sent < len(tasks.parts):
                 waiting.append(elsewhere.call(f"{__name__}:answer", *tasks.of(sent, state)))
                 sent += 1
             found = _result(waiting.popleft(), context, spec.name)
@@ -140,8 +112,7 @@ def map_source(
                 yield from _accepted(found, state)
             else:
                 # Mapped with the state that it has in a single process, for the same rows or error.
-                own = tasks.pins[done]
-                yield from map_files(source, own, context, pipeline, state, limit, shards)
+                yield from _map_part(source, tasks.parts[done], context, pipeline, state, shards)
             done += 1
     finally:
         for later in waiting:
@@ -149,27 +120,27 @@ def map_source(
 
 
 class _Tasks:
-    """The arguments for each file of a source."""
+    """The arguments for each part of a source."""
 
     def __init__(
         self,
         spec: DatasetSpec,
         source: Source,
-        pinned: SourcePin,
+        parts: list[Part],
         context: SourceContext,
         json_keys: JsonKeys,
     ) -> None:
-        self.pins = [replace(pinned, files=(file,)) for file in pinned.files]
+        self.parts = parts
         self._spec, self._source, self._json_keys = spec, spec.sources.index(source), json_keys
         self._context = context
 
     def of(self, number: int, state: PipelineState) -> tuple[FileTask, Cache]:
-        """Return the arguments of `answer` for a file."""
+        """Return the arguments of `answer` for a part."""
         context = self._context
         task = FileTask(
             spec=self._spec,
             source=self._source,
-            pinned=self.pins[number],
+            part=self.parts[number],
             boundary=context.boundary,
             offline=context.offline,
             json_keys=self._json_keys,
@@ -187,7 +158,7 @@ def _result(later: Later, context: SourceContext, name: str) -> FileRows | None:
         except WorkerLostError as error:
             import logging  # slow to import
 
-            message = "%s: %s; this process maps the file"
+            message = "%s: %s; this process maps its part"
             logging.getLogger("registry").warning(message, name, error)
             return None
         else:
@@ -232,22 +203,48 @@ def map_files(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the files of a pin, mapped by this process."""
     for file in reader_of(source).fetch(pinned, context, rows=limit):
-        start = state.next_record
-        state.files.append((start, file.location))
-        try:
-            if shards is not None and shards.takes(file, source):
-                yield from shards.map(file, source, state)
-            else:
-                yield from columnar_pipeline(file, source, pipeline, state)
-        except (NotColumnarError, DecodeError):
-            # The row pipeline maps the rest, or raises the precise error.
-            skip = state.next_record - start
-            yield from row_pipeline(file, source, pipeline, state, skip=skip)
-        state.check(file)
+        state.files.append((state.next_record, file.location))
+        yield from _map_file(file, source, pipeline, state, shards)
+
+
+def _map_part(
+    source: Source,
+    part: Part,
+    context: SourceContext,
+    pipeline: Pipeline,
+    state: PipelineState,
+    shards: Shards | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a part, mapped by this process."""
+    (file,) = reader_of(source).fetch(part.pinned, context)
+    if part.is_first:
+        state.files.append((state.next_record, file.location))
+    own = dataclasses.replace(file, row_groups=part.row_groups)
+    yield from _map_file(own, source, pipeline, state, shards)
+
+
+def _map_file(
+    file: SourceBytes,
+    source: Source,
+    pipeline: Pipeline,
+    state: PipelineState,
+    shards: Shards | None,
+) -> Iterator[pa.RecordBatch]:
+    start = state.next_record
+    try:
+        if shards is not None and shards.takes(file, source):
+            yield from shards.map(file, source, state)
+        else:
+            yield from columnar_pipeline(file, source, pipeline, state)
+    except (NotColumnarError, DecodeError):
+        # The row pipeline maps the rest, or raises the precise error.
+        skip = state.next_record - start
+        yield from row_pipeline(file, source, pipeline, state, skip=skip)
+    state.check(file)
 
 
 def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
-    """Return the rows of a file; None if the build has to map or to refuse it itself."""
+    """Return the rows of a part; None if the build has to map or to refuse it itself."""
     spec, source = task.spec, task.spec.sources[task.source]
     context = SourceContext(
         boundary=task.boundary,
@@ -264,7 +261,7 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
             pipeline = compile_pipeline(spec, Pins(()), context, json_keys=task.json_keys)
             state = PipelineState.of(spec, task.boundary.limits)
             state.metadata_types = task.metadata_types
-            for batch in map_files(source, task.pinned, context, pipeline, state, None, None):
+            for batch in _map_part(source, task.part, context, pipeline, state, None):
                 rows.append(packed(batch))
                 size += len(rows[-1])
                 done += batch.num_rows

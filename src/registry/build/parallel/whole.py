@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from registry.base.processes.worker import WorkerLostError
 from registry.build.builder import BuildResult, build
-from registry.build.parallel.files import may_spread
+from registry.build.parallel.parts import parts_of
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def build_by_worker(
     if context.workers is None or not context.workers.most or size < _LEAST_BYTES:
         return None
     pairs = zip(spec.sources, pins.sources, strict=True)
-    if context.elsewhere is not None and any(may_spread(spec, *pair) for pair in pairs):
+    if context.elsewhere is not None and any(
+        len(parts_of(spec, *pair, context)) > 1 for pair in pairs
+    ):
         return None
     sent = {name: getattr(context, name) for name in _SENT}
     # What it depends on is noted here.
@@ -68,5 +70,5 @@ def answer(
     folder: Path,
     limit: int | None,
 ) -> BuildResult:
-    """Build a dataset in a worker, whose progress is told to its parent."""
+    """Build a dataset in a worker, which reports its progress to its parent."""
     return build(spec, pins, SourceContext(**sent, report=tell, jobs=1), folder, limit=limit)

@@ -1,4 +1,4 @@
-"""A shared cache in a folder, such as one of a network file system."""
+"""A remote cache in a folder, such as one of a network file system."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.E
 
 class FolderStore:
     """Objects are files; each is written under another name first, and then linked or renamed."""
+
+    is_concurrent = True
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -1,7 +1,8 @@
-"""A shared cache behind any file system of fsspec: S3, GCS, Azure, WebDAV, SFTP and others."""
+"""A remote cache behind any file system of fsspec: S3, GCS, Azure, WebDAV, SFTP and others."""
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from datetime import datetime
@@ -23,6 +24,15 @@ _BLOCK = 1 << 22
 # Their objects appear complete or not at all, and they know no folders. With the others an object
 # is written under another name and then renamed.
 _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss"}
+# paramiko hangs when two threads wait for answers, and none of these connects again.
+_ONE_CONNECTION = {"sftp", "ssh", "ftp"}
+# Their packages report a missing bucket as a missing object.
+_SILENT_ABOUT_BUCKETS = {"gs", "gcs"}
+_NO_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
+# The first bytes of an empty object are a range that is not there.
+_NO_RANGE = {"InvalidRange", "416"}
+# How often writers at the same time may come between the removal of a file and its replacement.
+_RENAMES = 4
 _TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created")
 
 
@@ -33,21 +43,23 @@ class FsspecStore:
         from fsspec.core import url_to_fs
 
         self._is_object_store = protocol_of(url) in _OBJECT_STORES
-        # These keep listings by default, in which what others wrote since is missing.
+        self.is_concurrent = protocol_of(url) not in _ONE_CONNECTION
+        # Object stores keep listings by default, in which what others wrote since is missing.
         options = {"use_listings_cache": False} if self._is_object_store else {}
         self._fs: Any
-        self._fs, root = url_to_fs(url, **options)
+        self._fs, root = url_to_fs(url, skip_instance_cache=not self.is_concurrent, **options)
         self._root = root.rstrip("/")
+        self._is_bucket_known = protocol_of(url) not in _SILENT_ABOUT_BUCKETS
 
     def read(self, name: str, most: int) -> bytes | None:
         """Return the content of an object, or the first `most` bytes; None if there is none."""
         try:
             data: bytes = self._fs.cat_file(self._path(name), start=0, end=most)
         except FileNotFoundError as error:
-            _check_bucket(error)
+            self._check_bucket(error)
             return None
-        except OSError as error:
-            if _s3_code(error) != "InvalidRange":
+        except Exception as error:  # some of these errors are no OSError
+            if _code(error) not in _NO_RANGE:
                 raise
             return b""  # nobody writes an empty object, but something may have
         return data
@@ -57,7 +69,11 @@ class FsspecStore:
         try:
             return int(self._fs.info(self._path(name))["size"])
         except FileNotFoundError as error:
-            _check_bucket(error)
+            cause = error.__cause__
+            # Of an HTTP server that does not answer, fsspec says that it lacks the file.
+            if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError):
+                raise cause from None
+            self._check_bucket(error)
             return None
 
     def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
@@ -86,7 +102,7 @@ class FsspecStore:
     def write_new(self, name: str, data: bytes) -> bool:
         """Store bytes as an object unless it is there; return whether it was not.
 
-        S3 and GCS decide it in one request. With others, of two writers at the same time the
+        S3, GCS and Azure decide it in one request. With others, of two writers at the same time the
         second one may replace the first one's, which is harmless: both describe complete objects.
         """
         if not self._is_object_store:
@@ -100,7 +116,7 @@ class FsspecStore:
             return False
         except OSError as error:
             # Another writer's request was decided at the same time.
-            if _s3_code(error) != "ConditionalRequestConflict":
+            if _code(error) != "ConditionalRequestConflict":
                 raise
             return False
         return True
@@ -114,7 +130,7 @@ class FsspecStore:
         try:
             found = self._fs.find(self._path(""), detail=True)
         except FileNotFoundError as error:
-            _check_bucket(error)
+            self._check_bucket(error)
             return
         for path, info in found.items():
             name = path[len(self._root) :].strip("/")
@@ -135,30 +151,59 @@ class FsspecStore:
         if self._is_object_store:
             put(target)
             return
-        self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+        self._make_folder(target.rpartition("/")[0])
         temporary = f"{target}.{uuid.uuid4().hex}.part"
-        put(temporary)
         try:
-            if self._fs.exists(target):  # some file systems rename to no name that is taken
-                self._fs.rm_file(target)
-            self._fs.mv(temporary, target)
-        except Exception:  # libraries raise errors of their own if a name is taken, or gone
-            self._fs.rm_file(temporary)
-            # Another writer was faster: what it put there is complete, and as good.
-            if not self._fs.exists(target):
-                raise
+            put(temporary)
+            self._rename(temporary, target)
+        except Exception:  # libraries raise errors of their own, such as for a full disk
+            with contextlib.suppress(Exception):  # the first error says more
+                self._fs.rm_file(temporary)
+            raise
+
+    def _make_folder(self, path: str) -> None:
+        # SFTP looks for each folder before it makes it, and other writers may be faster at each.
+        for left in range(path.count("/"), -1, -1):
+            try:
+                self._fs.makedirs(path, exist_ok=True)
+                break
+            except Exception:
+                if not left and not self._fs.isdir(path):
+                    raise
+
+    def _rename(self, temporary: str, target: str) -> None:
+        for left in range(_RENAMES - 1, -1, -1):
+            try:
+                self._fs.mv(temporary, target)  # at best in place of what is there, as with SFTP
+                break
+            except Exception:  # some file systems rename to no name that is taken
+                is_taken = self._fs.exists(target)
+                if left == 0 and not is_taken:
+                    raise
+                # After so many tries what another writer put there stays: it is as good.
+                with contextlib.suppress(FileNotFoundError):  # another writer removed it
+                    self._fs.rm_file(target if left else temporary)
+
+    def _check_bucket(self, error: FileNotFoundError) -> None:
+        """Tell an object that is missing from a bucket that is."""
+        if _code(error) in _NO_BUCKET:
+            raise CacheError("there is no such bucket") from error
+        if not self._is_bucket_known:
+            try:
+                self._fs.info(self._root.partition("/")[0])
+            except FileNotFoundError:
+                text = "there is no such bucket, or it is empty and you may not see that it exists"
+                raise CacheError(text) from error
+            self._is_bucket_known = True
 
 
-def _check_bucket(error: FileNotFoundError) -> None:
-    """Tell an object that is missing from a bucket that is."""
-    if _s3_code(error) == "NoSuchBucket":
-        raise CacheError("there is no such bucket") from error
-
-
-def _s3_code(error: OSError) -> str:
-    """Return the code of S3's answer; an empty str for any other error."""
-    response = getattr(error.__cause__, "response", {})
-    return str(response.get("Error", {}).get("Code", ""))
+def _code(error: Exception) -> str:
+    """Return the code in the answer of S3, Azure or GCS; an empty str for any other error."""
+    answer = error.__cause__ or error
+    response = getattr(answer, "response", None)
+    s3 = response.get("Error", {}).get("Code") if isinstance(response, dict) else None
+    code = s3 or getattr(answer, "error_code", None) or getattr(answer, "code", None)
+    return str(getattr(code, "value", code) or "")
 
 
 def _time_of(info: dict[str, Any]) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from registry.base.locations import public_location
-from registry.cache.remote.stores import open_store, shown_without_secrets
+from registry.cache.remote.stores import open_store, public_url, shown_without_secrets
 from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 from registry.errors import CacheError
 
@@ -34,15 +35,14 @@ class LimitedStore:
             seconds: How long a call may make no progress.
             store: The store; by default the one at the URL.
         """
-        self.shown = public_location(url)
+        self.shown = public_url(url)
         """Its location without secrets."""
         self._url = url
         self._seconds = seconds
         self._given_store = store
-
-    @cached_property
-    def _store(self) -> Store:
-        return self._given_store or open_store(self._url)
+        self._lock = threading.Lock()
+        self._idle: list[Store] = []
+        self._process = os.getpid()
 
     def call(
         self,
@@ -63,7 +63,7 @@ class LimitedStore:
         """
         seconds = self._seconds * factor
         try:
-            return run_limited(lambda progress: work(self._store, progress), seconds, tick=tick)
+            return run_limited(lambda progress: self._work(work, progress), seconds, tick=tick)
         except NoProgressError:
             raise NoAnswerError(f"no progress for {seconds:g} seconds") from None
         except LibraryError as error:
@@ -72,3 +72,29 @@ class LimitedStore:
             # Ours say all in their text.
             shown = text if isinstance(error.__cause__, CacheError) else f"{kind}: {text}"
             raise NoAnswerError(shown) from error
+
+    def _work(
+        self, work: Callable[[Store, Callable[[], None]], _Result], progress: Callable[[], None]
+    ) -> _Result:
+        """Lend a store to work: to one call at a time, unless its library permits more.
+
+        One whose call has failed or never ended is not used again, as its connection may be lost.
+        """
+        store = self._take() or self._given_store or open_store(self._url)
+        if store.is_concurrent:
+            self._idle.append(store)
+        try:
+            result = work(store, progress)
+        except BaseException:
+            with contextlib.suppress(ValueError):  # another call has failed, too
+                self._idle.remove(store)
+            raise
+        if not store.is_concurrent:
+            self._idle.append(store)
+        return result
+
+    def _take(self) -> Store | None:
+        with self._lock:
+            if self._process != os.getpid():  # after a fork two processes would share connections
+                self._process, self._idle = os.getpid(), []
+            return self._idle.pop() if self._idle else None

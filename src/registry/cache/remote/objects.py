@@ -1,4 +1,4 @@
-"""Objects by names: what a shared cache needs of a place to be in."""
+"""The interface that a remote cache needs of a store: objects by their names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ class StoredObject(Struct, frozen=True):
 class Store(Protocol):
     """Objects by names such as `v2/samples/KEY/entry.json`.
 
-    Any method may raise whatever its library raises; `SharedCache` translates it.
+    Any method may raise whatever its library raises; `RemoteCache` translates it.
     """
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether several threads may use it at the same time."""
 
     def read(self, name: str, most: int) -> bytes | None:
         """Return the content of an object, or the first `most` bytes; None if there is none."""

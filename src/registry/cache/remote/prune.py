@@ -1,4 +1,4 @@
-"""Remove old entries from a shared cache, and what interrupted writers left."""
+"""Remove old entries from a remote cache, and what interrupted writers left."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from registry.cache.remote.record import ENTRY
 
 if TYPE_CHECKING:
     from registry.cache.remote.objects import StoredObject
-    from registry.cache.remote.shared_cache import SharedCache
+    from registry.cache.remote.remote_cache import RemoteCache
 
-__all__ = ["Pruned", "prune_shared"]
+__all__ = ["Pruned", "prune_remote"]
 
 _OURS = re.compile(
     r"v[0-9]+/samples/[0-9a-f]{64}/(?:entry\.json|[0-9a-f]{64}\.arrow)(?:\.[0-9a-f]{32}\.part)?"
@@ -33,7 +33,7 @@ class Pruned(Struct, frozen=True):
     """Since it was written."""
 
 
-def prune_shared(shared: SharedCache, *, older: float, dry_run: bool = False) -> list[Pruned]:
+def prune_remote(remote: RemoteCache, *, older: float, dry_run: bool = False) -> list[Pruned]:
     """Remove the entries that were written more than `older` seconds ago; return their objects.
 
     Readers write nothing, so the age of an entry is that since it was pushed; `sync --push
@@ -41,13 +41,13 @@ def prune_shared(shared: SharedCache, *, older: float, dry_run: bool = False) ->
     expiry left; they go after a day.
 
     Raises:
-        CacheError: the shared cache can't be listed, or an object can't be removed.
+        CacheError: the remote cache can't be listed, or an object can't be removed.
     """
     now = time.time()
-    chosen = list(_choose(shared.objects(), now, older))
+    chosen = list(_choose(remote.objects(), now, older))
     for one in chosen:
         if not dry_run:
-            shared.remove(one.name)
+            remote.remove(one.name)
     return [Pruned(one.name, one.size, round((now - one.written) / 86_400, 1)) for one in chosen]
 
 

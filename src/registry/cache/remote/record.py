@@ -1,4 +1,4 @@
-"""`entry.json` of a shared cache: what an entry holds, who wrote it, and the proof of that."""
+"""`entry.json` of a remote cache: what an entry holds, who wrote it, and the proof of that."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Writer(Struct, frozen=True):
     def signature(self, meta: Mapping[str, Any]) -> str:
         """Return the HMAC-SHA256 of what an entry holds, which has the digests of its files."""
         # The first line keeps the key's other uses apart from this one.
-        head = f"registry shared cache {_RECORD_FORMAT}\n{self.name}\n".encode()
+        head = f"registry remote cache {_RECORD_FORMAT}\n{self.name}\n".encode()
         return hmac.new(self.key, head + canonical_json(meta), hashlib.sha256).hexdigest()
 
 
 class Record(Struct, frozen=True):
-    """What a shared cache says about an entry; nothing of it is trusted before it is checked."""
+    """What a remote cache says about an entry; nothing of it is trusted before it is checked."""
 
     fingerprint: str
     meta: dict[str, Any]

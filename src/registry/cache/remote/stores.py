@@ -1,4 +1,4 @@
-"""Open the place of a shared cache: a folder, or any file system of fsspec."""
+"""Open the store of a remote cache: a folder, or any file system of fsspec."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from registry.errors import CacheError
 if TYPE_CHECKING:
     from registry.cache.remote.objects import Store
 
-__all__ = ["open_store", "shown_without_secrets"]
+__all__ = ["open_store", "public_url", "shown_without_secrets"]
 
 
 def open_store(url: str) -> Store:
@@ -33,10 +33,22 @@ def open_store(url: str) -> Store:
         raise CacheError(f"can't open {protocol_of(url)}:// ({error})") from error
 
 
+def public_url(url: str) -> str:
+    """Return the place of a remote cache for messages, without user, password and query.
+
+    Unlike in the locations of sources, `?` starts a query with every protocol: a token may follow,
+    and nobody's folder is named so.
+    """
+    if is_local(url):
+        return url
+    place, asked, _ = public_location(url).partition("?")
+    return f"{place}?…" if asked else place
+
+
 def shown_without_secrets(text: str, url: str) -> str:
     """Return a library's message without the user, password and query of a URL."""
     parts = urlsplit(url)
-    text = text.replace(url, public_location(url))
+    text = text.replace(url, public_url(url))
     values = [one.partition("=")[2] for one in parts.query.split("&")]
     secrets = {parts.password or "", parts.query, *values}
     # A library shows them as they are in the URL or as it sends them; the longest has others in it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,16 @@ from registry.diff.models import CatalogDiff
 from registry.diff.summary import counts, headline
 
 __all__ = ["FORMATS"]
+
+
+def _html(diff: CatalogDiff) -> Iterator[str]:
+    # The template engine takes as long to import as all the rest.
+    from registry.pages.diff_page import diff_page
+
+    page = diff_page(diff)
+    # It says that it is UTF-8. Elsewhere it is ASCII with references, which is UTF-8 too.
+    is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    yield page if is_utf8 else page.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _json(diff: CatalogDiff) -> Iterator[str]:
@@ -30,5 +41,6 @@ FORMATS: dict[str, Callable[[CatalogDiff, bool], Iterable[str]]] = {
     "text": lambda diff, terminal: as_text(diff, terminal=terminal),
     "json": lambda diff, terminal: _json(diff),
     "markdown": lambda diff, terminal: [as_markdown(diff)],
+    "html": lambda diff, terminal: _html(diff),
 }
 """Name for `--format` → function of a diff and of whether the output is a terminal."""

@@ -12,7 +12,7 @@ from registry.errors import Problem
 __all__ = ["FORMATS"]
 
 
-def _text(problems: Iterable[Problem]) -> Iterator[str]:
+def _concise(problems: Iterable[Problem]) -> Iterator[str]:
     for problem in problems:
         severity = "warning: " if problem.severity == "warning" else ""
         rule = f" [{problem.rule}]" if problem.rule else ""
@@ -54,7 +54,7 @@ def _sarif(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 FORMATS: dict[str, Callable[[Iterable[Problem]], Iterator[str]]] = {
-    "text": _text,
+    "concise": _concise,
     "json": _json,
     "github": _github,
     "sarif": _sarif,

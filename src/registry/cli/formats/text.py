@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from click import style
 
 from registry.base.escape import escape_control
+from registry.cli.terminal import is_dumb
 from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, Example, KeyChange
 from registry.diff.summary import (
@@ -64,7 +65,8 @@ def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
     """Yield the lines of a diff."""
     # NO_COLOR is a convention of many tools: https://no-color.org
     size = shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH
-    printer = _Printer(size, terminal and not os.environ.get("NO_COLOR"), terminal)
+    is_styled = terminal and not os.environ.get("NO_COLOR") and not is_dumb()
+    printer = _Printer(size, is_styled, terminal)
     yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
     yield from (printer.bold(line) for line in printer.wrap(headline(diff), 0))
     if not diff.is_clean:

@@ -25,7 +25,7 @@ def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_str)
 
 
-def yaml_text(data: Any) -> str:
-    """Return data as YAML, in the order of its keys."""
-    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+def yaml_text(data: Any, *, width: int = 100) -> str:
+    """Return data as YAML, in the order of its keys; longer lines are folded between words."""
+    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
     return escape_double_quoted(text)

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import int64_array, to_numpy_int64
+from registry.base.arrow.arrays import int64_array, masked_array, to_array, to_numpy_int64
 from registry.decode.shapes.literals import Literals, UnsureError, find_literals, strings_between
 from registry.decode.shapes.shape import Place, Shape, match, shape_of
 
@@ -79,6 +79,8 @@ class ShapeReader:
         """Take the columns to read."""
         self._schema = schema
         self._failed = 0
+        self.is_used = False
+        """Whether it has read a block, and few others failed."""
 
     def read(self, block: bytearray) -> ShapedLines | None:
         """Return what `shaped_lines` returns, or None without trying."""
@@ -86,6 +88,7 @@ class ShapeReader:
             return None
         lines = shaped_lines(block, self._schema)
         self._failed += lines is None
+        self.is_used = self._failed < _MOST_FAILED and (self.is_used or lines is not None)
         return lines
 
 
@@ -160,7 +163,7 @@ def _scalars(literals: Literals, span: Span) -> tuple[list[Any], NDArray[np.int6
         raise UnsureError
     if longest <= _WORD <= ends[0]:
         words = literals.words[ends - _WORD] >> (8 * (_WORD - lengths)).astype(np.uint64)
-        found = pa.array(words).dictionary_encode()
+        found = masked_array(words).dictionary_encode()
         texts = [one.to_bytes(_WORD, "little").rstrip(b"\0") for one in found.dictionary.tolist()]
     else:
         offsets = np.column_stack([starts, ends]).ravel()
@@ -201,10 +204,10 @@ def _column(kind: pa.DataType, literals: Literals, present: Sequence[_Present]) 
     if others:
         raise UnsureError
     try:
-        column = pa.array(values, kind)
+        column = to_array(values, kind)
     except (pa.ArrowException, OverflowError) as error:
         raise UnsureError from error
-    return column.take(pa.array(indices, mask=indices < 0))
+    return column.take(masked_array(indices, indices < 0))
 
 
 def _scalar_values(
@@ -245,7 +248,7 @@ def _lists(literals: Literals, present: Sequence[_Present]) -> pa.Array:
         numbers[items] = firsts + np.array(place.numbers, np.int64)
     starts = int64_array(offsets)
     if is_null.any():
-        starts = pa.array(offsets, mask=np.append(is_null, False))
+        starts = masked_array(offsets, np.append(is_null, False))
     return pa.LargeListArray.from_arrays(starts, literals.values(numbers))
 
 
@@ -257,7 +260,7 @@ def _structs(kind: pa.DataType, literals: Literals, present: Sequence[_Present])
         is_null[group.lines] = False
     columns = _children(kind, literals, present)
     names = [child.name for child in kind]
-    return pa.StructArray.from_arrays(columns, names, mask=pa.array(is_null))
+    return pa.StructArray.from_arrays(columns, names, mask=masked_array(is_null))
 
 
 def _children(

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, string_scalar
+from registry.base.arrow.arrays import int64_array, masked_array, string_scalar, to_array
 from registry.decode.repeated_keys import string_ends
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Literals:
     """The strings of a block of lines, keys among them."""
 
     block: bytearray
-    quotes: NDArray[np.int64]
-    """Places of the quotes that open and close strings, in turn."""
+    bounds: NDArray[np.int64]
+    """Where the bytes of each string start, after its quote, and where they end, in turn."""
     line_starts: NDArray[np.int64]
     line_ends: NDArray[np.int64]
     firsts: NDArray[np.int64]
@@ -53,10 +53,7 @@ class Literals:
     @cached_property
     def _texts(self) -> pa.Array:
         """The bytes of the strings, each followed by those up to the next one."""
-        # Without the quotes: a string starts after one, and ends before the other.
-        offsets = self.quotes.copy()
-        offsets[::2] += 1
-        return strings_between(offsets, self.block)
+        return strings_between(self.bounds, self.block)
 
     @cached_property
     def _decoded(self) -> pa.Array:
@@ -70,12 +67,12 @@ class Literals:
             raise UnsureError from error
         if len(values) != len(raw):
             raise UnsureError
-        return pa.array(values, pa.large_string())
+        return to_array(values, pa.large_string())
 
     @cached_property
     def _ranks(self) -> NDArray[np.int32]:
         """The place of each string in `escaped`; -1 for the others, and for the number -1."""
-        ranks = np.full(len(self.quotes) // 2 + 1, -1, np.int32)
+        ranks = np.full(len(self.bounds) // 2 + 1, -1, np.int32)
         ranks[self.escaped] = np.arange(len(self.escaped), dtype=np.int32)
         return ranks
 
@@ -88,7 +85,7 @@ class Literals:
         """Return the values of strings; null for the number -1."""
         missing = numbers < 0
         places = numbers * 2
-        indices = pa.array(places, mask=missing) if missing.any() else int64_array(places)
+        indices = masked_array(places, missing) if missing.any() else int64_array(places)
         column = self._texts.take(indices)
         if not len(self.escaped):
             return column
@@ -96,10 +93,10 @@ class Literals:
         has_escape = ranks >= 0
         if not has_escape.any():
             return column
-        decoded = self._decoded.take(pa.array(ranks[has_escape]))
+        decoded = self._decoded.take(masked_array(ranks[has_escape]))
         if has_escape.all():
             return decoded
-        return pc.replace_with_mask(column, pa.array(has_escape), decoded)
+        return pc.replace_with_mask(column, masked_array(has_escape), decoded)
 
 
 def strings_between(offsets: NDArray[np.int64], block: bytearray) -> pa.Array:
@@ -136,6 +133,7 @@ def find_literals(block: bytearray) -> Literals:
         raise UnsureError
     escaped = owners[np.diff(owners, prepend=-1) != 0] // 2
     counts = np.diff(firsts, append=len(quotes) // 2)
+    quotes[::2] += 1  # a copy would be new memory, which takes longer to touch than to fill
     return Literals(block, quotes, line_starts, line_ends, firsts, counts, escaped)
 
 

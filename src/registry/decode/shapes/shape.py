@@ -87,7 +87,8 @@ def shape_of(literals: Literals, line: int) -> Shape:
         raise UnsureError
     start, end = int(literals.line_starts[line]), int(literals.line_ends[line])
     first, count = int(literals.firsts[line]), int(literals.counts[line])
-    quotes = literals.quotes[2 * first : 2 * (first + count)] - start
+    quotes = literals.bounds[2 * first : 2 * (first + count)] - start
+    quotes[::2] -= 1
     raw = bytes(literals.block[start:end])
     if not raw.startswith(b"{") or not raw.endswith(b"}"):
         raise UnsureError
@@ -221,10 +222,10 @@ class _Comparison:
         literals = self._literals
         first, count = literals.firsts[lines[0]], literals.counts[lines[0]]
         if lines[-1] - lines[0] == len(lines) - 1:  # without others between them
-            quotes = literals.quotes[2 * first : 2 * (first + len(lines) * count)]
-            of_quotes = quotes.reshape(len(lines), 2 * count).T
+            bounds = literals.bounds[2 * first : 2 * (first + len(lines) * count)]
+            of_bounds = bounds.reshape(len(lines), 2 * count).T
         else:
-            of_quotes = literals.quotes[2 * literals.firsts[lines] + np.arange(2 * count)[:, None]]
+            of_bounds = literals.bounds[2 * literals.firsts[lines] + np.arange(2 * count)[:, None]]
         places = np.empty((len(self._used), len(lines)), np.int64)
         for row, anchor in enumerate(self._used):
             if anchor < 0:
@@ -232,7 +233,8 @@ class _Comparison:
             elif anchor == 2 * count:
                 places[row] = literals.line_ends[lines]
             else:
-                np.add(of_quotes[anchor], anchor % 2, out=places[row])
+                # The opening quote is before the first byte of a string, its end after the other.
+                np.add(of_bounds[anchor], 1 if anchor % 2 else -1, out=places[row])
         return places
 
     def _rows(self, anchors: Iterable[int | None]) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from registry.base.locations import is_path
 from registry.diff.reach import reads_files
 from registry.diff.review.state import ReviewedDataset, ReviewedSide
 from registry.lockfile.models import Lock, Pin
-from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import is_commit
 
@@ -82,7 +81,7 @@ def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str
 
 def _has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
     """Return whether a build can only have one result: pinned, or local data that was digested."""
-    if pin is not None and pin.agrees(spec_digest(spec)):
+    if pin is not None and pin.agrees(spec):
         return True
     if spec.mapper is not None or reads_files(spec):
         return False

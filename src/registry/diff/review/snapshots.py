@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.diff.review.state import ReviewedSide, ReviewedState, SamplesId, side_of
+from registry.diff.review.state import ReviewedSide, ReviewedState, side_of
 from registry.errors import RegistryError
-from registry.load import open_cached, samples_digest
+from registry.load.cached import find_samples_id
 from registry.lockfile.pinned import pin_sources
 
 if TYPE_CHECKING:
+    from registry.base.digest import SamplesId
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.diff.snapshot import OpenSnapshot
@@ -47,7 +48,6 @@ def _cached_samples(
         lock = pin_sources(spec, snapshot.lock.pins.get(name))
         if lock is not None and lock.samples is not None:
             return None  # the pin has them
-        dataset = open_cached(spec, cache, lock, boundary=snapshot.boundary)
+        return find_samples_id(spec, cache, lock, boundary=snapshot.boundary)
     except RegistryError:  # they are unknown, as `sync --reviewed` says then
         return None
-    return None if dataset is None else SamplesId(*samples_digest(dataset))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.conversion import decode_json
-from registry.base.digest import digest_of
+from registry.base.digest import SamplesId, digest_of
 from registry.base.fs import write_atomic
 from registry.boundary.boundary import Boundary
 from registry.diff.local_files import digest_of_file, files_of, local_patterns
@@ -31,7 +31,6 @@ __all__ = [
     "ReviewedDataset",
     "ReviewedSide",
     "ReviewedState",
-    "SamplesId",
     "read_state",
     "side_of",
     "write_state",
@@ -43,14 +42,6 @@ _PER_CATALOG = ("version", "defaults", "datasets")
 """Keys of an index whose effect is in the specs."""
 _DOCUMENTATION = ("description", "homepage", "license", "tags", "expect", "accept", "eval")
 """What the digest of a lockfile leaves out, as it does not determine the samples."""
-
-
-class SamplesId(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which samples a dataset has."""
-
-    number: int
-    ordered: str
-    """Digest of the samples in their order."""
 
 
 class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,9 +144,9 @@ def _pin_data(pin: Pin | None) -> dict[str, Any] | None:
 
 
 def _pinned_samples(spec: DatasetSpec, pin: Pin | None) -> SamplesId | None:
-    if pin is None or not pin.agrees(spec_digest(spec)):
+    if pin is None or not pin.agrees(spec):
         return None
-    return SamplesId(pin.samples, pin.ordered)
+    return pin.samples_id
 
 
 # --- the file ---

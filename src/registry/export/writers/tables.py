@@ -35,7 +35,7 @@ def row_groups(exported: Exported) -> Iterator[pa.RecordBatch]:
     schema, done = schema_of(exported), 0
     for group in regrouped(exported.dataset.batches()):
         done += group.num_rows
-        exported.report(Progress("map", done, len(exported.dataset)))
+        exported.report(Progress("write", done, len(exported.dataset)))
         yield group.cast(schema)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +41,13 @@ class FixResult:
     """Changes that could not be made."""
 
 
-def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
+def fix(
+    catalog: Catalog, paths: Iterable[Path] = (), *, rules: Container[str] = FIXES
+) -> Iterator[FixResult]:
     """Fix the files of a catalog, or only some of them, and yield the changes to each.
 
-    Files of another index (`package:`) and files with schema problems are not touched.
+    Files of another index (`package:`) and files with schema problems are not touched, and only
+    problems of the `rules` are fixed.
 
     Raises:
         LockError: the lockfile, from which revisions are taken, is not valid.
@@ -61,12 +64,13 @@ def fix(catalog: Catalog, paths: Iterable[Path] = ()) -> Iterator[FixResult]:
     lock_file = lock_file_of(catalog.index)
     lock = read_lock(lock_file, shown_as=display_path(lock_file)) or Lock()
     broken = {problem.file for problem in catalog.problems}
+    chosen = [apply for rule, apply in FIXES.items() if rule in rules]
     # A list, so that all files are read and validated before the first is written.
     for file in list(layout_files(catalog.including(wanted), index, wanted)):
         if file.document.file in broken or (wanted and file.path.resolve() not in places):
             continue
         fixed, done, left = file, list[str](), list[str]()
-        for apply in FIXES.values():
+        for apply in chosen:
             fixed, more_done, more_left = apply(fixed, lock)
             done += more_done
             left += more_left

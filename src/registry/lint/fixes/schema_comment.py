@@ -25,16 +25,31 @@ def has_schema_line(text: str) -> bool:
 
 
 def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Add the schema line if it is missing."""
-    if has_schema_line(file.text):
-        return file, [], []
+    """Add the schema line if it is missing, or put the catalog's own copy in the place of the URL.
+
+    The URL identifies the schema, but no server has it, so an editor can't follow it.
+    """
     name: SchemaName = "index" if file.is_index else "manifest"
+    if has_schema_line(file.text):
+        return _with_copy(file, name)
     end = "\r\n" if file.text.partition("\n")[0].endswith("\r") else "\n"
     reference = schema_reference(name, root=file.root, folder=file.path.parent)
     changed = file.with_text(f"# yaml-language-server: $schema={reference}{end}{file.text}")
     if changed is None:
         return file, [], ["the schema line can't be added above the first line"]
     return changed, ["added the schema line"], []
+
+
+def _with_copy(file: ManifestFile, name: SchemaName) -> tuple[ManifestFile, list[str], list[str]]:
+    reference = schema_reference(name, root=file.root, folder=file.path.parent)
+    start, url, rest = file.text.partition(f"$schema={read_schema(name)['$id']}")
+    is_line = url and has_schema_line(start + url) and rest[:1] in ("", "\r", "\n")
+    if not is_line or url.endswith(f"={reference}"):
+        return file, [], []
+    changed = file.with_text(f"{start}$schema={reference}{rest}")
+    if changed is None:
+        return file, [], ["the schema line can't be changed"]
+    return changed, ["the schema line names the copy in the catalog"], []
 
 
 def schema_reference(name: SchemaName, *, root: Path, folder: Path) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import array_of, int64_array, string_scalar
+from registry.base.arrow.arrays import array_of, int64_array, string_scalar, to_array
 from registry.decode.frame import MISSING, Frame, python_values
 from registry.errors import MappingError
 from registry.manifest.expressions import (
@@ -180,4 +180,4 @@ def _str(column: pa.Array) -> pa.Array:
     try:
         return pc.fill_null(str_of_values(column), string_scalar(str(None)))
     except NoKernelError:
-        return pa.array(list(map(str, python_values(column))), pa.large_string())
+        return to_array(list(map(str, python_values(column))), pa.large_string())

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import (
-    blank_strings,
+from registry.base.arrow.arrays import (
     int64_array,
     is_text,
     list_offsets,
@@ -17,6 +16,7 @@ from registry.base.arrow import (
     repeat_string,
     string_scalar,
 )
+from registry.base.arrow.strings import blank_strings
 from registry.manifest.expressions import Expression, Messages
 from registry.mapping.columnar.expressions import evaluate
 from registry.mapping.columnar.kernels.arrays import (
@@ -33,7 +33,10 @@ from registry.mapping.columnar.kernels.messages import conversations
 from registry.mapping.columnar.kernels.text_steps import split, strip
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import is_list_of_columns
-from registry.store.schema import METADATA_TYPES, MetadataType
+from registry.store.schema import (
+    METADATA_TYPES,
+    MetadataType,
+)
 
 __all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
 

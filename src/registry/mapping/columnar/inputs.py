@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from registry.base.arrow.arrays import to_array
 from registry.mapping.coerce import to_input
+from registry.store.columns import field_columns
 from registry.store.conversations import conversation_to_json, plain_conversation_json
-from registry.store.schema import field_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.store.schema import Numbers
+    from registry.store.columns import Numbers
 
 __all__ = ["input_columns"]
 
@@ -28,7 +29,7 @@ def input_columns(values: Sequence[Any], records: Numbers) -> dict[str, pa.Array
     messages: list[bytes | None] = []
     try:
         if set(map(type, values)) == {str} and "" not in values:
-            return {"input": pa.array(values, pa.large_string())}
+            return {"input": to_array(values, pa.large_string())}
         for value in values:
             text = plain_conversation_json(value) if type(value) is list else None
             own = to_input(value) if text is None else None
@@ -36,8 +37,8 @@ def input_columns(values: Sequence[Any], records: Numbers) -> dict[str, pa.Array
             if isinstance(own, list):
                 text = conversation_to_json(own).encode()
             messages.append(text)
-        texts = pa.array(messages, pa.large_binary()).view(pa.large_string())
-        return {"input": pa.array(prompts, pa.large_string()), "messages": texts}
+        texts = to_array(messages, pa.large_binary()).view(pa.large_string())
+        return {"input": to_array(prompts, pa.large_string()), "messages": texts}
     except (UnicodeEncodeError, TypeError, RecursionError):
         # Again, to find the first value that can't be stored.
         return field_columns("input", list(map(to_input, values)), records)

@@ -7,16 +7,17 @@ columns, a `NotColumnarError` is raised, and the records must be mapped one by o
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import int64_array, repeat_string, to_numpy_int64
+from registry.base.arrow.arrays import int64_array, repeat_string, to_numpy_int64
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
-from registry.manifest.expressions import Expression, parse_condition
+from registry.manifest.expressions import Column, Expression, parse_condition
 from registry.mapping.coerce import to_metadata
 from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
@@ -26,7 +27,7 @@ from registry.mapping.columnar.fields import (
 )
 from registry.mapping.columnar.inputs import input_columns
 from registry.mapping.columnar.memoize import evaluate_values
-from registry.mapping.columnar.plain import is_plain
+from registry.mapping.columnar.plain import is_plain, is_plain_spread
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columnar.unchanged import are_unchanged
@@ -37,14 +38,16 @@ from registry.mapping.columns_used import (
 )
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import MISSING
+from registry.store.columns import (
+    common_keys,
+    field_columns,
+    metadata_column,
+)
 from registry.store.schema import (
     METADATA_VALUES,
     MetadataType,
     MetadataTypeMismatchError,
     batch_from,
-    common_keys,
-    field_columns,
-    metadata_column,
     metadata_type_of,
     struct_of,
 )
@@ -96,15 +99,11 @@ class ColumnarMapper:
             view = self._filter(view)
             if view.count == 0:
                 return batch_from({}, 0, metadata_types or {}), metadata_types
-            columns = {
-                "record": int64_array(view.numbers),
-                "target": repeat_string("", view.count),
-            }
+            columns = {"record": int64_array(view.numbers)}
             for name, expression in self._mapper.expressions.items():
-                try:
-                    columns |= FIELD_KERNELS[name](expression, view)
-                except NoKernelError:
-                    columns |= self._field_columns(name, expression, view)
+                columns |= self._field_columns(name, expression, view)
+            if "target" not in columns:
+                columns["target"] = repeat_string("", view.count)
             batch, types = self._with_metadata(columns, view, metadata_types)
         except (MappingError, UnicodeEncodeError) as error:
             # By columns, an error of a later record may be found first. The user must get the
@@ -131,10 +130,16 @@ class ColumnarMapper:
     def _field_columns(
         self, name: str, expression: Expression, view: RecordBatchView
     ) -> dict[str, pa.Array]:
-        """Return the columns of a field without a kernel."""
+        """Return the columns of a field, by its kernel if that takes less time."""
+        if not view.has_few:
+            with contextlib.suppress(NoKernelError):
+                return FIELD_KERNELS[name](expression, view)
+        is_input = name == "input"
+        if isinstance(expression, Column) and not (is_input or view.may_have(expression.name)):
+            return {}
         values = evaluate_values(expression, view)
-        if name == "input":
-            if any(value is MISSING for value in values):
+        if is_input:
+            if type(MISSING) in set(map(type, values)):
                 raise NotColumnarError("an input that a record may lack")
             return input_columns(values, view.numbers)
         if not are_unchanged(name, values):
@@ -157,7 +162,8 @@ class ColumnarMapper:
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
-                    columns |= field_columns("metadata", whole, view.numbers)
+                    plain = self._is_plain_spread(view)
+                    columns |= field_columns("metadata", whole, view.numbers, plain=plain)
                 return batch_from(columns, view.count, {}), {}
             values = {key: [item[key] for item in whole or () if item] for key in keys}
         as_json = self._as_json or frozenset()
@@ -174,8 +180,14 @@ class ColumnarMapper:
             if part is None:
                 items = column if isinstance(column, list) else column.to_pylist()
                 expression = self._mapper.metadata_keys.get(key)
-                plain = expression is not None and is_plain(expression, view)
-                part = metadata_column(key, types[key], items, view.numbers, plain=plain)
+                plain = (
+                    self._is_plain_spread(view)
+                    if expression is None
+                    else is_plain(expression, view)
+                )
+                part = metadata_column(
+                    key, types[key], items, view.numbers, plain=plain, typed=not metadata_types
+                )
             parts.append(part)
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
@@ -192,6 +204,12 @@ class ColumnarMapper:
             values | {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
         ) or None
 
+    def _is_plain_spread(self, view: RecordBatchView) -> bool:
+        """Return whether the values of keys that have no expression surely are those of JSON."""
+        raw = self._mapper.fields.metadata
+        name = raw if isinstance(raw, str) else self._mapper.spread
+        return name is not None and is_plain_spread(name, view)
+
     def _whole_metadata(self, raw: Any, view: RecordBatchView) -> list[dict[str, Any] | None]:
         """Return the metadata of each record, where its keys are not those of the manifest."""
         if isinstance(raw, str) and raw != "*":
@@ -202,10 +220,10 @@ class ColumnarMapper:
     def _metadata_values(self, key: str, view: RecordBatchView) -> pa.Array | list[Any]:
         """Return the values of one key of the metadata."""
         expression = self._mapper.metadata_keys[key]
-        try:
-            column = evaluate(expression, view)
-        except NoKernelError:
-            column = None
+        column = None
+        if not view.has_few:
+            with contextlib.suppress(NoKernelError):
+                column = evaluate(expression, view)
         # For other types, such as dates and structs, the values decide how they are stored.
         if column is not None and (
             metadata_type_of_column(column) or column.null_count == view.count

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow import is_text, to_numpy_int64
-from registry.decode.frame import Frame, NotColumnarError, ValueFrame
+from registry.base.arrow.arrays import is_text, to_numpy_int64
+from registry.decode.frame import AnyFrame, Frame, NotColumnarError, ValueFrame
 from registry.manifest.expressions import Column, Condition, Expression
 from registry.mapping.columnar.kernels.arrays import LARGEST_COLUMN
 from registry.mapping.columnar.programs import Program
@@ -47,18 +47,48 @@ def _evaluate(node: Expression | Condition, view: RecordBatchView) -> list[Any]:
     program = view.programs.of(node)
     if view.count and not program.numbered and _reads_nothing(program, view):
         return _evaluate_once(program, view)
-    encoded = None if program.numbered else _encode_repeated(program, view)
-    if encoded is None:
+    if program.numbered:
         return _evaluate_all(program, view)
-    names = view.names_of(program.dependencies or ())
-    frame = Frame(pa.RecordBatch.from_arrays([encoded.dictionary], names))
-    numbers = np.arange(1, len(encoded.dictionary) + 1)
-    distinct = RecordBatchView(frame, view.constants, numbers, view.boundary, view.programs)
-    values = _evaluate_all(program, distinct)
-    shared = [values[index] for index in to_numpy_int64(encoded.indices).tolist()]
+    shared = (_share_few if view.has_few else _share_repeated)(program, view)
+    if shared is None:
+        return _evaluate_all(program, view)
     if not _are_surely_small(program, view):
         _check_size(shared, 0)
     return shared
+
+
+def _share_repeated(program: Program, view: RecordBatchView) -> list[Any] | None:
+    """Return the values if those of the only column that is read repeat."""
+    encoded = _encode_repeated(program, view)
+    if encoded is None:
+        return None
+    names = view.names_of(program.dependencies or ())
+    frame = Frame(pa.RecordBatch.from_arrays([encoded.dictionary], names))
+    values = _evaluate_distinct(program, frame, view)
+    return [values[index] for index in to_numpy_int64(encoded.indices).tolist()]
+
+
+def _share_few(program: Program, view: RecordBatchView) -> list[Any] | None:
+    """Return what `_share_repeated` does, of a column that is a list of str."""
+    reads = program.dependencies
+    names = [] if reads is None else view.names_of(reads)
+    if len(names) != 1:
+        return None
+    texts = view.frame.values(names[0])
+    if set(map(type, texts)) != {str}:
+        return None
+    distinct = list(dict.fromkeys(texts))
+    if 2 * len(distinct) > len(texts):
+        return None
+    frame = ValueFrame(len(distinct), {names[0]: distinct}, size=view.frame.size)
+    values = dict(zip(distinct, _evaluate_distinct(program, frame, view), strict=True))
+    return list(map(values.__getitem__, texts))
+
+
+def _evaluate_distinct(program: Program, frame: AnyFrame, view: RecordBatchView) -> list[Any]:
+    numbers = np.arange(1, frame.count + 1)
+    distinct = RecordBatchView(frame, view.constants, numbers, view.boundary, view.programs)
+    return _evaluate_all(program, distinct)
 
 
 def _evaluate_all(program: Program, view: RecordBatchView) -> list[Any]:

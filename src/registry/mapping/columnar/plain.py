@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from registry.decode.frame import ValueFrame
 from registry.manifest.expressions import (
     Column,
     Const,
@@ -20,14 +21,15 @@ from registry.mapping.columnar.fields import metadata_type_of_column
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store.json_texts import are_plain
 
-__all__ = ["is_plain"]
+__all__ = ["is_plain", "is_plain_spread"]
 
 
 def is_plain(expression: Expression, view: RecordBatchView) -> bool:
     """Return whether the values of an expression are surely those that JSON has."""
     match expression:
         case Column(name):
-            return not view.constants and _is_plain_column(name, view)  # which may be dates
+            # Constants may be dates.
+            return not view.has_constant(name) and _is_plain_column(name, view)
         case Const(value):
             return are_plain([value])
         case ObjectOf(pairs):
@@ -42,6 +44,15 @@ def is_plain(expression: Expression, view: RecordBatchView) -> bool:
             return is_plain(start, view) and all(map(_keeps_plain, calls))
         case _:
             return False
+
+
+def is_plain_spread(name: str, view: RecordBatchView) -> bool:
+    """Return whether the dicts in a column, `*` for the records, surely are those of JSON."""
+    if name == "*":
+        return isinstance(view.frame, ValueFrame) and not view.constants
+    # A str is parsed, and may have a NaN.
+    is_plain = not view.has_constant(name) and view.holds_values(name)
+    return is_plain and str not in set(map(type, view.values(name)))
 
 
 def _is_plain_column(name: str, view: RecordBatchView) -> bool:

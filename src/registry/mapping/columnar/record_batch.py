@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import array_of
+from registry.base.arrow.arrays import array_of
 from registry.boundary.boundary import Boundary
-from registry.decode.frame import MISSING, AnyFrame, Frame, has_null, python_values
+from registry.decode.frame import (
+    FEW_RECORDS,
+    MISSING,
+    AnyFrame,
+    Frame,
+    ValueFrame,
+    has_null,
+    python_values,
+)
 from registry.mapping.columnar.programs import Programs
 from registry.mapping.columns_used import ColumnDependencies
 from registry.mapping.row import Row, get_column, get_columns
@@ -53,6 +61,11 @@ class RecordBatchView:
         """Number of records."""
         return len(self.numbers)
 
+    @property
+    def has_few(self) -> bool:
+        """Return whether there are so few records that lists take less time than columns."""
+        return isinstance(self.frame, ValueFrame) and 4 * self.count <= FEW_RECORDS
+
     def column(self, name: str) -> pa.Array | None:
         """Return a column's values, null if it is missing; None if Arrow lacks them."""
         if name in self.constants:
@@ -79,6 +92,10 @@ class RecordBatchView:
     def holds_values(self, name: str) -> bool:
         """Return whether the values of a column or path are those that a file was decoded to."""
         return any(map(self.frame.holds_values, (name, *_prefixes(name))))
+
+    def has_constant(self, name: str) -> bool:
+        """Return whether a value of a column or path may come from the constants."""
+        return any(one in self.constants for one in (name, *_prefixes(name)))
 
     def values(self, name: str) -> list[Any]:
         """Return what `get_column` returns for each record; MISSING without the column.

@@ -11,7 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import SCAN_BYTES, int64_array, list_offsets, string_scalar, to_numpy_int64
+from registry.base.arrow.arrays import (
+    int64_array,
+    list_offsets,
+    string_scalar,
+    to_array,
+    to_numpy_int64,
+)
+from registry.base.arrow.strings import SCAN_BYTES
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -55,7 +62,7 @@ def str_of_lists(column: pa.Array) -> pa.Array:
     exact = list(map(str, lists.take(int64_array(by_python)).to_pylist()))
     order = np.arange(len(lists))
     order[by_python] = len(lists) + np.arange(len(by_python))
-    both = pa.concat_arrays([fast, pa.array(exact, pa.large_string())])
+    both = pa.concat_arrays([fast, to_array(exact, pa.large_string())])
     return both.take(int64_array(order))
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from hashlib import blake2b
-from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from registry.plots.plot import Bar, Plot, frequencies, histogram_of_counts, median_of
 from registry.samples.frames.layout import COLUMNS
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["Description", "Lengths", "describe"]
+__all__ = ["Description", "Lengths"]
 
 _LISTED = 10
 """Values that the text names."""
@@ -50,14 +45,21 @@ class Description(Struct, frozen=True, kw_only=True):
     """Number of samples."""
     filled: dict[str, int]
     """Column → number of samples that have a value."""
-    input_lengths: Lengths | None
-    """Lengths of the inputs; that of a conversation is the sum of its messages."""
+    length_counts: dict[int, int]
+    """Length of an input → number of samples; that of a conversation is the sum of its messages."""
+    tokens: int
+    """About how many tokens inputs, messages and choices have together (`estimate_tokens`)."""
     roles: dict[str, int]
     """Role → number of messages."""
     choices: dict[int, int]
     """Number of choices → number of samples; samples without choices are not counted."""
     targets: dict[str, int]
-    """Target → how often, the most frequent first; each of several targets counts."""
+    """Target → how often, the most frequent first; each of several targets counts.
+
+    At most 100,000 different ones.
+    """
+    other_targets: int
+    """How many targets are none of these."""
     metadata: dict[str, int]
     """Key → number of samples that have a value."""
     duplicates: int
@@ -67,38 +69,103 @@ class Description(Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as JSON data."""
+        data = asdict(self)
+        del data["length_counts"]
         lengths = self.input_lengths
-        return {**asdict(self), "input_lengths": None if lengths is None else asdict(lengths)}
+        return {
+            **data,
+            "input_lengths": None if lengths is None else asdict(lengths),
+            "plots": [_plot_data(plot) for plot in self.plots()],
+        }
+
+    @property
+    def input_lengths(self) -> Lengths | None:
+        """Lengths of the inputs; None without samples."""
+        counts = self.length_counts
+        if not counts:
+            return None
+        mean = sum(length * count for length, count in counts.items()) / sum(counts.values())
+        return Lengths(min(counts), median_of(counts), mean, max(counts))
+
+    def plots(self) -> tuple[Plot, ...]:
+        """Return the plots of what the samples have: lengths, targets, choices, duplicates."""
+        return tuple(self._plots())
+
+    def _plots(self) -> Iterator[Plot]:
+        if self.length_counts:
+            yield histogram_of_counts("Input length", self.length_counts, unit="characters")
+        if self.targets:
+            yield _target_plot(self.targets, self.other_targets)
+        if self.choices:
+            yield histogram_of_counts("Number of choices", self.choices, unit="choices")
+        if self.duplicates:
+            first = Bar(label="different", count=self.samples - self.duplicates)
+            again = Bar(label="repeated", count=self.duplicates, marked=True)
+            yield Plot(title="Duplicates", bars=(first, again))
+
+    @property
+    def title(self) -> str:
+        """Name, and number of samples."""
+        return f"{self.name or 'dataset'}: {self.samples:,} sample{'s' * (self.samples != 1)}"
 
     def __str__(self) -> str:
-        title = f"{self.name or 'dataset'}: {self.samples:,} sample{'s' * (self.samples != 1)}"
         width = max(map(len, COLUMNS))
-        return "\n".join([title, *(f"{name:{width}}  {text}" for name, text in self._lines())])
+        rows = (f"{name:{width}}  {count:>7}  {text}".rstrip() for name, count, text in self.rows())
+        return "\n".join([self.title, *rows])
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield name, count and details of each column that has values, then of all samples."""
         details = {
             "input": str(self.input_lengths or ""),
             "messages": _counts(self.roles),
             "choices": _counts({f"{number} choices": n for number, n in self.choices.items()}),
             # Of both columns, in the first that has any.
-            "target" if self.filled["target"] else "targets": _balance(self.targets),
+            "target" if self.filled["target"] else "targets": _balance(
+                self.targets, self.other_targets
+            ),
             "metadata": _counts(self.metadata),
         }
         for name, count in self.filled.items():
             if count:
                 share = "all" if count == self.samples else f"{count:,}"
-                yield name, "  ".join(filter(None, (f"{share:>7}", details.get(name, ""))))
+                yield name, share, details.get(name, "")
+        if self.samples:
+            yield "tokens", _rounded(self.tokens), "estimate, for input, messages and choices"
         for name, count in (("duplicates", self.duplicates), ("equal ids", self.duplicate_ids)):
             if count:
-                yield name, f"{count:>7,}"
+                yield name, f"{count:,}", ""
 
 
-def _balance(counts: dict[str, int]) -> str:
+def _rounded(number: int) -> str:
+    """Return a number with two digits, as an estimate has: about 1,300."""
+    zeros = 10 ** max(len(str(number)) - 2, 0)
+    return f"~{round(number / zeros) * zeros:,}"
+
+
+def _target_plot(counts: dict[str, int], others: int) -> Plot:
+    """Return the balance of targets; only their number if each has its own, as free text has."""
+    title = "Targets"
+    if len(counts) > _LISTED and max(counts.values()) == 1:
+        return Plot(title=title, bars=(), note=_different(counts, others))
+    plot = frequencies(title, counts, most=_LISTED)
+    return plot if not others else replace(plot, note=_different(counts, others))
+
+
+def _different(counts: dict[str, int], others: int) -> str:
+    return f"{'more than ' if others else ''}{len(counts):,} different"
+
+
+def _plot_data(plot: Plot) -> dict[str, Any]:
+    bars = [{"label": bar.label, "count": bar.count} for bar in plot.bars]
+    return {"title": plot.title, "bars": bars, "note": plot.note}
+
+
+def _balance(counts: dict[str, int], others: int) -> str:
     """Return all targets if they are few, such as letters, else how many and the most frequent."""
     if len(counts) <= _LISTED:
         return _counts(counts)
     frequent = {value: n for value, n in list(counts.items())[:_FREQUENT] if n > 1}
-    return f"{len(counts):,} different" + (f", {_counts(frequent)}" if frequent else "")
+    return _different(counts, others) + (f", {_counts(frequent)}" if frequent else "")
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -112,81 +179,3 @@ def _shown(value: str) -> str:
     line = " ".join(value.split())
     line = "".join(one if one.isprintable() else "�" for one in line)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def describe(batches: Iterable[pa.RecordBatch], *, name: str | None) -> Description:
-    """Return the description of samples, from the columns of their frames."""
-    counter = _Counter()
-    for batch in batches:
-        counter.add(batch)
-    return counter.description(name)
-
-
-class _Counter:
-    """Counts batch by batch, so that the texts are never all in memory."""
-
-    def __init__(self) -> None:
-        self.samples = 0
-        self.filled = dict.fromkeys(COLUMNS, 0)
-        self.lengths: list[int] = []
-        self.roles: Counter[str] = Counter()
-        self.choices: Counter[int] = Counter()
-        self.targets: Counter[str] = Counter()
-        self.metadata: Counter[str] = Counter()
-        self.contents: set[bytes] = set()
-        self.ids: set[str] = set()
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        count = batch.num_rows
-        self.samples += count
-        columns = {}
-        for name, column in zip(COLUMNS, batch.columns, strict=True):
-            self.filled[name] += count - column.null_count
-            empty = column.null_count == count
-            columns[name] = [None] * count if empty else column.to_pylist()
-        self._add_targets(columns)
-        self.ids.update(one for one in columns["id"] if one is not None)
-        self.choices.update(len(one) for one in columns["choices"] if one is not None)
-        for text in columns["metadata"]:
-            data = json.loads(text) if text is not None else {}
-            self.metadata.update(key for key, value in data.items() if value is not None)
-        for row in zip(columns["input"], columns["messages"], columns["choices"], strict=True):
-            self._add_content(*row)
-
-    def _add_targets(self, columns: dict[str, list[Any]]) -> None:
-        self.targets.update(one for one in columns["target"] if one is not None)
-        for several in columns["targets"]:
-            self.targets.update(several or ())
-
-    def _add_content(
-        self, text: str | None, messages: list[dict[str, str]] | None, choices: list[str] | None
-    ) -> None:
-        self.roles.update(one["role"] for one in messages or ())
-        if messages is None:
-            self.lengths.append(len(text or ""))
-        else:
-            self.lengths.append(sum(len(one["content"]) for one in messages))
-        # Ids of messages may be random.
-        said = [(one["role"], one["content"], one["rest"]) for one in messages or ()]
-        content = json.dumps([text, said, choices]).encode()
-        self.contents.add(blake2b(content, digest_size=16).digest())
-
-    def description(self, name: str | None) -> Description:
-        return Description(
-            name=name,
-            samples=self.samples,
-            filled=self.filled,
-            input_lengths=_lengths(self.lengths),
-            roles=dict(self.roles.most_common()),
-            choices=dict(sorted(self.choices.items())),
-            targets=dict(self.targets.most_common()),
-            metadata=dict(self.metadata),
-            duplicates=self.samples - len(self.contents),
-            duplicate_ids=self.filled["id"] - len(self.ids),
-        )
-
-
-def _lengths(lengths: list[int]) -> Lengths | None:
-    if not lengths:
-        return None
-    return Lengths(min(lengths), median(lengths), fmean(lengths), max(lengths))

@@ -119,15 +119,19 @@ class FrameMethods:
         Raises:
             SampleNotFoundError: no sample has it.
         """
+        return next(iter(self.samples_at([self.position_of(identifier)])))
+
+    def position_of(self, identifier: int | str) -> int:
+        """Return the position of the first sample with an id; errors as of `by_id`."""
         position = self._position_of(identifier)
         if position is None:
             known = (str(one.id) for one in islice(self, _NAMED_IDS) if one.id is not None)
             raise SampleNotFoundError(identifier, known, dataset=self.name or "the dataset")
-        return next(iter(self.samples_at([position])))
+        return position
 
     def describe(self) -> Description:
         """Return how many samples there are, how long, how balanced and how often repeated."""
-        from registry.samples.frames.description import describe
+        from registry.samples.frames.counting import describe
 
         return describe(self.batches(), name=self.name)
 

@@ -181,7 +181,7 @@ def _source(one: dict[str, Any], objects: dict[str, dict[str, Any]]) -> dict[str
     archive = _ARCHIVES.get(str(container.get("encodingFormat")))
     outer = container.get("contentUrl")
     if archive is None or not isinstance(outer, str):
-        raise UnsupportedError(f"its files are in {_key(container)}, which is no archive")
+        raise UnsupportedError(f"its files are in {_key(container)}, which is not an archive")
     return {"type": kind, "path": f"{archive}://{path}::{outer}", **extra}
 
 

@@ -1,4 +1,4 @@
-"""Find the files to import, and tell of which kind each is."""
+"""Find the files to import, and the kind of each."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _check(file: Path, document: ForeignYaml, index: int, task: Any, *, needs_id
         if key not in (*_FIELDS, *_UNREAD):
             raise problem_at(file, f"tasks[{index}].field_spec: unknown key '{key}'", line=where)
         if not _is_valid_field(key, value):
-            message = f"tasks[{index}].field_spec.{key} is no {_KINDS.get(key, 'column')}"
+            message = f"tasks[{index}].field_spec.{key} is not a {_KINDS.get(key, 'column')}"
             raise problem_at(file, message, line=where)
     for key in ("solvers", "scorers"):
         given = task.get(key)

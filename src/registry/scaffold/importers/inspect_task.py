@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from registry.manifest.source_models import infer_source_keys
-from registry.scaffold.importers.code.field_code import (
-    UntranslatableError,
-    check_depth,
-    constant_of,
-)
+from registry.scaffold.importers.code.field_code import UntranslatableError, constant_of
+from registry.scaffold.importers.code.python_module import parse_module
 from registry.scaffold.importers.code.record_function import fields_of_function
 from registry.scaffold.importers.models import (
     Imported,
@@ -21,9 +18,7 @@ from registry.scaffold.importers.models import (
     LeftOut,
     NotImported,
     dataset_name,
-    problem_at,
 )
-from registry.scaffold.importers.tolerant_yaml import read_foreign_text
 
 __all__ = ["read"]
 
@@ -49,7 +44,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
     Raises:
         ManifestError: it can't be read or parsed.
     """
-    module = _parse(file)
+    module = parse_module(file)
     scope = _Module(module)
     found: list[ImportedDataset] = []
     refused: list[NotImported] = []
@@ -64,15 +59,6 @@ def read(file: Path, options: ImportOptions) -> Imported:
     if not found and not refused:
         refused.append(NotImported(file.stem, "no call of a dataset loader"))
     return Imported(tuple(found), tuple(refused))
-
-
-def _parse(file: Path) -> ast.Module:
-    try:
-        return check_depth(ast.parse(read_foreign_text(file)))
-    except SyntaxError as error:
-        raise problem_at(file, f"not Python: {error.msg}", line=error.lineno) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise problem_at(file, f"not Python: {error}") from error
 
 
 class _Module:
@@ -161,7 +147,9 @@ class _Values:
         try:
             return constant_of(node)
         except UntranslatableError as error:
-            raise UntranslatableError(f"{key}: `{ast.unparse(node)[:60]}` is no literal") from error
+            raise UntranslatableError(
+                f"{key}: `{ast.unparse(node)[:60]}` is not a literal"
+            ) from error
 
     def optional(self, key: str, node: ast.expr) -> Any:
         """Return the value of an argument, or None after listing it as left out."""
@@ -192,7 +180,7 @@ def _source(loader: str, given: Mapping[str, ast.expr], values: _Values) -> dict
         raise UntranslatableError(f"{first}: it is missing")
     path = values.get(first, given[first])
     if not isinstance(path, str):
-        raise UntranslatableError(f"{first}: it is no string")
+        raise UntranslatableError(f"{first}: it is not a string")
     kind = loader.removesuffix("_dataset")
     source: dict[str, Any] = {"type": kind, "path": path}
     if kind != "hf" and (infer_source_keys(path) or {}).get("type") not in (kind, None):

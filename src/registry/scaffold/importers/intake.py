@@ -77,7 +77,7 @@ def _paths(value: Any, folder: Path) -> Any:
     if isinstance(value, list) and value:
         return [_paths(one, folder) for one in value]
     if not isinstance(value, str) or not value:
-        raise UnsupportedError("`args.urlpath` is no path")
+        raise UnsupportedError("`args.urlpath` is not a path")
     path = _FOLDER.sub(lambda _: "" if folder == Path() else f"{folder.as_posix()}/", value)
     if "{" in path or "$" in path:
         raise UnsupportedError(f"its path {value} has variables")

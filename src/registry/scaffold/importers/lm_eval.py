@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from registry.manifest.source_models import GENERIC_BUILDERS
 from registry.scaffold.importers.code.field_code import UntranslatableError
+from registry.scaffold.importers.code.process_docs import condition_of_filter
 from registry.scaffold.importers.lm_eval_fields import choices_of, input_of, target_of
 from registry.scaffold.importers.models import (
     Imported,
@@ -28,11 +30,10 @@ _CARRIED = frozenset(
     (
         *("task", "tag", "dataset_path", "dataset_name", "dataset_kwargs", "output_type"),
         *("test_split", "validation_split", "doc_to_text", "doc_to_target", "doc_to_choice"),
-        *("description", "gen_prefix"),
+        *("description", "gen_prefix", "process_docs"),
     )
 )
 _SAMPLES = {
-    "process_docs": "it rewrites or selects the records",
     "custom_dataset": "it makes the records",
     "class": "the task is a class",
     "doc_to_image": "the pictures of a prompt",
@@ -91,7 +92,10 @@ def _config(file: Path, seen: tuple[Path, ...], known: dict[Path, _Config]) -> _
     document = read_foreign_yaml(file, has_tags=True)
     if not isinstance(document.value, dict):
         raise problem_at(file, "no mapping of keys: not a task of lm-evaluation-harness")
-    own = dict(document.value)
+    own = {
+        key: replace(value, folder=path.parent) if isinstance(value, Tagged) else value
+        for key, value in document.value.items()
+    }
     includes = own.pop("include", None) or []
     merged = dict[str, Any]()
     for include in includes if isinstance(includes, list) else [includes]:
@@ -129,9 +133,24 @@ def _dataset(config: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut]]:
     fields.setdefault("choices", None)
     fields = {key: fields[key] for key in ("input", "choices", "target")}
     fields |= {"id": {"row_number": 0}, "metadata": None}
+    keys: dict[str, Any] = {"tags": _tags(config), "source": source}
+    keys |= _filter(config.get("process_docs"), left_out)
     left_out += _rest(config)
-    keys: dict[str, Any] = {"tags": _tags(config), "source": source, "fields": fields}
-    return keys, left_out
+    return {**keys, "fields": fields}, left_out
+
+
+def _filter(function: Any, left_out: list[LeftOut]) -> dict[str, Any]:
+    """Return `where`, if a function that processes the records only filters them."""
+    if function is None:
+        return {}
+    what = _reason(function, "it rewrites or selects the records")
+    if isinstance(function, Tagged) and function.tag == "!function" and function.folder:
+        try:
+            return {"where": condition_of_filter(function.text, function.folder)}
+        except UntranslatableError as error:
+            what = f"{what}: {error}"
+    left_out.append(LeftOut("process_docs", what))
+    return {}
 
 
 def _named(key: str, translate: Any, config: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from registry.scaffold.importers.models import ImportedDataset, LeftOut
-from registry.scaffold.infer import flow_text
+from registry.scaffold.new_manifest import flow_text
 
 __all__ = ["imported_text", "left_out_lines"]
 

@@ -1,4 +1,4 @@
-"""What an importer returns: keys of manifests, and everything that they do not say."""
+"""What an importer returns: keys of manifests, and the parts of a file that they leave out."""
 
 from __future__ import annotations
 

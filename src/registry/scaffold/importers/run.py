@@ -21,7 +21,7 @@ class ImportedFile:
 
     file: Path
     kind: str | None
-    """None if it can't even be told from the file."""
+    """None if even that is unknown."""
     imported: Imported
 
 

@@ -36,6 +36,8 @@ class Tagged:
 
     tag: str
     text: str
+    folder: Path | None = None
+    """The folder of its file, where an importer looks for a module."""
 
     def __str__(self) -> str:
         return f"{self.tag} {self.text}".strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -19,8 +20,9 @@ from registry.errors import (
 )
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import data_file_list
+from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.filesystem import offline_error, public_cause
-from registry.sources.retry import causes, describe_failure, status_of, with_retries
+from registry.sources.retry import causes, describe_failure, is_transient, status_of, with_retries
 
 if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
@@ -164,16 +166,22 @@ def _translated(error: Exception, where: str) -> SourceError:
     status = status_of(error)
     if errors.OfflineModeIsEnabled in kinds:
         return offline_error(where)
+    if failure := connection_failure(error, hub_host(), protocol="hf"):
+        return SourceError(f"{where}: {failure}")
+    if any(isinstance(link, json.JSONDecodeError) for link in causes(error)):
+        return SourceError(f"{where}: the answer of {hub_host()} is not the Hub's ({SIGN_IN})")
     if errors.GatedRepoError in kinds:
         return AccessError(f"{where}: the dataset is gated (ask for access, then set HF_TOKEN)")
     if errors.RevisionNotFoundError in kinds:
-        return SourceError(f"{where}: no such revision")
+        return SourceError(f"{where}: no such revision (its page lists branches and tags)")
     if errors.RepositoryNotFoundError in kinds:
         return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
     if status in (401, 403):
         return AccessError(f"{where}: the Hub refuses access: {status} (check HF_TOKEN)")
     if status not in (None, 404):
-        return SourceError(f"{where}: the Hub answered {status}")
+        # Of those that may pass, the end of the message says so after the last attempt.
+        hint = "" if is_transient(error) else " (check the path and HF_ENDPOINT)"
+        return SourceError(f"{where}: the Hub answered {status}{hint}")
     if isinstance(error, DatasetsError) and not isinstance(error, OSError):
         return SourceError(f"{where}: {redact(str(error.__cause__ or error))}")
     if isinstance(error, (ValueError, RuntimeError)):

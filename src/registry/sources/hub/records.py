@@ -220,7 +220,7 @@ def _write_arrow(records: Prepared, path: Path, context: SourceContext) -> int:
                 writer = stack.enter_context(pa.ipc.new_file(str(path), table.schema))
             writer.write_table(table)
             rows += table.num_rows
-            context.report(Progress("fetch", rows, len(dataset)))
+            context.report(Progress("parse", rows, len(dataset)))
         if writer is None:
             stack.enter_context(pa.ipc.new_file(str(path), dataset.features.arrow_schema))
     return rows

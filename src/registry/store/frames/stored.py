@@ -16,7 +16,10 @@ from registry.samples.frames.rows import sandbox_text
 from registry.store.conversations import conversation_data
 from registry.store.json_texts import to_json_texts
 from registry.store.rows import FILE_COLUMNS, metadata_of
-from registry.store.schema import METADATA_VALUES, json_keys
+from registry.store.schema import (
+    METADATA_VALUES,
+    json_keys,
+)
 
 if TYPE_CHECKING:
     from registry.store.reader import SampleFile

@@ -75,10 +75,11 @@ class DaskEngine:
             yield client
 
     def _agree(self, client: Any, order: Order) -> Ask:
-        """Compare all workers with this process; return what the tasks have to know.
+        """Compare all workers with this process; return the arguments that all tasks share.
 
         Raises:
-            RegistryError: a worker differs, or its samples would go nowhere.
+            RegistryError: a worker differs, or its samples would reach neither this cache nor a
+                remote one.
         """
         from registry.workflows.engines.dask_worker import Ask, Place, facts
 
@@ -92,7 +93,7 @@ class DaskEngine:
             blind = next(address for address, there in found.items() if not there.sees)
             raise RegistryError(
                 f"the worker {blind} does not see the cache {order.cache.root}, and there is no"
-                " shared cache for its samples (REGISTRY_REMOTE_CACHE names one, for all workers)"
+                " remote cache for its samples (REGISTRY_REMOTE_CACHE names one, for all workers)"
             )
         push = order.push_to is not None or not is_seen
         place = Place(folder=order.cache.root if is_seen else None, push=push)
@@ -142,7 +143,7 @@ class DaskEngine:
 
 @contextlib.contextmanager
 def _marker(cache: Cache) -> Iterator[Path]:
-    """Yield a file in a cache: who sees it uses the same folder."""
+    """Yield a file in a cache: a process that sees it uses the same folder."""
     with cache.temporary() as folder:
         path = folder / f"seen-{uuid.uuid4().hex}"
         path.touch()

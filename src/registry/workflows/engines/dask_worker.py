@@ -18,8 +18,8 @@ from registry.cache.cache import Cache
 from registry.catalog.code_version import package_version_key
 from registry.errors import RegistryError
 from registry.progress import Progress
+from registry.remote import open_remote_cache
 from registry.settings import Settings, remote_cache
-from registry.shared import open_shared
 from registry.workflows.engines.job import Job, SyncResult, run_job
 
 __all__ = ["Ask", "Facts", "Place", "StoppedError", "build", "facts", "stop"]
@@ -33,7 +33,7 @@ _stopped: set[str] = set()
 
 
 class StoppedError(Exception):
-    """Ends work that is not wanted any more."""
+    """Raised to end cancelled work."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     python: str
     registry: str
     remote: str
-    """Digest of the shared cache's URL, which may have a secret; empty without one."""
+    """Digest of the remote cache's URL, which may have a secret; empty without one."""
     sees: bool = True
     """Whether the cache's folder is that of the caller."""
 
@@ -52,7 +52,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
     folder: Path | None
     push: bool
-    """Whether they go to the shared cache too, which the environment of the worker names."""
+    """Whether they go to the remote cache too, which the environment of the worker names."""
 
     def cache(self) -> Cache:
         """Return the cache of this process."""
@@ -60,7 +60,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """What every task has to know."""
+    """The arguments that all tasks share."""
 
     run: str
     """Names the run of the caller."""
@@ -97,13 +97,13 @@ def build(ask: Ask, job: Job) -> SyncResult:
         return SyncResult(name=name, status="failed", error=RegistryError(text))
     try:
         remote = remote_cache() if ask.place.push else None
-        shared = None if remote is None else open_shared(remote)
+        push_to = None if remote is None else open_remote_cache(remote)
     except RegistryError as error:
         return SyncResult(name=name, status="failed", error=error)
     return run_job(
         job,
         ask.place.cache(),
-        push_to=shared,
+        push_to=push_to,
         report=_Reports(ask.run, name),
         elsewhere=_Calls(ask),
     )
@@ -117,7 +117,7 @@ def call(ask: Ask, function: str, arguments: tuple[Any, ...]) -> Any:
 
 
 class _Reports:
-    """Sends progress to the caller, seldom enough for the scheduler; ends work that is stopped."""
+    """Sends progress to the caller, at a rate that the scheduler can take; ends cancelled work."""
 
     def __init__(self, run: str, name: str) -> None:
         self._run, self._name = run, name
@@ -132,8 +132,8 @@ class _Reports:
         if not self._name or (now < self._next and progress.stage == self._stage):
             return
         self._next, self._stage = now + _REPORT_SECONDS, progress.stage
-        told = (self._name, progress.stage, progress.done, progress.total, progress.note)
-        self._worker.log_event(self._run, told)
+        event = (self._name, progress.stage, progress.done, progress.total, progress.note)
+        self._worker.log_event(self._run, event)
 
 
 class _Calls:
@@ -178,8 +178,10 @@ class _Call:
 
     def result(self, timeout: float | None = None) -> Any:
         """Return the result; a task of a lost worker is run again by the scheduler."""
+        # `Future.result` would drop what has arrived of a large result at each time limit.
+        distributed.wait(self._future, timeout=timeout)
         try:
-            return self._future.result(timeout=timeout)
+            return self._future.result()
         except distributed.KilledWorker as error:
             raise WorkerLostError(f"workers ended again and again: {error}") from error
 

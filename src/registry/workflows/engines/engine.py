@@ -12,7 +12,7 @@ from registry.workflows.engines.job import Job, SyncResult
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
-    from registry.cache.remote.shared_cache import SharedCache
+    from registry.cache.remote.remote_cache import RemoteCache
 
 __all__ = ["ENGINES", "Engine", "Order", "engine_of"]
 
@@ -29,8 +29,8 @@ class Order:
     """Datasets at a time."""
     processes: int
     """Processes of this machine that may be used."""
-    push_to: SharedCache | None
-    """The shared cache, if the samples go there too."""
+    push_to: RemoteCache | None
+    """The remote cache, if the samples go there too."""
     report: ReportNamed
 
 

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.digest import SamplesId
 from registry.build.expectations import QualityWarning, quality_warnings
 from registry.errors import CacheError, RegistryError, ReviewError
-from registry.load import load, samples_digest
+from registry.load.load import load
+from registry.store.digest import samples_id
 
 if TYPE_CHECKING:
     from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache, CacheEntry
-    from registry.cache.remote.shared_cache import SharedCache
+    from registry.cache.remote.remote_cache import RemoteCache
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
@@ -33,7 +35,7 @@ class SyncResult:
 
     name: str
     status: str
-    """built, fetched (from the shared cache), cached or failed."""
+    """built, fetched (from the remote cache), cached or failed."""
     samples: int | None = None
     """Number of samples in the dataset, after its limit."""
     bytes: int | None = None
@@ -46,7 +48,7 @@ class SyncResult:
     pushed: str = ""
     """pushed, present (it was there) or failed; empty if that was not asked for."""
     push_error: str = ""
-    """Why the samples, which are cached here, are not in the shared cache."""
+    """Why the samples, which are cached here, are not in the remote cache."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -66,15 +68,15 @@ class Job(Struct, frozen=True, kw_only=True):
     """What the lockfile pins."""
     offline: bool
     refresh: bool
-    expected: tuple[int, str] | None = None
-    """Number and digest that its samples must have, as `samples_digest` returns them."""
+    expected: SamplesId | None = None
+    """The samples that it must have."""
 
 
 def run_job(
     job: Job,
     cache: Cache,
     *,
-    push_to: SharedCache | None,
+    push_to: RemoteCache | None,
     report: Report,
     workers: Workers | None = None,
     elsewhere: Elsewhere | None = None,
@@ -109,8 +111,7 @@ def run_job(
         name=spec.name,
         status="cached" if opened.cached else "fetched" if opened.fetched else "built",
         samples=len(opened.dataset),
-        # As published: another process may have removed the entry by now.
-        bytes=sum(file["size"] for file in opened.entry.meta["files"].values()),
+        bytes=opened.entry.size,
         seconds=time.perf_counter() - start,
         warnings=tuple(quality_warnings(spec, opened.entry.meta)),
         pushed=pushed,
@@ -118,21 +119,21 @@ def run_job(
     )
 
 
-def _push(entry: CacheEntry, shared: SharedCache | None, *, replace: bool) -> tuple[str, str]:
-    """Store samples in the shared cache; return the outcome and the reason of a failure."""
-    if shared is None:
+def _push(entry: CacheEntry, remote: RemoteCache | None, *, replace: bool) -> tuple[str, str]:
+    """Store samples in the remote cache; return the outcome and the reason of a failure."""
+    if remote is None:
         return "", ""
     try:
-        return shared.push(entry, replace=replace), ""
+        return remote.push(entry, replace=replace), ""
     except CacheError as error:
         return "failed", str(error)
 
 
-def _check_samples(name: str, dataset: ArrowDataset, expected: tuple[int, str]) -> None:
-    found = samples_digest(dataset)
+def _check_samples(name: str, dataset: ArrowDataset, expected: SamplesId) -> None:
+    found = samples_id(dataset)
     if found != expected:
         raise ReviewError(
-            f"{name}: its samples are not the reviewed ones: reviewed {expected[0]:,},"
-            f" {expected[1]}, found {found[0]:,}, {found[1]} (its source or its mapping code has"
-            f" changed since; `registry lock {name}` before a review pins them)"
+            f"{name}: its samples are not the reviewed ones: reviewed {expected}, found {found}"
+            " (its source or its mapping code has changed since;"
+            f" `registry lock {name}` before a review pins them)"
         )

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from registry.base.arrow import is_text, list_offsets
+from registry.base.arrow.arrays import is_text, list_offsets
 from registry.mapping.columnar.kernels import arrays
 from registry.mapping.columnar.kernels.arrays import (
     NoKernelError,

@@ -23,6 +23,8 @@ RECORD: dict[str, Any] = {
     "number": 2.50,
     "flag": True,
     "steps": "a #### b",
+    "nothing": None,
+    "nothing_else": "else",
 }
 TEMPLATES = [
     "",
@@ -47,6 +49,11 @@ TEMPLATES = [
     "{{answer|string}}{{(answer|string) + '.'}}",
     "{{true}} {{false}} {{1}} {{'\\n\\u00e9'}}",
     "{{question.lower().capitalize()}}",
+    "{% if label == 'B' %}{{question}}{% else %}no{% endif %}!",
+    "a {%- if label != 'B' -%} b {% elif answer == 1 %} {{answer}} {%- endif %} c",
+    "{% if nothing is none %}{{nothing_else}}{% endif %}{% if label is not none %}x{% endif %}",
+    "{% if label == 'B' and not answer == 2 %}{% if empty == '' %}in{% endif %}{% endif %}.",
+    "{% if flag == 1 %}one{% else %}{{nothing[3:]}}{% endif %}{% if flag in [0, 2] %}y{% endif %}",
 ]
 
 
@@ -71,7 +78,13 @@ def test_what_would_be_pythons_notation_is_an_error(template: str) -> None:
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ("{% if a %}x{% endif %}", "statement of Jinja"),
+        ("{% if a %}x{% endif %}", "`a` has no equivalent"),
+        ("{% if a == 1 %}x", "`{% if %}` is not closed"),
+        ("{% if a == 1 %}x{% else %}y{% else %}z{% endif %}", "`else` after `else`"),
+        ("{% if a == 1 %}" * 30, "more than 20 `if`"),
+        ("x{% endif %}", "statement of Jinja"),
+        ("{% if a == 1", "a `{%` is not closed"),
+        ("{% for a in b %}x{% endfor %}", "statement of Jinja"),
         ("{% raw %}{{a}}{% endraw %}", "statement of Jinja"),
         ("{# note #}x", "statement of Jinja"),
         ("{{a", "not closed"),

@@ -88,7 +88,7 @@ def test_fields_without_an_equivalent_are_named() -> None:
         ("def f(r):\n    return Sample(input=r['q'] | first)", "no equivalent"),
         ("def f(r):\n    return Sample(input=PROMPT.format(x=r['q']))", "the field `question`"),
         ("def f(r):\n    return Sample(input='{a:>3}'.format(a=r['q']))", "the field `a`"),
-        ("def f(r):\n    return Sample(input='{'.format(a=r['q']))", "what is no template"),
+        ("def f(r):\n    return Sample(input='{'.format(a=r['q']))", "what is not a template"),
         ("def f(r):\n    a = b\n    b = a\n    return Sample(input=a)", "too many other names"),
         (f"def f(r):\n{DOUBLED}    return Sample(input=a30)", "too many other names"),
     ],

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import (
+from registry.base.arrow.arrays import (
     int64_array,
     is_text,
     list_offsets,
     repeat_string,
     string_scalar,
+    to_array,
     to_numpy_int64,
 )
 
@@ -115,7 +116,7 @@ def str_of_values(column: pa.Array) -> pa.Array:
     if pa.types.is_float32(column.type) or pa.types.is_float64(column.type):
         # pyarrow writes floats differently than Python.
         texts = [None if value is None else str(value) for value in column.to_pylist()]
-        return pa.array(texts, _TEXT)
+        return to_array(texts, _TEXT)
     return to_large_string(column)
 
 

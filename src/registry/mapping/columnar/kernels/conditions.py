@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, is_text, list_offsets, string_scalar
+from registry.base.arrow.arrays import int64_array, is_text, list_offsets, string_scalar
 from registry.decode.frame import NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not

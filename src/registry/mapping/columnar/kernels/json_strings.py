@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import list_offsets
+from registry.base.arrow.arrays import list_offsets
 from registry.mapping.columnar.kernels.arrays import LARGEST_COLUMN, NoKernelError, text_of
 
 __all__ = ["escape"]

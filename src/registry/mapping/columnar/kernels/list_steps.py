@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import (
-    blank_strings,
+from registry.base.arrow.arrays import (
     int64_array,
     is_text,
     list_offsets,
@@ -19,6 +18,7 @@ from registry.base.arrow import (
     string_scalar,
     to_numpy_int64,
 )
+from registry.base.arrow.strings import blank_strings
 from registry.mapping.columnar.kernels.arrays import (
     LARGEST_COLUMN,
     NoKernelError,

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, is_text, string_scalar
+from registry.base.arrow.arrays import int64_array, is_text, string_scalar
 from registry.base.digest import canonical_json
 from registry.manifest.expressions import Messages
 from registry.mapping.coerce import message_identity, to_input

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from registry.base.arrow import to_numpy_int64
+from registry.base.arrow.arrays import to_numpy_int64
 from registry.manifest.expressions import (
     OperationCall,
     parse_comparisons,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import string_scalar
+from registry.base.arrow.arrays import string_scalar
 from registry.manifest.expressions import Column, Template
 from registry.manifest.templates import Placeholder, Section, TemplatePart
 from registry.mapping.columnar.kernels.arrays import (

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import byte_positions, contains_literal, list_offsets
+from registry.base.arrow.arrays import list_offsets
+from registry.base.arrow.strings import byte_positions, contains_literal
 from registry.mapping.columnar.kernels.arrays import (
     LARGEST_COLUMN,
     NoKernelError,

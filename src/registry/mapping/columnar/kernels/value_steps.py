@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow import int64_array, is_text, string_scalar, to_numpy_int64
+from registry.base.arrow.arrays import int64_array, is_text, string_scalar, to_numpy_int64
 from registry.mapping.columnar.kernels.arrays import (
     LARGEST_COLUMN,
     NoKernelError,

@@ -40,6 +40,12 @@ _METHODS: dict[str, Any] = {
     "lstrip": {"sub": {"pattern": r"\A\s+", "to": ""}},
     "rstrip": {"sub": {"pattern": r"\s+\Z", "to": ""}},
 }
+_ORDERINGS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "less",
+    ast.LtE: "at_most",
+    ast.Gt: "greater",
+    ast.GtE: "at_least",
+}
 # Jinja prefers these to the keys of a dict.
 _ATTRIBUTES = frozenset(dir(dict))
 
@@ -195,7 +201,7 @@ class Translator:
         raise _untranslatable(node)
 
     def condition(self, node: ast.expr) -> Any:
-        """Return the condition of the field language for a comparison with a literal."""
+        """Return the condition of the field language for comparisons with literals."""
         names: dict[type[ast.cmpop], str] = {
             ast.Eq: "equals",
             ast.NotEq: "not_equals",
@@ -205,9 +211,33 @@ class Translator:
         match node:
             case ast.Compare(left, [operator], [right]) if type(operator) in names:
                 operand = constant_of(right)
-                if isinstance(operator, ast.In | ast.NotIn) != isinstance(operand, list):
+                is_list = isinstance(operator, ast.In | ast.NotIn)
+                if is_list and not isinstance(operand, list):
                     raise _untranslatable(node)
-                return {"value": self.expression(left), names[type(operator)]: operand}
+                tuples = [one for one in ast.walk(right) if isinstance(one, ast.Tuple)]
+                if isinstance(left, ast.List | ast.Tuple) or any(
+                    one is not right or not is_list for one in tuples
+                ):
+                    raise _untranslatable(node)  # a tuple equals no list, and ours are flat
+                return {
+                    "value": self.expression(left),
+                    **_comparison(names[type(operator)], operand),
+                }
+            case ast.Compare(ast.Call(ast.Name("len"), [value], []), [operator], [right]) if (
+                type(operator) in _ORDERINGS and type(number := constant_of(right)) is int
+            ):
+                length = pipe(self.expression(value), "len")
+                return {"value": length, _ORDERINGS[type(operator)]: number}
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if _is_none(
+                right
+            ):
+                name = "equals" if isinstance(operator, ast.Is) else "not_equals"
+                return {"value": self.expression(left), name: None}
+            case ast.BoolOp(operator, values):
+                key = "all" if isinstance(operator, ast.And) else "any"
+                return {key: [self.condition(value) for value in values]}
+            case ast.UnaryOp(ast.Not(), inner):
+                return {"not": self.condition(inner)}
         raise _untranslatable(node)
 
     def _subscript(self, value: ast.expr, index: ast.expr) -> Any:
@@ -303,6 +333,24 @@ class Translator:
             case ast.Constant():
                 raise _untranslatable(node)
         return [{"value": self.expression(node)}]
+
+
+def _comparison(name: str, operand: Any) -> dict[str, Any]:
+    """Return a comparison; in Python false equals 0, and true 1, in a manifest they do not."""
+    items = operand if name in ("in", "not_in") else [operand]
+    numbers = [item for item in items if isinstance(item, int | float) and item in (0, 1)]
+    twins = [int(item) if isinstance(item, bool) else bool(item) for item in numbers]
+    if not twins:
+        return {name: operand}
+    return {"in" if name in ("in", "equals") else "not_in": [*items, *twins]}
+
+
+def _is_none(node: ast.expr) -> bool:
+    # Jinja's name of it, and Python's.
+    match node:
+        case ast.Constant(None) | ast.Name("none"):
+            return True
+    return False
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -165,7 +165,7 @@ class _RecordReader:
         try:
             parsed = list(Formatter().parse(text))
         except (TypeError, ValueError) as error:
-            raise UntranslatableError("`format` of what is no template") from error
+            raise UntranslatableError("`format` of what is not a template") from error
         for before, name, spec, conversion in parsed:
             parts.append(before)
             if name is not None:

@@ -1,0 +1,1 @@
+"""Arrow arrays: made without pandas, searched by their bytes, and the memory they take."""

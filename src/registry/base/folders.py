@@ -1,0 +1,163 @@
+"""Make, publish and remove the folders of the cache, each in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.base.cache_access import make_folder, make_new_folder, mode_in
+from registry.base.fs import hold, is_disk_fault, let_go, set_cached_mode
+from registry.errors import CacheError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["finish_files", "publish_folder", "remove_folder", "temporary_folder"]
+
+# Errors of renaming a folder to an existing one; which of them depends on the platform.
+_TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """Yield a new private folder under `parent`, and remove it with its content at the end.
+
+    Raises:
+        CacheError: the folder can't be created, or the disk is full or broken.
+    """
+    folder = parent / uuid.uuid4().hex
+    try:
+        held = _make_held(folder)
+    except OSError as error:
+        raise _write_error(parent, error) from error
+    try:
+        yield folder
+    except OSError as error:
+        # A file that is there already, such as a link, was put there by another process.
+        if not is_disk_fault(error) and not isinstance(error, FileExistsError):
+            raise
+        raise _write_error(parent, error) from error
+    finally:
+        _remove_tree(folder)
+        let_go(held)
+
+
+def _make_held(folder: Path) -> int | None:
+    """Create a folder and hold it; return what `hold` does."""
+    while True:
+        make_new_folder(folder)
+        held = hold(folder)
+        if os.path.exists(folder):
+            return held
+        let_go(held)  # it was removed before it was held
+
+
+def publish_folder(folder: Path, target: Path) -> None:
+    """Move a finished `folder` to `target`, unless another process published it first.
+
+    Nothing is synced, see `make_durable`.
+
+    Raises:
+        CacheError: it can't be moved there.
+    """
+    try:
+        _rename(folder, target)
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise _write_error(target.parent, error) from error
+
+
+def remove_folder(folder: Path, parent: Path) -> None:
+    """Remove a folder, if it exists, in one step: it is moved under `parent` first.
+
+    Raises:
+        CacheError: it can't be moved there.
+    """
+    # Nothing holds it there, so it is removed as left over if this process is killed.
+    target = parent / uuid.uuid4().hex
+    try:
+        _rename(folder, target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _write_error(parent, error) from error
+    _remove_tree(target)
+
+
+def _rename(folder: Path, target: Path) -> None:
+    """Rename a folder; create the one that it is moved to, if there is none."""
+    try:
+        os.rename(folder, target)
+    except FileNotFoundError:
+        # Which one is missing? Another thread may have created the parent since.
+        if not os.path.lexists(folder):
+            raise
+        make_folder(target.parent)
+        os.rename(folder, target)
+
+
+def finish_files(folder: Path) -> dict[str, int]:
+    """Make the files of a folder accessible to its user, or group, only; return their sizes.
+
+    Raises:
+        CacheError: a mode can't be set.
+    """
+    sizes = {}
+    try:
+        mode = mode_in(folder)
+        with os.scandir(folder) as found:
+            for entry in found:
+                state = entry.stat(follow_symlinks=False)
+                if stat.S_IMODE(state.st_mode) != mode:  # rare, as `create_file` sets it
+                    set_cached_mode(Path(entry.path))
+                sizes[entry.name] = state.st_size
+    except OSError as error:
+        raise _write_error(folder, error) from error
+    return sizes
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder with its content, a file or a link; what can't be removed stays."""
+    if not os.path.lexists(path):  # it was published
+        return
+    with contextlib.suppress(OSError):
+        try:
+            _remove_flat(path)
+        except OSError:
+            import shutil  # an entry has no folders, and is no file
+
+            shutil.rmtree(path, ignore_errors=True)
+            if os.path.lexists(path):
+                path.unlink()
+
+
+def _remove_flat(folder: Path) -> None:
+    """Remove a folder of files as `shutil.rmtree` does, by half of its system calls.
+
+    Raises:
+        OSError: it is something else, or system calls that follow no link are missing here.
+    """
+    if os.unlink not in os.supports_dir_fd:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    # Another member of a group that shares the cache may put a link in its place meanwhile.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        # The names at its path, which are listed by fewer system calls. If they are those of
+        # another folder by now, none of them is in this one.
+        for name in os.listdir(folder):
+            os.unlink(name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    os.rmdir(folder)
+
+
+def _write_error(folder: Path, error: OSError) -> CacheError:
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    hint = "`registry cache prune` frees space; " if is_full else ""
+    hint += "REGISTRY_CACHE_DIR sets another folder"
+    return CacheError(f"can't write to the cache in {folder}: {error} ({hint})")

@@ -1,0 +1,1 @@
+"""The catalog in a browser while it is edited: a server on this machine alone."""

@@ -1,0 +1,154 @@
+"""A catalog as its files are now: its pages, and a state that changes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from urllib.parse import urlencode
+
+from registry.base.digest import digest_of
+from registry.base.file_state import FileState
+from registry.browse.gate import POLICY
+from registry.browse.live_list import SEARCH_FILE, LiveList, open_leniently
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog, display_path
+from registry.errors import RegistryError
+from registry.load.cached import find_fingerprint
+from registry.load.load import load
+from registry.lockfile.pin_cache import read_pin
+from registry.lockfile.pinned import PinnedSources, pin_sources
+from registry.manifest.models import DatasetSpec
+from registry.pages.dataset_page import dataset_page
+from registry.pages.samples.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_pages
+from registry.pages.views.catalog_view import CatalogView, site_names
+from registry.pages.views.dataset_view import DatasetView
+from registry.settings import Settings
+
+__all__ = ["LiveCatalog"]
+
+
+@dataclass
+class LiveCatalog:
+    """The pages of a catalog, made when they are asked for."""
+
+    settings: Settings
+    build: bool = False
+    """Whether to build a dataset that is not cached when its page is asked for."""
+
+    def state(self, name: str = "") -> str:
+        """Return a text that changes with the page of a dataset, or of the list without a name."""
+        catalog = self._catalog()
+        files = catalog.content or _file_states(catalog)
+        problems = [str(problem) for problem in catalog.problems]
+        lock = repr(FileState.or_absent(self.settings.lock_file))
+        samples = self._samples_state(catalog, name) if name in catalog else []
+        return digest_of([files, problems, lock, samples])
+
+    def dataset_page(self, name: str, first: int = 1) -> str | None:
+        """Return the page of a dataset that begins with a sample, or None if there is none."""
+        # Before its files are read: what changes after that changes the state, too.
+        state = self.state(name)
+        catalog = self._catalog()
+        if name not in site_names(catalog):
+            return None
+        failures = self._build(catalog, name) if self.build else {}
+        names = site_names(sorted(catalog))
+        cache = Cache(self.settings.cache_dir)
+        # One more than a page has tells whether there is another page.
+        most = SAMPLES_PER_PAGE + 1
+        catalog_view = CatalogView(
+            catalog, cache, self.settings, names, most, failures, previews=True
+        )
+        view = catalog_view.dataset(name, first=first)
+        known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
+        return dataset_page(
+            view,
+            _page_from(view, first, known),
+            shown=known,
+            scripts=("dataset.js", _live_script(state, name)),
+            policy=POLICY,
+        )
+
+    def list_file(self, file: str) -> str | None:
+        """Return a page of the list, or the script of its search, or None if there is none."""
+        state = self.state()
+        if file == SEARCH_FILE:
+            while (script := self._list.search(state)) is None:  # another state by now
+                state = self.state()
+            return script
+        scripts = ("search.js", _live_script(state))
+        return self._list.page(file, state, scripts=scripts, policy=POLICY)
+
+    def summary(self, state: str) -> str | None:
+        """Return how many datasets are in which states; None if the state is another one by now."""
+        return self._list.summary(state)
+
+    def stop(self) -> None:
+        """End what is still going on in other threads."""
+        self._list.stop()
+
+    @cached_property
+    def _list(self) -> LiveList:
+        return LiveList(self.settings, self._catalog)
+
+    def _catalog(self) -> Catalog:
+        return open_leniently(self.settings)
+
+    def _samples_state(self, catalog: Catalog, name: str) -> list[object]:
+        """Return values that change when the samples of a dataset change, or are cached."""
+        try:
+            spec = catalog[name]
+            cache = Cache(self.settings.cache_dir)
+            fingerprint, entry = find_fingerprint(
+                spec, cache, self._pinned(spec), boundary=catalog.boundary
+            )
+        except RegistryError as error:
+            return [str(error)]
+        return [fingerprint, entry is None]
+
+    def _build(self, catalog: Catalog, name: str) -> dict[str, RegistryError]:
+        """Build a dataset; return the error if it can't be built."""
+        try:
+            spec = catalog[name]
+            load(
+                spec,
+                Cache(self.settings.cache_dir),
+                boundary=catalog.boundary,
+                offline=self.settings.offline,
+                lock=self._pinned(spec),
+            )
+        except RegistryError as error:
+            return {name: error}
+        return {}
+
+    def _pinned(self, spec: DatasetSpec) -> PinnedSources | None:
+        settings = self.settings
+        lock_file = settings.lock_file
+        shown = display_path(lock_file)
+        pin = read_pin(lock_file, spec.name, settings.cache_dir, shown_as=shown)
+        return pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+
+
+def _page_from(view: DatasetView, first: int, known: int) -> SamplePage:
+    """Return the samples of a page, and where others are; pages before are not made for that."""
+    pages = sample_pages(view.samples or (), view.records, first=first)
+    page = next(pages, SamplePage(first=first))
+    return replace(
+        page,
+        previous=max(first - SAMPLES_PER_PAGE, 1) if first > 1 else 0,
+        following=page.last + 1 if page.last < known else 0,
+    )
+
+
+def _live_script(state: str, name: str = "") -> str:
+    """Return the script that waits for another state, with what it asks for."""
+    return f"live.js?{urlencode({'name': name, 'state': state})}"
+
+
+def _file_states(catalog: Catalog) -> list[str]:
+    """Return the states of all files of a catalog whose content may not be stored."""
+    entries = catalog.entries.values()
+    files = {entry.document.file for entry in entries} | {one.file for one in catalog.problems}
+    files |= {display_path(index) for index in (catalog.index, *catalog.indexes)}
+    states = (repr(FileState.or_absent(file)) for file in sorted(files))
+    return [*states, *sorted(catalog)]

@@ -1,0 +1,83 @@
+"""A catalog in a notebook: the first datasets, and how many have which tag."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from registry.display.html import MOST_BYTES, Budget, block, table
+from registry.display.plots import plots_html
+from registry.errors import Problem, count_text
+from registry.manifest.merge import Entry
+from registry.plots.plot import frequencies
+
+__all__ = ["catalog_html"]
+
+_DATASETS = 30
+_COUNTED = 2_000
+"""Datasets whose tags are counted: each is decoded."""
+_BYTES = 18_000
+_CELL = 300
+
+
+class ShownCatalog(Protocol):
+    """What is read of a catalog."""
+
+    @property
+    def index(self) -> Path:
+        """The index file."""
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """Datasets as written in the files."""
+
+    @property
+    def problems(self) -> Sequence[Problem]:
+        """Problems in the files."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def tags_of(self, name: str) -> frozenset[str]:
+        """Return the tags of a dataset."""
+
+    def lineage(self, name: object) -> Iterator[Entry]:
+        """Yield a dataset and its ancestors."""
+
+
+def catalog_html(catalog: ShownCatalog) -> str:
+    """Return a catalog as HTML. Nothing is resolved, so a dataset with problems is shown too."""
+    budget = Budget(_BYTES)
+    problems = count_text(len(catalog.problems), "problem")
+    parts = [
+        f"<b>{budget.text(catalog.index, 500)}</b> · {count_text(len(catalog), 'dataset')}",
+        f" · {problems}, see <code>registry validate</code>" if catalog.problems else "",
+        table(
+            [_row(catalog, name, budget) for name in islice(catalog, _DATASETS)],
+            headers=("dataset", "description", "license", "tags"),
+        ),
+    ]
+    rest = len(catalog) - _DATASETS
+    if rest > 0:
+        parts.append(f"<i>… {count_text(rest, 'more dataset')}</i>")
+    counted = list(islice(catalog, _COUNTED))
+    tags = Counter(tag for name in counted for tag in sorted(catalog.tags_of(name)))
+    note = f"of the first {_COUNTED:,} datasets" if len(catalog) > _COUNTED else ""
+    plots = [frequencies("Tags", tags)] if tags else []
+    left = MOST_BYTES - len(block(*parts).encode())
+    return block(*parts, plots_html(plots, note, most=left))
+
+
+def _row(catalog: ShownCatalog, name: str, budget: Budget) -> list[str]:
+    tags = ", ".join(sorted(catalog.tags_of(name)))
+    cells = (name, _value(catalog, name, "description"), _value(catalog, name, "license"), tags)
+    return [budget.text("" if one is None else one, _CELL) for one in cells]
+
+
+def _value(catalog: ShownCatalog, name: str, key: str) -> Any:
+    """Return the own or inherited value of a key, as written."""
+    layers = [entry.value for entry in catalog.lineage(name)]
+    layers.append(catalog.entries[name].defaults.value)
+    return next((layer[key] for layer in layers if key in layer), None)

@@ -1,0 +1,107 @@
+"""The options of `add`, and the refusal of those that do not go together."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+import click
+
+from registry.errors import SourceError, close_matches
+from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
+
+__all__ = ["SourceOptions", "check_options", "file_keys"]
+
+_PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
+_BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """What the user says about the source; None where it is to be found out."""
+
+    hf: str | None = None
+    name: str | None = None
+    split: str | None = None
+    revision: str | None = None
+    file: str | None = None
+    type: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    skip_rows: int | None = None
+    columns: str | None = None
+    """Names of columns, separated by commas, of a file without a header."""
+    header: bool | None = None
+    records: str | None = None
+
+
+def check_options(options: SourceOptions) -> None:
+    """Raise a usage error for options that do not go together."""
+    if (options.hf is None) == (options.file is None):
+        raise click.UsageError("pass either --hf PATH or --file URL")
+    if options.file is not None and (options.name or options.split or options.revision):
+        raise click.UsageError("--name, --split and --revision go with --hf")
+    of_files = ("type", "delimiter", "encoding", "skip_rows", "columns", "header", "records")
+    if options.hf is not None:
+        given = [name for name in of_files if getattr(options, name) is not None]
+        if given:
+            raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --file")
+    if options.columns is not None and options.header:
+        raise click.UsageError("--columns names the columns of a file without a header")
+
+
+def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
+    """Return `type` and `path` of the file, relative to the catalog's folder if it is in it."""
+    file = str(options.file)
+    if found := _PAGE.fullmatch(file):
+        raise click.UsageError(f"{file} is a page of the Hub: pass --hf {found[1]}")
+    if found := _BLOB.fullmatch(file):
+        raw = f"https://raw.githubusercontent.com/{found[1]}/{found[2]}"
+        raise click.UsageError(f"{file} is a page about the file: pass --file {raw}")
+    inferred = infer_source_keys(file) or {}
+    kind = options.type or inferred.get("type")
+    if kind is None:
+        if os.path.isdir(file):
+            pattern = os.path.join(file, "*.csv")
+            raise click.UsageError(
+                f"{file} is a folder: name a file, or a glob such as '{pattern}'"
+            )
+        hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
+        raise click.UsageError(f"can't infer the type of {file} ({hint})")
+    _check_type(options, str(kind))
+    if "://" not in file:  # paths in a manifest are relative to the index
+        _check_exists(file)
+        local = Path(os.path.abspath(os.path.expanduser(file)))
+        inside = local.is_relative_to(folder)
+        file = local.relative_to(folder).as_posix() if inside else str(local)
+    return {"type": kind, "path": file}
+
+
+def _check_exists(file: str) -> None:
+    """Raise a SourceError with similar names if there is no such file; a glob may match none."""
+    path = os.path.expanduser(file)
+    if os.path.lexists(path) or has_magic(path) or ":" in path:
+        return
+    folder = os.path.dirname(path) or "."
+    near = close_matches(
+        os.path.basename(path), os.listdir(folder) if os.path.isdir(folder) else []
+    )
+    hint = f" (did you mean {os.path.join(os.path.dirname(file), near[0])}?)" if near else ""
+    raise SourceError(f"{file}: no such file{hint}")
+
+
+def _check_type(options: SourceOptions, kind: str) -> None:
+    """Raise a usage error for an option that sources of this type lack."""
+    own = {
+        "csv": {"delimiter", "encoding", "skip_rows", "columns", "header"},
+        "json": {"encoding", "records"},
+    }
+    for name in ("delimiter", "encoding", "skip_rows", "columns", "header", "records"):
+        if getattr(options, name) is not None and name not in own.get(kind, set()):
+            kinds = " and ".join(one for one in SOURCE_TYPES if name in own.get(one, set()))
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for {kinds}, and the file is {kind}")

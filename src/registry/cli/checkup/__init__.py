@@ -1,0 +1,1 @@
+"""The checks of `registry doctor`: each returns observations, and prints nothing."""

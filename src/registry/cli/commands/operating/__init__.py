@@ -1,0 +1,1 @@
+"""Commands that build, pin and move datasets."""

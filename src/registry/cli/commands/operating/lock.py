@@ -1,0 +1,248 @@
+"""`lock`: pin the contents of all sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+import registry
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog, display_path
+from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.output import print_error, print_json, print_line, print_warnings
+from registry.cli.progress_bars import bars
+from registry.errors import LockError, count_text, list_names
+from registry.lockfile.file import read_bytes, write_text
+from registry.lockfile.merge import merge_locks
+from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
+from registry.settings import Settings, lock_file_of
+from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
+from registry.workflows.lock_check import check_lock, is_as_written
+from registry.workflows.pin_check import Difference, summary_of
+
+__all__ = ["command"]
+
+_ALL = "*"
+_MAX_NAMES = 5
+_VERBS = {"pinned": "pinned", "repinned": "pinned again"}
+
+
+@click.command(
+    "lock",
+    epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check\n"
+    "registry lock --check --config-from origin/main",
+)
+@options.names
+@click.option(
+    "--upgrade",
+    "upgrades",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value=_ALL,
+    multiple=True,
+    help="Look up sources again and pin their current contents: those of dataset NAME, else of"
+    " NAMES, else of all datasets.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the lock is stale.")
+@click.option(
+    "--merge",
+    "merged",
+    nargs=3,
+    type=click.Path(path_type=Path),
+    metavar="BASE OURS THEIRS",
+    help="Merge three lockfiles into OURS, as a merge driver of git: --merge %O %A %B.",
+)
+@options.config_from
+@options.jobs
+@options.offline
+@options.as_json
+@options.root
+def command(
+    names: tuple[str, ...],
+    upgrades: tuple[str, ...],
+    check: bool,
+    merged: tuple[Path, Path, Path] | None,
+    config_from: str | None,
+    jobs: int,
+    offline: bool | None,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Pin the sources of all datasets, or of NAMES, in datasets.lock.
+
+    Pins of unchanged manifests are not changed; merge conflicts are resolved. The exit code is 1
+    if a dataset could not be pinned, or a pin no longer holds because its files have changed. A
+    dataset whose server can't be reached is only counted, unless it is one of NAMES or was pinned
+    for an older manifest.
+    """
+    if merged is not None:
+        if names or upgrades or check:
+            raise click.UsageError("--merge takes no other arguments than its three files")
+        return _merge(*merged)
+    settings = Settings.from_environment(root=root, offline=offline)
+    if check:
+        with options.rules_of(config_from, settings.index) as rules:
+            catalog = Catalog.open(settings.index, rules_from=rules)
+            for name in names:
+                catalog.check_name(name)
+            return _check(catalog, settings, names, jobs=jobs, as_json=as_json)
+    return _pin(settings, names, upgrades, jobs=jobs, as_json=as_json)
+
+
+def _pin(
+    settings: Settings,
+    names: tuple[str, ...],
+    upgrades: tuple[str, ...],
+    *,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Pin datasets, write the lockfile, and print what was done."""
+    catalog, path = Catalog.open(settings.index), settings.lock_file
+    single = [name for name in upgrades if name != _ALL]
+    named = tuple(dict.fromkeys((*names, *single)))
+    for name in named:
+        catalog.check_name(name)
+    if settings.index.parent == Path(registry.__file__).parent:
+        hint = "create a datasets.yaml with `version: 1` and `include: [package:registry]`"
+        raise LockError(f"the built-in catalog is read-only ({hint})")
+    request = LockRequest(
+        catalog=catalog,
+        cache=Cache(settings.cache_dir),
+        old=read_sides(path, shown_as=display_path(path)),
+        upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
+        offline=settings.offline,
+    )
+    # A conflict is resolved completely, as half a lockfile is invalid.
+    also = [name for name in request.conflicting if named and name in catalog]
+    chosen = tuple(dict.fromkeys((*named, *also))) or tuple(catalog)
+    results = []
+    with bars(as_json=as_json, number=len(chosen)) as report:
+        for result in lock_datasets(chosen, request, jobs=jobs, report=report):
+            results.append(result)
+            report.finish(result.name, failed=_is_failure(result, named))
+    results.sort(key=lambda one: one.name)
+    # A file that can't be read may define the datasets that seem to be gone: keep their pins.
+    stray = options.print_stray_problems(catalog)
+    # With names, nothing is known about the others.
+    dropped = _write(request, results, path, drop=not stray and not named)
+    failed = [one for one in results if _is_failure(one, named)]
+    if as_json:
+        print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
+    else:
+        _print(results, dropped, failed, path=display_path(path))
+    return PROBLEMS if stray or failed else CLEAN
+
+
+def _write(
+    request: LockRequest, results: Sequence[LockResult], path: Path, *, drop: bool
+) -> list[str]:
+    """Write the lock; return the datasets whose pins are dropped, as no manifest has them."""
+    pinned = {name for old in request.old for name in old.pins}
+    dropped = sorted(pinned.difference(request.catalog)) if drop else []
+    lock = new_lock(request.old, results, pinned.union(request.catalog).difference(dropped))
+    # Not rewritten with equal content, so that build tools see no change.
+    if len(request.old) != 1 or not is_as_written(path, lock):
+        write_lock(path, lock)
+    return dropped
+
+
+def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
+    if one.status == "unreachable":
+        return one.name in named or (one.pin is not None and one.stale)
+    return one.status in ("failed", "broken")
+
+
+def _print(
+    results: Sequence[LockResult],
+    dropped: Sequence[str],
+    failed: Sequence[LockResult],
+    *,
+    path: str,
+) -> None:
+    for one in results:
+        if one.note:
+            print_line(f"{one.name}: merge conflict: {one.note}")
+        if one.status in _VERBS and one.pin is not None:
+            print_line(f"{one.name}: {_VERBS[one.status]}, {count_text(one.pin.samples, 'sample')}")
+        elif one.status == "moved":
+            print_line(f"{one.name}: {one.change}")
+        print_warnings(one.name, one.warnings)
+    for name in dropped:
+        print_line(f"{name}: dropped, it is in no manifest")
+    for one in failed:
+        for difference in one.differences:
+            print_error(one.name, difference)
+        if one.error is not None:
+            kept = " (its old pin is kept)" if one.pin is not None else ""
+            print_error(one.name, f"{one.error}{kept}")
+    unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
+    print_line(f"{path}: {', '.join(_counts(results, unreachable))}")
+
+
+def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) -> list[str]:
+    """Return how many pins there are, how many do not hold, and what could not be asked."""
+    counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    if broken := sum(one.status == "broken" for one in results):
+        counts.append(
+            f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
+        )
+    for has_pin, outcome in ((True, "kept their pins"), (False, "left without a pin")):
+        names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
+        if names:
+            listed = list_names(names, _MAX_NAMES)
+            counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
+    return counts
+
+
+def _merge(base: Path, ours: Path, theirs: Path) -> int:
+    """Merge lockfiles into `ours`; what both sides changed is marked there, as git does."""
+    # git gives an empty file where a side has none.
+    data = {path: read_bytes(path) for path in (base, ours, theirs)}
+    locks = [parse_lock(text, str(path)) if text else Lock() for path, text in data.items()]
+    lock, conflicts = merge_locks(*locks)
+    marked = {name: (one.ours, one.base, one.theirs) for name, one in conflicts.items()}
+    write_text(ours, lock_text(lock, marked))
+    for name in conflicts:
+        print_error(
+            name, "both sides changed its pin (`registry lock` pins what fits the manifest)"
+        )
+    return PROBLEMS if conflicts else CLEAN
+
+
+def _check(
+    catalog: Catalog, settings: Settings, names: Sequence[str], *, jobs: int, as_json: bool
+) -> int:
+    """Print the differences between the lockfile and what it was made of."""
+    cache, path = Cache(settings.cache_dir), settings.lock_file
+    shown = display_path(path)
+    lock = read_lock(path, shown_as=shown)
+    with bars(as_json=as_json) as report:
+        run = check_lock(catalog, lock or Lock(), cache, names, jobs=jobs, report=report)
+        checks = sorted(run, key=lambda one: one.name) if lock is not None else []
+    found = [difference for one in checks for difference in one.differences]
+    if lock is None:
+        found.append(_missing(shown, catalog.rules_from))
+    elif not names and not is_as_written(path, lock):
+        message = "is not formatted as `lock` writes it"
+        found.append(Difference(shown, message, "`registry lock` rewrites it"))
+    if as_json:
+        pins = [one.to_dict() for one in checks if one.is_checked]
+        print_json({"differences": [vars(one) for one in found], "pins": pins})
+        return PROBLEMS if found else CLEAN
+    for one in found:
+        print_line(one)
+    if lock is not None:
+        state = count_text(len(found), "difference") if found else "fresh"
+        print_line(f"{shown}: {state} ({summary_of(checks)})")
+    return PROBLEMS if found else CLEAN
+
+
+def _missing(shown: str, base: Path | None) -> Difference:
+    """Return the difference of a missing lockfile."""
+    if base is not None and lock_file_of(base).is_file():
+        message = "there is none, but the base has one: the change deletes it, and every pin"
+        return Difference(shown, message, "restore it, or run `registry lock`")
+    return Difference(shown, "there is no lockfile", "`registry lock` writes one")

@@ -1,0 +1,105 @@
+"""Samples for people, alone or with the records that they were made of."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from registry.base.escape import escape_control, escape_lines
+from registry.cli.terminal import columns_of, console_of
+from registry.samples.letters import letter_of
+
+if TYPE_CHECKING:
+    from registry.samples.sample import Sample
+
+__all__ = ["print_sample", "record_lines", "sample_lines"]
+
+_BESIDE = 100
+"""Columns of a terminal that shows a sample and its record side by side."""
+_MOST = 10_000
+"""Characters of a value of a record."""
+
+
+def print_sample(
+    sample: Sample, number: int, record: tuple[int, Mapping[str, Any]] | None = None
+) -> None:
+    """Print a sample, and its record with the record's number if that is given."""
+    title = f"sample {number}" + (f" · id {sample.id}" if sample.id is not None else "")
+    parts = [(escape_control(title), list(sample_lines(sample)))]
+    if record is not None:
+        parts.append((f"record {record[0]:,} of the source", list(record_lines(record[1]))))
+    if not sys.stdout.isatty():
+        for heading, lines in parts:
+            print(f"── {heading}", *lines, sep="\n", end="\n\n")
+        return
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    panels = [
+        Panel(Text(escape_lines("\n".join(lines))), title=Text(heading), title_align="left")
+        for heading, lines in parts
+    ]
+    console = console_of(sys.stdout)
+    if len(panels) > 1 and columns_of(sys.stdout) >= _BESIDE:
+        table = Table.grid(expand=True)
+        for _ in panels:
+            table.add_column(ratio=1)
+        table.add_row(*panels)
+        console.print(table)
+    else:
+        console.print(*panels, sep="\n")
+
+
+def sample_lines(sample: Sample) -> Iterator[str]:
+    """Yield the lines of a sample."""
+    if isinstance(sample.input, str):
+        yield from sample.input.splitlines()
+    else:
+        yield from (f"{message.role}: {message.text}" for message in sample.input)
+    yield ""
+    if choices := sample.choices:
+        yield from (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
+        yield ""
+    yield f"target    {_one_line(sample.target)}"
+    for name in ("description", "metadata", "sandbox", "files", "setup", "checkpoint"):
+        if (value := getattr(sample, name)) is not None:
+            yield f"{name:<9} {_one_line(_plain(value))}"
+
+
+def record_lines(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a record: each column with its value, as the source has it."""
+    for name, value in record.items():
+        first, *more = _record_value(value).splitlines() or [""]
+        if more:
+            yield f"{name}:"
+            yield from (f"  {line}" for line in (first, *more))
+        else:
+            yield f"{name}: {first}"
+
+
+def _record_value(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"({len(value):,} bytes)"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text) - _MOST:,} more)"
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of a field of a sample as JSON data."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if type(value).__name__ != "CheckpointSampleConfig":
+        return value
+    from registry.samples.checkpoint import checkpoint_data
+
+    return checkpoint_data(value)
+
+
+def _one_line(value: Any) -> str:
+    if isinstance(value, str):
+        return value if "\n" not in value else json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 500 else f"{text[:500]}…"

@@ -1,0 +1,100 @@
+"""What commands show: a dataset, built if needed, or the valid datasets with their states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from registry.catalog.catalog import display_path
+from registry.cli import options
+from registry.cli.output import print_line
+from registry.cli.progress_bars import bars
+from registry.errors import LockError, ManifestError
+from registry.load.load import load
+from registry.lockfile.models import read_lock
+from registry.lockfile.pin_cache import pin_of
+from registry.lockfile.pinned import pin_sources
+from registry.workflows.states import states_of
+
+if TYPE_CHECKING:
+    from registry.build.execute import LoadResult
+    from registry.cache.cache import Cache
+    from registry.catalog.catalog import Catalog
+    from registry.lockfile.pinned import PinnedSources
+    from registry.manifest.models import DatasetSpec
+    from registry.settings import Settings
+    from registry.workflows.states import DatasetState
+
+__all__ = ["Opened", "open_dataset", "read_states", "valid_specs"]
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A dataset, and what it was opened with."""
+
+    spec: DatasetSpec
+    result: LoadResult
+    catalog: Catalog
+    cache: Cache
+    settings: Settings
+    lock: PinnedSources | None
+
+
+def open_dataset(
+    name: str,
+    root: str | None,
+    *,
+    offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
+    as_json: bool,
+) -> Opened:
+    """Return a dataset of this invocation's catalog; if it isn't cached, it is built first."""
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
+    with catalog.locating(name), bars(as_json=as_json) as report:
+        spec = catalog[name]
+        pin = pin_of(name, settings)
+        lock = pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        result = load(
+            spec,
+            cache,
+            boundary=catalog.boundary,
+            offline=settings.offline,
+            lock=lock,
+            report=partial(report, name),
+        )
+    return Opened(
+        spec=spec, result=result, catalog=catalog, cache=cache, settings=settings, lock=lock
+    )
+
+
+def valid_specs(catalog: Catalog, names: Iterable[str]) -> tuple[list[DatasetSpec], bool]:
+    """Return the datasets that are valid, and whether any is not, which is reported."""
+    specs: list[DatasetSpec] = []
+    problems: dict[str, None] = {}
+    for name in names:
+        try:
+            specs.append(catalog[name])
+        except ManifestError as error:  # the datasets of a broken file have the same problems
+            problems[str(error.problems[0])] = None
+    for problem in problems:
+        print_line(f"error: {problem}", err=True)
+    return specs, bool(problems)
+
+
+def read_states(
+    specs: Iterable[DatasetSpec], catalog: Catalog, cache: Cache, settings: Settings
+) -> tuple[Mapping[str, DatasetState], bool]:
+    """Return the states of datasets, and whether the lockfile is invalid, which is reported."""
+    lock, failed = None, False
+    try:
+        lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
+    except LockError as error:
+        failed = True
+        for number, line in enumerate(str(error).splitlines()):
+            print_line(f"{'  ' if number else 'error: '}{line}", err=True)
+    return states_of(specs, cache, lock, boundary=catalog.boundary), failed

@@ -1,0 +1,1 @@
+"""How objects show themselves in a notebook and to rich."""

@@ -1,0 +1,1 @@
+"""Open datasets: by name, as a resolved spec, or only what the cache has of them."""

@@ -1,0 +1,79 @@
+"""Look up what the cache has of a dataset; nothing is built, and no request made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from registry.build.fingerprint import pin_all, samples_fingerprint
+from registry.errors import LockError, SourceError
+from registry.sources.pins import SourceContext
+
+if TYPE_CHECKING:
+    from registry.base.digest import SamplesId
+    from registry.boundary.boundary import Boundary
+    from registry.build.expectations import QualityWarning
+    from registry.cache.cache import Cache, CacheEntry
+    from registry.lockfile.pinned import PinnedSources
+    from registry.manifest.models import DatasetSpec
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = [
+    "find_cached",
+    "find_fingerprint",
+    "find_samples_id",
+    "open_cached",
+    "sample_warnings",
+]
+
+
+def find_cached(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> CacheEntry | None:
+    """Return the cached samples of a dataset, or None. Makes no request."""
+    return find_fingerprint(spec, cache, lock, boundary=boundary)[1]
+
+
+def find_fingerprint(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> tuple[str, CacheEntry | None]:
+    """Return what identifies the samples of a dataset, and the cached ones; makes no request.
+
+    The fingerprint is empty if it depends on what only a request can tell.
+    """
+    try:
+        context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+        pins = pin_all(spec, context)
+    except (SourceError, LockError):
+        return "", None
+    fingerprint = samples_fingerprint(spec, pins)
+    return fingerprint, cache.find("samples", fingerprint)
+
+
+def open_cached(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> ArrowDataset | None:
+    """Open a dataset if its samples are cached, else return None. Makes no request."""
+    from registry.build.open import Opening, open_entry
+
+    fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
+    return (
+        None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
+    )
+
+
+def find_samples_id(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> SamplesId | None:
+    """Return which samples a dataset has, if they are cached; all of them are read."""
+    from registry.store.digest import samples_id
+
+    dataset = open_cached(spec, cache, lock, boundary=boundary)
+    return None if dataset is None else samples_id(dataset)
+
+
+def sample_warnings(spec: DatasetSpec, entry: CacheEntry) -> list[QualityWarning]:
+    """Return what is questionable in cached samples, and not accepted by the manifest."""
+    # Imported here: a warm open must not pay for it.
+    from registry.build.expectations import quality_warnings
+
+    return quality_warnings(spec, entry.meta)

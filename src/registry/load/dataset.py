@@ -1,0 +1,209 @@
+"""Open a dataset by its name.
+
+    name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
+
+`get_dataset` resolves the name and looks up its pin; `load` plans and executes the rest.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.cache.cache import Cache
+from registry.cache.retry import again_if_lost
+from registry.catalog.catalog import Catalog
+from registry.display.notebook import notebook_progress
+from registry.errors import CacheError, LockStaleError
+from registry.load.load import load
+from registry.lockfile.pin_cache import pin_of
+from registry.lockfile.pinned import PinnedSources, pin_sources
+from registry.manifest.models import DatasetSpec
+from registry.settings import Settings
+
+if TYPE_CHECKING:
+    from registry.boundary.boundary import Boundary
+    from registry.build.open import Opening
+    from registry.cache.cache import CacheEntry
+    from registry.samples.dataset import Dataset
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["CachedSamples", "get_dataset", "list_datasets"]
+
+
+def get_dataset(
+    name: str,
+    *,
+    root: str | Path | None = None,
+    offline: bool | None = None,
+    refresh: bool = False,
+    locked: bool | None = None,
+    frozen: bool | None = None,
+    source: str | None = None,
+    **overrides: Any,
+) -> Dataset:
+    """Return the dataset `name` of the catalog. It is built once, then opened from the cache.
+
+    Args:
+        name: One of the names that `list_datasets` returns.
+        root: A folder with a `datasets.yaml`, or such a file. None means REGISTRY_ROOT, else
+            the nearest one in the working directory or above it, else the built-in catalog.
+        offline: Make no request. None means REGISTRY_OFFLINE and HF_HUB_OFFLINE.
+        refresh: Read the source and build again, even if the samples are cached.
+        locked: Refuse a dataset that `datasets.lock` does not pin, or pins for an older
+            manifest. None means REGISTRY_LOCKED.
+        frozen: Use the bytes that `datasets.lock` pins even if the manifest has changed, and
+            don't look for newer ones. None means REGISTRY_FROZEN.
+        source: A path or URL with the same data, to read in place of the manifest's. Its
+            suffix determines the type; `expect` is not checked.
+        **overrides: `shuffle`, `seed`, `shuffle_choices` (a seed), `limit` and `auto_id` of the
+            view; `split` and `revision` of the source (then `expect` is not checked).
+
+    Raises:
+        DatasetNotFoundError: no such dataset; the message suggests similar names.
+        ManifestError: its manifest or an override is invalid, or names columns that no record has.
+        LockError: the lockfile is invalid, or the samples differ from those it pins.
+        LockStaleError: `locked` or `frozen` is set, and the lockfile does not pin this dataset.
+        SourceError: the source can't be read (OfflineError, AccessError), or is not what
+            `datasets.lock` pins (DigestMismatchError).
+        DecodeError: a file is invalid for its type.
+        MappingError: a record can't be mapped to a sample.
+        ExpectationError: the samples differ from what `expect` says.
+        TypeError: an unknown override.
+
+    Warns:
+        UserWarning: samples that were just built are questionable, such as blank targets.
+    """
+    settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
+    catalog = Catalog.open(settings=settings)
+    spec = catalog.resolve(name, overrides=overrides, source=source)
+    lock = _pinned_sources(spec, catalog, settings, overrides, source)
+    boundary = catalog.boundary
+    if source is not None:
+        from registry.boundary.paths import allow_location  # few calls name one
+
+        # It is the user's own word, and the rest of the manifest is not.
+        boundary = allow_location(boundary, source)
+    with catalog.locating(name), notebook_progress(name) as report:
+        result = load(
+            spec,
+            Cache(settings.cache_dir),
+            boundary=boundary,
+            offline=settings.offline,
+            refresh=refresh,
+            lock=lock,
+            report=report,
+        )
+    call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
+    call["root"] = str(settings.index)
+    result.dataset.origin = CachedSamples.of(result.entry, spec, boundary, call)
+    # Once, when they are built: a warm open says nothing new.
+    if not result.cached:
+        from registry.build.expectations import warning_texts
+
+        for text in warning_texts(spec, result.entry.meta):
+            warnings.warn(text, stacklevel=2)
+    return result.dataset
+
+
+def list_datasets(
+    tags: Iterable[str] | str | None = None, *, root: str | Path | None = None
+) -> list[str]:
+    """Return the names of the catalog's datasets, sorted.
+
+    Args:
+        tags: Return only datasets that have all of these tags.
+        root: As for `get_dataset`.
+    """
+    wanted = {tags} if isinstance(tags, str) else set(tags or ())
+    catalog = Catalog.open(root)
+    if not wanted:
+        return list(catalog)
+    return [name for name in catalog if wanted <= catalog.tags_of(name)]
+
+
+class CachedSamples(Struct, frozen=True, kw_only=True):
+    """What a pickled dataset has in the place of its samples: their entry, and how to build it."""
+
+    fingerprint: str
+    """Key of the samples."""
+    opening: Opening
+    """Name, location and view."""
+    is_part: bool
+    """Whether they are only the first samples of the source, up to the limit."""
+    call: dict[str, Any]
+    """Arguments of `get_dataset` besides the name."""
+
+    @classmethod
+    def of(
+        cls, entry: CacheEntry, spec: DatasetSpec, boundary: Boundary, call: dict[str, Any]
+    ) -> CachedSamples:
+        """Return what finds the samples of an entry, or makes them again by the same call."""
+        from registry.build.open import Opening  # `list_datasets` must not pay for it
+
+        return cls(
+            fingerprint=entry.meta["fingerprint"],
+            opening=Opening.of(spec, boundary),
+            is_part=entry.meta.get("limit") is not None,
+            call=call,
+        )
+
+    def __call__(self) -> ArrowDataset:
+        """Open the samples in the cache of this process; build them first if they are not there.
+
+        Raises:
+            CacheError: they are not there, and the catalog does not describe these samples now.
+            OfflineError: they are not there, and building them needs a request.
+        """
+        cache = Cache(Settings.from_environment().cache_dir)
+        return again_if_lost(partial(self._open, cache), cache)
+
+    def _open(self, cache: Cache) -> ArrowDataset:
+        from registry.build.open import open_entry
+
+        entry = cache.find("samples", self.fingerprint)
+        if entry is None:
+            rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
+            entry = cache.find("samples", self.fingerprint)
+            # A part is not built where all samples are cached.
+            if rebuilt.origin == self or (entry is None and self.is_part):
+                return rebuilt
+        if entry is None:
+            raise CacheError(
+                f"{self.opening.name}: its samples are not in the cache any more, and its manifest"
+                " or its source has changed since it was pickled (open it by its name again)"
+            )
+        dataset = open_entry(self.opening, entry, cache, self.fingerprint)
+        dataset.origin = self
+        return dataset
+
+
+def _pinned_sources(
+    spec: DatasetSpec,
+    catalog: Catalog,
+    settings: Settings,
+    overrides: Mapping[str, Any],
+    source: str | None,
+) -> PinnedSources | None:
+    """Return what the lockfile pins for a dataset; None means the current sources are used.
+
+    A pin belongs to the manifest. It remains valid for overrides of the view, but not for
+    overrides that select other data.
+    """
+    other_data = [key for key in ("split", "revision") if key in overrides]
+    other_data += [] if source is None else ["source"]
+    if other_data:
+        if settings.locked or settings.frozen:
+            message = f"`{other_data[0]}` selects data that datasets.lock does not pin"
+            raise LockStaleError(spec.name, f"{message} (omit it, or `locked` and `frozen`)")
+        return None
+    unmodified = catalog.resolve(spec.name) if overrides else spec
+    pin = pin_of(spec.name, settings)
+    lock = pin_sources(unmodified, pin, locked=settings.locked, frozen=settings.frozen)
+    return replace(lock, samples=None) if lock is not None and unmodified != spec else lock

@@ -1,0 +1,166 @@
+"""Open a resolved dataset: plan, then execute.
+
+spec → plan (pin, find in the cache) → [build] → open → view → compare with the pin
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from registry.boundary.boundary import Boundary
+from registry.build.plan import plan
+from registry.cache.cache import Cache
+from registry.cache.retry import again_if_lost
+from registry.load.pinned import check_cached, check_samples, remember_pinned
+from registry.lockfile.pinned import PinnedSources
+from registry.manifest.models import DatasetSpec
+from registry.progress import Deadline, Progress, Report, log_waits
+from registry.settings import deadline_seconds, remote_cache
+from registry.sources.pins import SourceContext, UnknownDigestError
+
+if TYPE_CHECKING:
+    from registry.base.processes.elsewhere import Elsewhere
+    from registry.base.processes.pool import Workers
+    from registry.build.execute import LoadResult
+    from registry.cache.remote.remote_samples import RemoteSamples
+    from registry.lockfile.models import Pin
+    from registry.store.arrow_dataset import ArrowDataset
+
+__all__ = ["load"]
+
+
+def load(
+    spec: DatasetSpec,
+    cache: Cache,
+    *,
+    boundary: Boundary,
+    offline: bool = False,
+    refresh: bool = False,
+    verify: bool = False,
+    full: bool = False,
+    reread: bool = False,
+    lock: PinnedSources | None = None,
+    report: Report | None = None,
+    workers: Workers | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> LoadResult:
+    """Open a resolved dataset from the cache; build it first if necessary.
+
+    Args:
+        spec: The dataset.
+        cache: Where samples are stored.
+        boundary: What it may reach.
+        offline: Make no request.
+        refresh: Build again, even if the samples are cached.
+        verify: Compare the digest of cached samples and the checksums of the view; otherwise each
+            part is checked when it is first read.
+        full: Build all samples even if the first ones are enough for the view.
+        reread: Digest local and downloaded files again, even if their digests are remembered.
+        lock: What the lockfile pins. The samples are compared with it too: new ones before they
+            are published, cached ones once per content.
+        report: Called with the progress of a build, and while another process is waited for;
+            without it, waits of more than a second are logged.
+        workers: Processes that do large builds, and the only ones; without them, a build that is
+            bound by Python starts its own.
+        elsewhere: Where files of a source are mapped, if it has several.
+
+    Raises:
+        LockError: the samples differ from those the lockfile pins. Other errors as `get_dataset`.
+    """
+    unpinned = not offline and (lock is None or not lock.complete)
+    rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
+    deadline = Deadline(deadline_seconds())
+    context = SourceContext(
+        boundary=boundary,
+        cache=cache,
+        offline=offline,
+        refresh=rebuild,
+        reread=reread,
+        lock=lock,
+        dataset=spec.name,
+        report=_counting(report or log_waits(spec.name), deadline),
+        deadline=deadline,
+        workers=workers,
+        elsewhere=elsewhere,
+        remote=functools.cache(
+            partial(_remote_samples, cache, lock, boundary=boundary, offline=offline)
+        ),
+    )
+    if workers is not None or elsewhere is not None:
+        context = replace(context, jobs=1)
+    pin = None if lock is None else lock.samples
+    result = _plan_and_execute(spec, context, pin, verify=verify, full=full)
+    # If damage is found later, when a sample is read.
+    result.dataset.origin = partial(
+        _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
+    )
+    if verify:
+        result.dataset.verify_view()
+    if pin is not None and not result.checked:
+        check_cached(result, pin, cache)
+    return result
+
+
+def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
+    return load(spec, cache, **options).dataset
+
+
+def _counting(report: Report, deadline: Deadline) -> Report:
+    """Return a report for which a mapped sample is progress; what is fetched counts for itself."""
+
+    def count_and_report(progress: Progress) -> None:
+        if progress.stage == "map":
+            deadline.progress()
+        report(progress)
+
+    return count_and_report
+
+
+def _plan_and_execute(
+    spec: DatasetSpec, context: SourceContext, pin: Pin | None, *, verify: bool, full: bool
+) -> LoadResult:
+    """Return the open dataset; new samples that match the pin are remembered as matching."""
+    # Imported here: `list` and `show` must not pay for it.
+    from registry.build.execute import RemoteUnusableError, execute
+
+    check = None if pin is None else partial(check_samples, pin=pin)
+
+    def attempt(*, full: bool) -> LoadResult:
+        while True:
+            decided = plan(spec, context, verify=verify, full=full)
+            # The remote cache is asked once for an entry, so this ends.
+            with suppress(RemoteUnusableError):
+                return execute(decided, spec, context, check=check, verify=verify)
+
+    try:
+        result = again_if_lost(partial(attempt, full=full), context.cache)
+    except UnknownDigestError:
+        # The format of a repository's files is known once they are listed: only Parquet can be
+        # read in part.
+        result = again_if_lost(partial(attempt, full=True), context.cache)
+    if pin is not None and result.checked:
+        remember_pinned(result, pin, context.cache)
+    return result
+
+
+def _remote_samples(
+    cache: Cache,
+    lock: PinnedSources | None,
+    *,
+    boundary: Boundary,
+    offline: bool,
+) -> RemoteSamples | None:
+    """Return what the remote cache has of a dataset, if there is one."""
+    remote = remote_cache()
+    if remote is None:
+        return None
+    # Imported here: what is cached locally must not pay for it.
+    from registry.remote import remote_samples_of
+
+    reviewed = None if lock is None else lock.reviewed
+    return remote_samples_of(cache, remote, reviewed=reviewed, boundary=boundary, offline=offline)

@@ -1,0 +1,1 @@
+"""Catalogs and reviews as HTML pages."""

@@ -1,0 +1,1 @@
+"""What pages show, as values: from the catalog, the lockfile and the cache."""

@@ -1,0 +1,1 @@
+"""Small bar charts as values, and their forms: SVG and lines of text."""

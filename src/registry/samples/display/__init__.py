@@ -1,0 +1,1 @@
+"""How samples and datasets show themselves in a notebook and to rich."""

@@ -1,0 +1,93 @@
+"""The columns of records, each of which is used for at most one field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from registry.errors import RegistryError, did_you_mean, list_names
+
+__all__ = ["Columns", "Inference", "is_blank", "value_of"]
+
+_LOOKED_AT = 1_000
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class Inference:
+    """An expression for a field, and the reason for it."""
+
+    expression: Any
+    reason: str
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a value is missing, or nothing but whitespace."""
+    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+
+
+def value_of(record: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column, else at a dotted path, as in a manifest; None if missing."""
+    if column in record:
+        return record[column]
+    value: Any = record
+    for key in column.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+@dataclass
+class Columns:
+    """The columns of records."""
+
+    records: Sequence[Mapping[str, Any]]
+    given: Mapping[str, str] = field(default_factory=dict)
+    """The user's own choice of a column, by field."""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Names of the numbers in a column, which a card on the Hub has."""
+    used: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for name, column in self.given.items():
+            if column not in self.names and all(map(is_blank, self.values(column))):
+                hint = did_you_mean(column, self.names)
+                known = f"columns: {list_names(self.names, _MOST_NAMES)}"
+                raise RegistryError(f"no column '{column}' for {name} ({hint or known})")
+
+    @cached_property
+    def names(self) -> list[str]:
+        """All names, in order; records of JSON may differ in theirs."""
+        return list(dict.fromkeys(key for one in self.records[:_LOOKED_AT] for key in one))
+
+    @cached_property
+    def _with_values(self) -> list[str]:
+        # A manifest can't name a column without a name: mostly the row numbers of pandas or R.
+        return [name for name in self.names if name and not all(map(is_blank, self.values(name)))]
+
+    def values(self, column: str) -> list[Any]:
+        """Return the value of each record, None where it is missing."""
+        return [value_of(record, column) for record in self.records]
+
+    def filled(self, column: str) -> list[Any]:
+        """Return the values that are not blank."""
+        return [value for value in self.values(column) if not is_blank(value)]
+
+    def free(self) -> list[str]:
+        """Return the columns that have values and are not used."""
+        own = self.given.values()
+        reserved = {*self.used, *own, *(one.partition(".")[0] for one in own if "." in one)}
+        return [name for name in self._with_values if name not in reserved]
+
+    def find(self, names: Iterable[str], name: str = "") -> str | None:
+        """Return the user's column for a field, else the free one with the first of the names."""
+        if name in self.given:
+            return self.given[name]
+        # Of columns that differ only in case, the first.
+        folded = {column.strip().casefold(): column for column in reversed(self.free())}
+        return next((folded[one] for one in names if one in folded), None)
+
+    def use(self, *columns: str) -> None:
+        """Keep columns from being used for another field."""
+        self.used.update(columns)

@@ -1,0 +1,146 @@
+"""The text of a manifest for one new dataset, and of values in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from registry.errors import ManifestError
+from registry.scaffold.inference.fields import InferredMapping
+from registry.yamldoc.reader import parse_yaml
+
+__all__ = ["About", "flow_text", "manifest_text"]
+
+_MOST_UNUSED = 10
+
+
+@dataclass(frozen=True)
+class About:
+    """What a dataset is, for people."""
+
+    description: str
+    homepage: str | None = None
+    license: str | None = None
+    """None if nobody has said it yet."""
+    tags: Sequence[str] = ()
+
+    def updated(self, description: str | None, license_: str | None) -> About:
+        """Return the same with what the user says."""
+        return replace(
+            self,
+            description=description or self.description,
+            license=license_ or self.license,
+        )
+
+
+def manifest_text(
+    name: str,
+    source: Mapping[str, Any],
+    mapping: InferredMapping,
+    *,
+    about: About,
+    samples: int,
+    schema: str,
+) -> str:
+    """Return the commented manifest of an inferred mapping.
+
+    Args:
+        name: The dataset's name.
+        source: Keys of the source, in order.
+        mapping: The mapping.
+        about: The description and so on.
+        samples: Number of samples to expect.
+        schema: The schema for editors, as the manifest refers to it.
+    """
+    lines = [
+        f"# yaml-language-server: $schema={schema}",
+        "datasets:",
+        *_about(name, about),
+        "    source:",
+        *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
+        *_where(mapping),
+        *_fields(mapping),
+        f"    expect: {{samples: {samples}}}",
+    ]
+    if mapping.shuffle_choices is not None:
+        lines.append(f"    shuffle_choices: {mapping.shuffle_choices}")
+    return "\n".join(lines) + "\n"
+
+
+def _about(name: str, about: About) -> Iterator[str]:
+    if not about.license:
+        # `validate` accepts this until somebody knows the license, and then reports the comment.
+        unknown = "not known yet: say it, such as `license: mit`"
+        yield f"  # registry: ignore missing-license -- {unknown}"
+    yield f"  {flow_text(name)}:"
+    yield f"    description: {flow_text(about.description)}"
+    known = {"homepage": about.homepage, "license": about.license, "tags": list(about.tags)}
+    yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
+
+
+def _fields(mapping: InferredMapping) -> Iterator[str]:
+    yield "    fields:"
+    for key, one in mapping.fields.items():
+        yield f"      {key}: {flow_text(one.expression)}  # {one.reason}"
+    # Written out, as a field that is left out reads the column of its name.
+    for key in ("choices", "target"):
+        if key not in mapping.fields:
+            yield f"      {key}: null  # nothing found"
+    yield from _unused(mapping.unused)
+    if mapping.repeated:
+        yield "    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"
+
+
+def _where(mapping: InferredMapping) -> list[str]:
+    if not mapping.without_input:
+        return []
+    expression = mapping.fields["input"].expression
+    column = expression["from"] if isinstance(expression, dict) else expression
+    condition = {"value": column, "empty": False}
+    return [f"    where: {flow_text(condition)}  # without input: {mapping.without_input:,}"]
+
+
+def _unused(columns: Sequence[str]) -> list[str]:
+    if not columns:
+        return []
+    more = f", and {len(columns) - _MOST_UNUSED} more" if len(columns) > _MOST_UNUSED else ""
+    return [f"      # no field reads {flow_text(list(columns[:_MOST_UNUSED]))}{more}"]
+
+
+class _OneLineDumper(yaml.SafeDumper):
+    """Writes a str of several lines on one line, and each value in full, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = '"' if len(value.splitlines()) > 1 or value.endswith("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_OneLineDumper.add_representer(str, _represent_str)
+
+
+def flow_text(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.dump(
+        value,
+        Dumper=_OneLineDumper,
+        default_flow_style=True,
+        allow_unicode=True,
+        width=1 << 30,
+        sort_keys=False,
+    )
+    text = text.removesuffix("\n").removesuffix("\n...").strip()
+    # PyYAML writes YAML 1.1, which leaves quotes off what YAML 1.2 reads as a number.
+    try:
+        if parse_yaml(text, file="").value == value:
+            return text
+    except ManifestError:
+        pass
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,53 @@
+"""What sniffing results in: a guess with its reason, or a question where two readings are equal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from registry.errors import DecodeError
+
+__all__ = ["Ask", "Guess", "Question", "refuse"]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A key of a source, its value and why; the user sees it as one line."""
+
+    key: str
+    value: Any
+    reason: str
+    is_default: bool = False
+    """Whether the key can be left out of the manifest."""
+
+    def __str__(self) -> str:
+        is_word = isinstance(self.value, str) and re.fullmatch(r"[\w.*-]+", self.value)
+        return f"{self.key} {self.value if is_word else repr(self.value)} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Several readings of which none is better than the others."""
+
+    file: str
+    what: str
+    """What to decide, such as `delimiter`."""
+    choices: Mapping[str, str]
+    """How to say each reading on the command line → what it gives."""
+
+
+Ask = Callable[[Question], str]
+"""Returns one of the choices of a question, or raises an error."""
+
+
+def refuse(question: Question) -> str:
+    """Raise the error for a question that nobody can be asked.
+
+    Raises:
+        DecodeError: always; it names each reading and the option that selects it.
+    """
+    readings = "; ".join(f"{option} gives {result}" for option, result in question.choices.items())
+    message = f"the {question.what} is not clear, so say it: {readings}"
+    raise DecodeError(message, file=question.file)

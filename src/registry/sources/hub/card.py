@@ -1,0 +1,112 @@
+"""What the card of a dataset repository on the Hub says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from registry.sources.hub.api import ask_hub
+
+if TYPE_CHECKING:
+    from registry.progress import Deadline
+
+__all__ = ["Card", "card_of", "read_card"]
+
+_MOST_TAGS = 5
+_NO_LICENSE = ("unknown", "other")
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """The front matter of a README, as far as it describes a dataset."""
+
+    title: str | None = None
+    """Name for people."""
+    license: str | None = None
+    """None if there is none, several, or one without a name."""
+    tags: tuple[str, ...] = ()
+    """Kinds of tasks, and the author's words."""
+    splits: tuple[tuple[str, str], ...] = ()
+    """Pairs of a configuration and a split; empty if the card names none."""
+    labels: dict[str, tuple[str, ...]] = {}
+    """Names of the numbers in a column, by column."""
+
+
+def read_card(repository: str, revision: str | None, deadline: Deadline) -> Card:
+    """Request the card of a repository.
+
+    Raises:
+        SourceError: no such repository or revision, or the Hub can't be reached.
+    """
+    from huggingface_hub import HfApi
+
+    def request() -> Any:
+        data: Any = HfApi().dataset_info(repository, revision=revision).card_data
+        return {} if data is None else data.to_dict()
+
+    return card_of(ask_hub(request, repository, deadline))
+
+
+def card_of(data: Mapping[str, Any]) -> Card:
+    """Return the card with this front matter, which may hold anything."""
+    licenses = [one for one in _list(data.get("license")) if isinstance(one, str)]
+    if licenses == ["other"]:
+        licenses = [one for one in [data.get("license_name")] if isinstance(one, str)]
+    is_known = len(licenses) == 1 and licenses[0] not in _NO_LICENSE
+    title = data.get("pretty_name")
+    words = [*_list(data.get("task_categories")), *_list(data.get("tags"))]
+    tags = [one for one in words if isinstance(one, str) and one and ":" not in one]
+    return Card(
+        title=title if isinstance(title, str) and title.strip() else None,
+        license=licenses[0] if is_known else None,
+        tags=tuple(dict.fromkeys(tags))[:_MOST_TAGS],
+        splits=tuple(dict.fromkeys(_splits(data))),
+        labels=dict(_labels(data)),
+    )
+
+
+def _splits(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    configs = [one for one in _list(data.get("configs")) if isinstance(one, Mapping)]
+    for config in configs:
+        name = str(config.get("config_name", "default"))
+        files = config.get("data_files")
+        if isinstance(files, Mapping):
+            yield from ((name, str(split)) for split in files)
+            continue
+        named = [one for one in _list(files) if isinstance(one, Mapping) and "split" in one]
+        yield from ((name, str(one["split"])) for one in named)
+        if files and not named:  # files without a split are those of `train`
+            yield name, "train"
+    if not configs:
+        for info in _infos(data):
+            name = str(info.get("config_name", "default"))
+            found = [one for one in _list(info.get("splits")) if isinstance(one, Mapping)]
+            yield from ((name, str(one["name"])) for one in found if "name" in one)
+
+
+def _labels(data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield columns of numbers with names; not those whose names differ by configuration."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for info in _infos(data):
+        for feature in _list(info.get("features")):
+            dtype = feature.get("dtype") if isinstance(feature, Mapping) else None
+            label = dtype.get("class_label") if isinstance(dtype, Mapping) else None
+            names = label.get("names") if isinstance(label, Mapping) else None
+            if isinstance(names, Mapping) and list(names) == [str(n) for n in range(len(names))]:
+                names = list(names.values())
+            if isinstance(names, list) and all(isinstance(one, str) for one in names):
+                found.setdefault(str(feature.get("name")), set()).add(tuple(names))
+    for column, several in found.items():
+        if len(several) == 1:
+            yield column, several.pop()
+
+
+def _infos(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for one in _list(data.get("dataset_info")) if isinstance(one, Mapping)]
+
+
+def _list(value: Any) -> Sequence[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,425 @@
+"""A cache that machines share: on S3, in a folder and on WebDAV; and what is wrong with one."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import fsspec.config
+import pytest
+from s3fs import S3FileSystem
+
+from registry import get_dataset
+from registry.cache.cache import Cache
+from registry.cache.checksum import seal, unseal
+from registry.cache.remote.record import SAMPLES, record_of, record_text
+from registry.cache.remote.remote_cache import entry_folder
+from registry.cache.remote.stores import open_store
+from registry.catalog.catalog import Catalog
+from registry.cli import main, options
+from registry.remote import open_remote_cache
+from registry.workflows.sync import sync
+from tests.conftest import S3, Https, OneDataset, Page, permit
+from tests.servers.stores import KINDS, StoreServers
+
+ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(2000))
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """Let no test know what another one learned about a remote cache."""
+    open_remote_cache.cache_clear()
+    yield
+    open_remote_cache.cache_clear()
+
+
+@pytest.fixture
+def root(https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a locked catalog with one dataset behind a server."""
+    https.pages["/data.csv"] = Page(ROWS)
+    source = {"type": "csv", "path": f"{https.url}/data.csv"}
+    root = permit(one_dataset(source), hosts=["localhost"])
+    monkeypatch.setenv("REGISTRY_ROOT", str(root))
+    assert main(["lock", "data"]) == 0
+    return root
+
+
+@pytest.fixture(params=["s3", "folder", *KINDS])
+def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Set a remote cache; give its URL."""
+    if request.param == "folder":
+        url = str(tmp_path / "shared")
+        Path(url).mkdir()
+    elif request.param == "s3":
+        request.getfixturevalue("s3").bucket("remote-cache")
+        url = "s3://remote-cache/team"
+    else:
+        url = request.getfixturevalue("store_servers").open(request.param, monkeypatch)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
+    return url
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Give a function that goes on with the empty cache of another machine."""
+
+    def change(name: str) -> Path:
+        folder = tmp_path / name
+        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
+        open_remote_cache.cache_clear()
+        return folder
+
+    return change
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what users were told; the servers of the tests log, too."""
+    return [one.getMessage() for one in caplog.records if one.name == "registry"]
+
+
+def push() -> int:
+    """Build the dataset, and store it in the remote cache, too."""
+    return main(["sync", "data", "--push"])
+
+
+def test_a_second_machine_asks_the_source_for_nothing(
+    root: Path, remote: str, https: Https, machine: Callable[[str], Path]
+) -> None:
+    machine("first")
+    assert push() == 0
+    first = get_dataset("data")
+    machine("second")
+    https.requests.clear()
+
+    second = get_dataset("data")
+
+    assert https.requests == []
+    assert list(second) == list(first)
+    assert len(second) == 2000
+
+
+def test_the_first_samples_come_from_all_that_are_shared(
+    root: Path, remote: str, https: Https, machine: Callable[[str], Path]
+) -> None:
+    machine("first")
+    assert push() == 0
+    machine("second")
+    https.requests.clear()
+
+    assert [one.input for one in get_dataset("data", limit=2)] == ["question 0", "question 1"]
+    assert https.requests == []
+
+
+def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Callable[[str], Path]) -> None:
+    """Push samples that are consistent in themselves, under the fingerprint of others."""
+    machine("attacker")
+    lock = (root / "datasets.lock").read_text("utf-8")
+    https.pages["/data.csv"] = Page(ROWS.replace(b"answer 7\n", b"answer X\n"))
+    (root / "datasets.lock").unlink()
+    other = get_dataset("data")
+    assert other[7].target == "answer X"
+    (entry,) = Cache(tmp_path / "attacker").entries("samples")
+    https.pages["/data.csv"] = Page(ROWS)
+    (root / "datasets.lock").write_text(lock, "utf-8")
+    machine("honest")
+    get_dataset("data")
+    (honest,) = Cache(tmp_path / "honest").entries("samples")
+    record = record_of(honest.meta["fingerprint"], entry.meta)
+    store = open_store(options.require_remote_cache().settings.url)
+    folder = entry_folder(record.fingerprint)
+    store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
+    store.write(f"{folder}/entry.json", record_text(record))
+
+
+def test_samples_that_the_lockfile_does_not_pin_are_never_used(
+    root: Path,
+    remote: str,
+    tmp_path: Path,
+    https: Https,
+    machine: Callable[[str], Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    altered_entry(tmp_path, root, https, machine)
+    folder = machine("second")
+
+    assert get_dataset("data")[7].target == "answer 7"
+    (warning,) = told(caplog)
+    assert "not used: its samples are not those of datasets.lock" in warning
+    (entry,) = Cache(folder).entries("samples")
+    assert entry.damage() == ""
+
+    assert push() == 0
+    machine("third")
+    https.requests.clear()
+    caplog.clear()
+    assert get_dataset("data")[7].target == "answer 7"
+    assert (https.requests, told(caplog)) == ([], [])
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize("change", [cut, flipped, lambda _: b"", lambda _: b"{}"])
+@pytest.mark.parametrize("suffix", [".arrow", ".json"])
+def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
+    root: Path,
+    remote: str,
+    https: Https,
+    machine: Callable[[str], Path],
+    caplog: pytest.LogCaptureFixture,
+    change: Callable[[bytes], bytes],
+    suffix: str,
+) -> None:
+    machine("first")
+    assert push() == 0
+    store = open_store(options.require_remote_cache().settings.url)
+    (name,) = (one.name for one in store.objects() if one.name.endswith(suffix))
+    store.write(name, change(store.read(name, 1 << 30) or b""))
+    machine("second")
+
+    assert get_dataset("data")[1999].target == "answer 1999"
+    assert len(told(caplog)) == 1
+    assert "remote cache" in told(caplog)[0]
+
+    assert push() == 0
+    machine("third")
+    https.requests.clear()
+    assert len(get_dataset("data")) == 2000
+    assert https.requests == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "example"), [("other", {}), ("blank_inputs", {"record": 1}), ("blank_inputs", None)]
+)
+def test_counts_that_nobody_can_have_made_are_not_used(
+    one_dataset: OneDataset,
+    tmp_path: Path,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    example: Any,
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    root = one_dataset({"type": "csv", "path": "d.csv"}, expect={"nonempty_inputs": True})
+    (root / "d.csv").write_bytes(ROWS)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(folder))
+    monkeypatch.setenv("REGISTRY_ROOT", str(root))
+    machine("first")
+    assert main(["lock", "data"]) == 0
+    assert push() == 0
+    (entry,) = folder.rglob("entry.json")
+    record = unseal(entry.read_bytes())
+    first = [] if example is None else [example]
+    record["meta"]["quality"] = {kind: {"count": 1, "first": first}}
+    entry.write_bytes(seal(record))
+    machine("second")
+    assert len(get_dataset("data", locked=True)) == 2000
+    assert main(["sync", "data", "--locked"]) == 0
+
+
+def test_without_a_lockfile_only_trusted_writers_count(
+    root: Path,
+    remote: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    (root / "datasets.lock").unlink()
+    key = "0123456789abcdef" * 4
+    monkeypatch.setenv("REGISTRY_REMOTE_WRITER", "ci")
+    monkeypatch.setenv("REGISTRY_REMOTE_KEY_CI", key)
+    machine("first")
+    assert push() == 0
+    monkeypatch.delenv("REGISTRY_REMOTE_WRITER")
+
+    def status(name: str) -> str:
+        machine(name)
+        (result,) = sync(
+            ["data"],
+            Catalog.open(root),
+            Cache(tmp_path / name),
+            jobs=1,
+            report=lambda *_: None,
+        )
+        return result.status
+
+    assert status("nobody is trusted") == "built"
+    monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "ci")
+    assert status("the writer is trusted") == "fetched"
+    monkeypatch.setenv("REGISTRY_REMOTE_KEY_CI", key[::-1])
+    assert status("another key") == "built"
+    monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "anyone")
+    assert status("everybody is trusted") == "fetched"
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """Give a server that accepts connections and never answers."""
+    S3FileSystem.clear_instance_cache()  # they keep the address of the server before
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    S3FileSystem.clear_instance_cache()
+
+
+def test_a_server_that_does_not_answer_costs_one_wait_and_one_warning(
+    root: Path,
+    s3: S3,
+    silent_server: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", silent_server)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://slow-bucket")
+    monkeypatch.setenv("REGISTRY_REMOTE_TIMEOUT", "1")
+    machine("first")
+
+    assert len(get_dataset("data")) == 2000
+    assert len(get_dataset("data", refresh=True)) == 2000
+    assert told(caplog) == [
+        "remote cache s3://slow-bucket: no progress for 1 seconds; the sources are used"
+    ]
+    assert push() == 1
+
+
+@pytest.mark.parametrize("url", ["s3://no-such-bucket", "nowhere://x", "/no/such/folder"])
+def test_a_remote_cache_that_is_not_there_is_one_warning(
+    root: Path,
+    s3: S3,
+    url: str,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
+    machine("first")
+
+    assert len(get_dataset("data")) == 2000
+    assert len(told(caplog)) == 1
+    assert told(caplog)[0].startswith(f"remote cache {url}: ")
+    assert push() == 1
+    assert f"error: data: can't push to the remote cache {url}: " in capsys.readouterr().err
+
+
+def test_a_store_that_permits_no_writing_still_serves(
+    root: Path,
+    tmp_path: Path,
+    https: Https,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", str(folder))
+    machine("first")
+    assert push() == 0
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    machine("second")
+    https.requests.clear()
+
+    get_dataset("data")
+
+    # Not even the time of a file, as readers may have no permission.
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize("state", ["read-only", "full"])
+def test_an_sftp_server_that_takes_nothing_still_serves(
+    state: str,
+    root: Path,
+    store_servers: StoreServers,
+    https: Https,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url = store_servers.open("sftp", monkeypatch)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
+    switch = store_servers.server("sftp").folder / state
+    machine("first")
+    switch.touch()
+    assert push() == 1
+    error = capsys.readouterr().err
+    assert "error: data: can't push to the remote cache sftp://" in error
+    assert "secret-word" not in error
+    switch.unlink()
+    machine("first")
+    assert push() == 0
+    switch.touch()
+    machine("second")
+    https.requests.clear()
+    assert len(get_dataset("data")) == 2000
+    assert https.requests == []
+    switch.unlink()
+
+
+@pytest.mark.parametrize(
+    ("package", "url", "address"),
+    [
+        ("gcsfs", "gs://bucket/x", "STORAGE_EMULATOR_HOST"),
+        ("adlfs", "abfs://container/x", "AZURE_STORAGE_CONNECTION_STRING"),
+        ("paramiko", "sftp://team:secret-word@127.0.0.1:1/x", ""),
+    ],
+)
+def test_a_server_that_is_down_is_one_warning(
+    package: str,
+    url: str,
+    address: str,
+    root: Path,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    nobody = "http://127.0.0.1:1"
+    account = f"AccountName=a;AccountKey=c2VjcmV0;BlobEndpoint={nobody}/a"
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    monkeypatch.setitem(fsspec.config.conf, "gs", {"token": "anon"})
+    monkeypatch.setenv(address or "UNUSED", account if package == "adlfs" else nobody)
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
+    monkeypatch.setenv("REGISTRY_REMOTE_TIMEOUT", "2")
+    machine("first")
+    assert len(get_dataset("data")) == 2000
+    (warning,) = told(caplog)
+    assert warning.endswith("; the sources are used")
+    assert "secret-word" not in warning
+
+
+OPEN = "import registry; print(len(registry.get_dataset('data')))"
+
+
+def test_processes_that_start_cold_download_an_entry_once_and_ask_the_source_for_nothing(
+    root: Path,
+    s3: S3,
+    https: Https,
+    machine: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    s3.bucket("remote-cache")
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://remote-cache")
+    machine("first")
+    assert push() == 0
+    machine("second")
+    https.requests.clear()
+
+    started = [
+        subprocess.Popen([sys.executable, "-c", OPEN], stdout=subprocess.PIPE) for _ in range(4)
+    ]
+    outputs = [process.communicate(timeout=60)[0] for process in started]
+
+    assert outputs == [b"2000\n"] * 4
+    assert https.requests == []

@@ -1,0 +1,169 @@
+"""Arrow arrays that share memory with numpy, of lists, and of constants."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.base.arrow.arrays import (
+    int64_array,
+    list_offsets,
+    masked_array,
+    ranges,
+    repeat_string,
+    string_scalar,
+    to_array,
+)
+
+TEXT = pa.large_string()
+LISTS = pa.large_list(TEXT)
+
+
+def test_int64_arrays_share_memory() -> None:
+    numbers = np.array([3, -1, 2**62])
+    array = int64_array(numbers)
+    numbers[0] = 5
+    assert (array.type, array.to_pylist()) == (pa.int64(), [5, -1, 2**62])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.array([1, 2], np.int8),
+        np.array([1, 2], np.uint64),
+        np.array([1, 9, 2, 9])[::2],
+        np.array([2, 1])[::-1],
+    ],
+)
+def test_other_integer_types_and_strides_are_copied(numbers: np.ndarray) -> None:
+    array = int64_array(numbers)
+    assert (array.type, array.to_pylist()) == (pa.int64(), [1, 2])
+
+
+def test_no_integers_give_an_empty_array() -> None:
+    assert int64_array(np.array([], np.int64)).to_pylist() == []
+
+
+@pytest.mark.parametrize("text", ["", "x", "é\U0001f600\0"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_repeated_string_is_in_every_row(text: str, count: int) -> None:
+    array = repeat_string(text, count)
+    array.validate(full=True)
+    assert (array.type, array.to_pylist()) == (TEXT, [text] * count)
+
+
+def test_lone_surrogate_is_not_a_string_of_arrow() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        repeat_string("\ud800", 1)
+
+
+def test_string_scalar_has_its_string() -> None:
+    scalar = string_scalar("é")
+    assert (scalar.type, scalar.as_py()) == (TEXT, "é")
+
+
+@pytest.mark.parametrize(
+    ("column", "starts"),
+    [
+        (pa.array([["a", "b"], [], None, ["c"]], LISTS), [0, 2, 2, 2, 3]),
+        (pa.array([["a", "b"], [], None, ["c"]], LISTS)[1:3], [2, 2, 2]),
+        (pa.array(["é", None, "ab"], TEXT), [0, 2, 2, 4]),
+        (pa.array(["é", None, "ab"], TEXT)[2:], [2, 4]),
+        (pa.nulls(2, LISTS), [0, 0, 0]),
+        (pa.array([], LISTS), [0]),
+        (pa.array([["a"]], LISTS)[1:], [1]),
+    ],
+)
+def test_list_offsets(column: pa.Array, starts: list[int]) -> None:
+    assert list_offsets(column).tolist() == starts
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [3], [2, 0, 1, 4]])
+def test_ranges_restart_for_each_list(lengths: list[int]) -> None:
+    places = [place for length in lengths for place in range(length)]
+    assert ranges(np.array(lengths, np.int64)).tolist() == places
+
+
+def test_nothing_here_imports_pandas() -> None:
+    code = """
+import sys
+import numpy as np
+from registry.base.arrow.arrays import *
+from registry.base.arrow.strings import *
+int64_array(np.arange(3)); column = repeat_string("x", 3); string_scalar("y")
+list_offsets(column); starts_with_visible_ascii(column)
+assert "pandas" not in sys.modules, "pandas is imported"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+VALUES = {
+    pa.large_string(): st.text(max_size=4),
+    pa.large_binary(): st.binary(max_size=4),
+    pa.int64(): st.integers(-(1 << 63), (1 << 63) - 1),
+    pa.float64(): st.floats(),
+    pa.bool_(): st.booleans(),
+    pa.large_list(pa.large_string()): st.lists(
+        st.one_of(st.none(), st.text(max_size=3)), max_size=3
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=str)
+@given(data=st.data())
+def test_lists_become_the_arrays_of_pyarrow(kind: pa.DataType, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.one_of(st.none(), VALUES[kind]), max_size=20))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "pandas", raising=False)
+        found = to_array(values, kind)
+    found.validate(full=True)
+    expected = pa.array(values, kind)
+    assert found.type == kind
+    # NaN is not equal to itself.
+    assert str(found.to_pylist()) == str(expected.to_pylist())
+    assert found.null_count == expected.null_count
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "bool", "float64"])
+@given(data=st.data())
+def test_numpy_arrays_become_the_arrays_of_pyarrow(dtype: str, data: st.DataObject) -> None:
+    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=20))
+    values = np.array([value for value, _ in pairs], dtype)
+    is_null = np.array([missing for _, missing in pairs], np.bool_)
+    for mask in (None, is_null):
+        found = masked_array(values, mask)
+        found.validate(full=True)
+        assert found.equals(pa.array(values, mask=mask))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["a", 1], pa.large_string()),
+        (["\ud800"], pa.large_string()),
+        ([b"a", 1], pa.large_binary()),
+        ([1 << 63], pa.int64()),
+        (["1"], pa.int64()),
+        (["1"], pa.float64()),
+        ([1, "a"], pa.bool_()),
+        ([["a"], 5], pa.large_list(pa.large_string())),
+        ([["a", 1]], pa.large_list(pa.large_string())),
+    ],
+)
+def test_lists_that_pyarrow_refuses_are_refused_the_same(
+    monkeypatch: pytest.MonkeyPatch, values: list[Any], kind: pa.DataType
+) -> None:
+    error = (TypeError, ValueError, OverflowError)
+    with pytest.raises(error) as expected:
+        pa.array(values, kind)
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    with pytest.raises(type(expected.value)) as found:
+        to_array(values, kind)
+    assert str(found.value) == str(expected.value)

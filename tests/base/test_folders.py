@@ -1,0 +1,130 @@
+"""Folders of the cache appear and disappear in one step."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from registry.base.cache_access import create_file
+from registry.base.folders import finish_files, publish_folder, remove_folder, temporary_folder
+from registry.errors import CacheError
+
+
+def failing(*numbers: int) -> OSError:
+    return OSError(numbers[0], os.strerror(numbers[0]))
+
+
+def finished(parent: Path, content: bytes) -> Path:
+    folder = parent / content.decode()
+    folder.mkdir()
+    (folder / "file").write_bytes(content)
+    return folder
+
+
+def test_temporary_folder_is_private_and_removed_with_its_content(tmp_path: Path) -> None:
+    parent = tmp_path / "v1" / "tmp"
+    with temporary_folder(parent) as first, temporary_folder(parent) as second:
+        assert first != second
+        assert {first, second} == set(parent.iterdir())
+        (first / "file").write_bytes(b"x")
+    assert list(parent.iterdir()) == []
+
+
+def test_temporary_folder_is_removed_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), temporary_folder(tmp_path / "tmp"):
+        raise KeyError
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_folder_that_can_not_be_created_is_a_cache_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with (
+        pytest.raises(CacheError, match=r"^can't write to the cache in .*REGISTRY_CACHE_DIR"),
+        temporary_folder(tmp_path / "file"),
+    ):
+        pass
+
+
+def test_only_disk_faults_become_cache_errors(tmp_path: Path) -> None:
+    with (
+        pytest.raises(
+            CacheError, match=f"^can't write to the cache in {tmp_path}: .*No space.*cache prune"
+        ),
+        temporary_folder(tmp_path),
+    ):
+        raise failing(errno.ENOSPC)
+    with pytest.raises(PermissionError), temporary_folder(tmp_path):
+        raise failing(errno.EACCES)
+
+
+def test_a_folder_is_moved_into_place(tmp_path: Path) -> None:
+    folder, target = finished(tmp_path, b"new"), tmp_path / "v1" / "samples" / "x"
+    publish_folder(folder, target)
+    assert (target / "file").read_bytes() == b"new"
+    assert not folder.exists()
+
+
+def test_the_folder_above_may_be_created_by_another_thread_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, target = finished(tmp_path, b"new"), tmp_path / "samples" / "x"
+    rename = os.rename
+
+    def late(source: Path, name: Path) -> None:
+        if not name.parent.exists():
+            name.parent.mkdir()
+            raise failing(errno.ENOENT)
+        rename(source, name)
+
+    monkeypatch.setattr(os, "rename", late)
+    publish_folder(folder, target)
+    assert (target / "file").read_bytes() == b"new"
+
+
+def test_finished_files_get_their_mode_and_are_measured(tmp_path: Path) -> None:
+    folder = finished(tmp_path, b"new")
+    (folder / "file").chmod(0o644)  # of a library
+    create_file(folder / "own").close()
+    assert finish_files(folder) == {"file": 3, "own": 0}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_a_folder_that_is_gone_can_not_be_finished(tmp_path: Path) -> None:
+    with pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}/gone: "):
+        finish_files(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("kind", ["files", "folders", "file", "link", "nothing"])
+def test_whatever_is_at_a_path_is_removed(tmp_path: Path, kind: str) -> None:
+    path, outside = tmp_path / "path", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    if kind == "file":
+        path.touch()
+    elif kind == "link":
+        path.symlink_to(outside)
+    elif kind != "nothing":
+        (path / "inner" if kind == "folders" else path).mkdir(parents=True)
+        (path / "inner" / "file" if kind == "folders" else path / "file").touch()
+        (path / "link").symlink_to(outside)
+    remove_folder(path, tmp_path / "tmp")
+    assert not os.path.lexists(path)
+    assert not (tmp_path / "tmp").exists() or os.listdir(tmp_path / "tmp") == []
+    assert (outside / "kept").exists()
+
+
+def test_first_of_two_publishers_wins(tmp_path: Path) -> None:
+    target = tmp_path / "x"
+    publish_folder(finished(tmp_path, b"first"), target)
+    publish_folder(finished(tmp_path, b"second"), target)
+    assert (target / "file").read_bytes() == b"first"
+
+
+def test_other_errors_of_publishing_are_cache_errors(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"")
+    with pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*Not a direc"):
+        publish_folder(finished(tmp_path, b"new"), tmp_path / "x")

@@ -1,0 +1,168 @@
+"""A catalog with something of everything that a page can show, and with hostile data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MANY", "write_catalog"]
+
+MANY = 230
+"""Datasets that are only listed."""
+
+INDEX = """\
+version: 1
+include: [sets/*.yaml]
+"""
+
+SETS = """\
+datasets:
+  planets:
+    description: Multiple-choice questions on the planets, for the tests of the site.
+    homepage: https://example.org/planets
+    license: cc0-1.0
+    tags: [astronomy, mcq]
+    source: {type: json, path: planets.jsonl}
+    fields: {input: question, choices: options, target: answer, id: key, metadata: [level, notes]}
+    expect: {samples: 24}
+  planets-small:
+    extends: planets
+    description: Five of them.
+    shuffle: true
+    seed: 1
+    limit: 5
+  talks:
+    description: Conversations with a tool, a picture and code.
+    license: mit
+    tags: [chat]
+    source: {type: json, path: talks.jsonl}
+    fields: {input: messages, target: answer, id: key}
+  hostile:
+    description: "<script>document.title = 'owned'</script><img src=x onerror=alert(1)> \\u202Eeno"
+    tags: ["<b>bold</b>", "a\\"b'c", " Two  words"]
+    source: {type: json, path: hostile.jsonl}
+    fields: {input: q, target: a, id: key, metadata: {"*": m}}
+    accept: [blank_targets]
+  unbuilt:
+    description: Its source can't be read.
+    license: mit
+    tags: [chat]
+    source: {type: json, path: missing.jsonl}
+    fields: {input: "column of <i>its own</i>", target: answer}
+"""
+
+BROKEN = """\
+datasets:
+  broken:
+    extends: nowhere
+    limit: none
+"""
+
+
+def write_catalog(root: Path) -> None:
+    """Write the catalog, with its data."""
+    (root / "sets").mkdir(parents=True)
+    many = "".join(
+        f"  many-{number:03}:\n    extends: planets\n    description: Number {number} of many.\n"
+        f"    limit: {number}\n    tags: [many]\n"
+        for number in range(MANY)
+    )
+    files = {
+        "datasets.yaml": INDEX,
+        "sets/all.yaml": SETS,
+        "sets/many.yaml": f"datasets:\n{many}",
+        "sets/broken.yaml": BROKEN,
+        "planets.jsonl": _lines(_planets()),
+        "talks.jsonl": _lines(_talks()),
+        "hostile.jsonl": _lines(_hostile()),
+    }
+    for name, text in files.items():
+        (root / name).write_text(text, encoding="utf-8")
+
+
+def _lines(records: list[dict[str, Any]]) -> str:
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+def _planets() -> list[dict[str, Any]]:
+    planets = ["Mercury", "Venus", "Mars", "Jupiter"]
+    return [
+        {
+            "key": f"planet {number}/é",
+            "question": f"Question {number}: which planet is number {number % 4 + 1} of this list?",
+            "options": planets,
+            "answer": "ABCD"[number % 4],
+            "level": number % 3,
+            "notes": {"seen": [1, 2], "long": "word " * 30} if number % 2 else "none",
+        }
+        for number in range(24)
+    ]
+
+
+def _talks() -> list[dict[str, Any]]:
+    code = "Count the lines:\n```python\nfor line in open(name):\n    print(line)\n```\nThanks!"
+    return [
+        {
+            "key": "talk-1",
+            "messages": [
+                {"role": "system", "content": "Answer in one word."},
+                {"role": "user", "content": code},
+                {"role": "assistant", "content": "Reading it."},
+                {"role": "user", "content": [{"type": "image", "image": _picture()}]},
+            ],
+            "answer": "two",
+        },
+        {
+            "key": "talk-2",
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "image", "image": "https://example.com/x.png"}],
+                }
+            ],
+            "answer": "none",
+        },
+    ]
+
+
+def _hostile() -> list[dict[str, Any]]:
+    script = "</script></code><script>document.title='owned'</script>"
+    texts = [
+        script,
+        "<img src=x onerror=\"document.title='owned'\"><iframe src=https://example.com></iframe>",
+        "</article></main><style>body{display:none}</style>",
+        "\u202egnp.exe\u202c \u2066hidden\u2069 \u200b\ufeff\x00\x07\x1b[31m",
+        "javascript:alert(1) {{ 7 * 7 }} {% raw %} ${7*7}",
+        "a\u0301\u0302\u0303" * 2_000,
+        "W" * 20_000,
+        "long " * 400_000,
+        "```\n</code></pre>" + script + "\n```",
+    ]
+    keys = {f"column {number} <b>": number for number in range(20_000)}
+    return [
+        *(
+            {"key": f"{text[:40]}", "q": text, "a": text[:100], "m": {text[:30]: text[:200]}}
+            for text in texts
+        ),
+        {"key": "keys", "q": "20,000 columns", "a": "x", "m": keys},
+    ]
+
+
+def _picture() -> str:
+    """Return a PNG of 32 by 16 pixels as a data URI."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    rows = b"".join(
+        b"\0" + b"".join(bytes([8 * x, 60, 16 * y % 256]) for x in range(32)) for y in range(16)
+    )
+    header = struct.pack(">IIBBBBB", 32, 16, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+    data += chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(data).decode()

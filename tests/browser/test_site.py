@@ -1,0 +1,339 @@
+"""The site in Chromium: search, samples, keys, themes, widths, hostile data."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.pages.assets import LINKED_POLICY
+from tests.browser.conftest import Visit
+
+PAGES = (
+    "index.html",
+    "index.html#q=planet",
+    "list/2.html",
+    "datasets/planets.html",
+    "samples/planets@21.html",
+    "datasets/talks.html",
+    "datasets/hostile.html",
+    "datasets/unbuilt.html",
+    "datasets/broken.html",
+)
+
+
+def names(page: Any) -> list[str]:
+    """Return the names of the datasets in the list."""
+    found: list[str] = page.locator("#results a.name").all_text_contents()
+    return found
+
+
+def current(page: Any) -> Any:
+    """Return the id of the sample that the keys have reached."""
+    return page.evaluate("document.querySelector('article.current')?.dataset.id")
+
+
+def focused(page: Any) -> Any:
+    """Return what has the focus: an id, or the text."""
+    return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+
+
+def test_search_finds_while_typing(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    assert len(names(page)) > 100
+    page.get_by_role("searchbox").press_sequentially("planets")
+    status = page.get_by_role("status")
+    status.get_by_text("datasets").wait_for()
+    assert names(page)[:2] == ["planets", "planets-small"]
+    assert page.url.endswith("#q=planets")
+    page.get_by_role("searchbox").press_sequentially(" five")
+    assert names(page) == ["planets-small"]
+    assert status.text_content() == "1 dataset"
+    page.get_by_role("searchbox").press("Escape")
+    assert len(names(page)) > 100
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("tag:astronomy tag:mcq", ["planets", "planets-small"]),
+        ("license:mit", ["talks", "unbuilt"]),
+        ("column:options description", []),
+        ("column:options five", ["planets-small"]),
+        (
+            "column:question tag:many 17",
+            ["many-017", "many-117", *(f"many-{n}" for n in range(170, 180)), "many-217"],
+        ),
+        ("is:broken", ["broken", "unbuilt"]),
+        ("is:cached conversations", ["talks"]),
+        ("<b>bold</b>", ["hostile"]),
+        ("tag:two_words", ["hostile"]),
+        ("constructor:x", []),
+        ("nothing has this", []),
+    ],
+)
+def test_search_reads_every_part(site: Path, visit: Visit, query: str, found: list[str]) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    page.get_by_role("searchbox").fill(query)
+    page.locator("#search-status", has_text="dataset").wait_for()
+    assert names(page) == found[:100]
+
+
+def test_link_to_a_tag_leads_to_its_datasets(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html")
+    page.get_by_role("link", name="astronomy").click()
+    page.locator("#search-status", has_text="dataset").wait_for()
+    assert names(page) == ["planets", "planets-small"]
+    assert page.get_by_role("searchbox").input_value() == "tag:astronomy"
+    page.get_by_role("link", name="mcq").first.click()
+    expect = pytest.importorskip("playwright.sync_api", reason="no playwright").expect
+    expect(page.get_by_role("searchbox")).to_have_value("tag:mcq")
+
+
+def test_link_to_a_tag_with_spaces_leads_to_its_dataset(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/hostile.html")
+    page.get_by_role("link", name="Two words").click()
+    page.locator("#search-status", has_text="dataset").wait_for()
+    assert names(page) == ["hostile"]
+    page.locator("#results a.tag", has_text="words").click()
+    page.locator("#search-status", has_text="1 dataset").wait_for()
+
+
+def test_list_and_search_work_by_keyboard(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to content"
+    page.keyboard.press("Tab")
+    assert focused(page) == "theme"
+    page.keyboard.press("/")
+    assert focused(page) == "search"
+    page.keyboard.type("planets")
+    page.locator("#search-status", has_text="dataset").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "planets-small"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert focused(page) == "search"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/datasets/planets.html")
+
+
+def test_samples_show_the_target(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html")
+    assert page.locator("article.sample").count() == 20
+    first = page.locator("article.sample").nth(1)
+    assert first.locator(".choices .target").inner_text().split() == ["B", "Venus", "target"]
+    assert first.locator("dl").inner_text().split()[:2] == ["metadata.level", "1"]
+    first.locator("summary").first.click()
+    assert '"target": "B"' in first.locator("details").first.text_content()
+    first.locator("summary").nth(1).click()
+    assert '"answer": "B"' in first.locator("details").nth(1).inner_text()
+    assert page.locator("svg.plot").count() >= 2
+
+
+def test_samples_of_a_page_are_filtered(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html")
+    page.keyboard.press("/")
+    page.keyboard.type("QUESTION 17:")
+    assert page.locator("article.sample:visible").count() == 1
+    assert page.get_by_role("status").text_content() == "1 of 20 samples on this page"
+    page.keyboard.press("Escape")
+    assert page.locator("article.sample:visible").count() == 20
+
+
+def test_link_leads_to_a_sample(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html#sample=planet%207%2F%C3%A9")
+    assert current(page) == "planet 7/é"
+    assert page.locator("article.current").bounding_box()["y"] < 400
+    page.get_by_role("link", name="planet 9/é").click()
+    page.locator("article.current", has_text="Question 9:").wait_for()
+    page.goto(f"{site.as_uri()}/datasets/planets.html#sample=none")
+    assert page.get_by_role("status").text_content() == "The sample none is not on this page."
+
+
+def test_keys_go_from_sample_to_sample(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html")
+    for key, expected in (("j", 0), ("j", 1), ("j", 2), ("k", 1), ("k", 0), ("k", 0)):
+        page.keyboard.press(key)
+        assert current(page) == f"planet {expected}/é"
+        assert focused(page) == f"sample-{expected + 1}"
+
+
+def test_keys_and_links_go_on_to_the_next_page_of_samples(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html#sample-20")
+    assert current(page) == "planet 19/é"
+    page.keyboard.press("j")
+    page.wait_for_url("**/samples/planets@21.html#sample-21")
+    assert current(page) == "planet 20/é"
+    assert page.get_by_text("21 to 24 of 24").is_visible()
+    for _ in range(4):
+        page.keyboard.press("j")
+    assert current(page) == "planet 23/é"
+    page.get_by_role("link", name="Previous samples").first.click()
+    page.wait_for_url("**/datasets/planets.html")
+    page.get_by_role("link", name="Next samples").last.click()
+    page.wait_for_url("**/samples/planets@21.html")
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    assert current(page) == "planet 22/é"
+    page.goto(f"{site.as_uri()}/samples/planets@21.html#sample-21")
+    page.keyboard.press("k")
+    page.wait_for_url("**/datasets/planets.html#sample-20")
+    assert current(page) == "planet 19/é"
+
+
+def test_code_is_copied(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/planets.html")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy: Python", exact=True).click()
+    page.locator("button", has_text="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == 'from registry import get_dataset\n\ndataset = get_dataset("planets")'
+
+
+def test_conversation_has_bubbles_code_and_pictures(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/talks.html")
+    first = page.locator("article.sample").first
+    assert first.locator(".role").all_text_contents() == ["system", "user", "assistant", "user"]
+    assert "for line in open(name):" in first.locator("pre code").first.text_content()
+    picture = first.get_by_role("img", name="Image of the sample")
+    assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 32
+    second = page.locator("article.sample").nth(1)
+    assert "https://example.com/x.png" in second.text_content()
+    assert second.locator("img").count() == 0
+
+
+def test_broken_datasets_say_why(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/broken.html")
+    assert "$.datasets.broken" in page.locator(".notice.bad").text_content()
+    page = visit(f"{site.as_uri()}/datasets/unbuilt.html")
+    assert "Its source can't be read." in page.locator("main").text_content()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_is_wider_than_a_narrow_screen(site: Path, visit: Visit, path: str) -> None:
+    page = visit(f"{site.as_uri()}/{path}", viewport={"width": 360, "height": 640})
+    page.wait_for_load_state()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    wide = """() => [...document.querySelectorAll("main *")].filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.right > 361 && box.width > 0 && !one.closest("article, .skip, svg");
+    }).map((one) => one.outerHTML.slice(0, 80))"""
+    assert page.evaluate(wide) == []
+
+
+def background(page: Any) -> str:
+    """Return the colour of the page."""
+    found: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return found
+
+
+def test_theme_follows_the_system_until_it_is_chosen(site: Path, visit: Visit) -> None:
+    light = visit(f"{site.as_uri()}/index.html", color_scheme="light")
+    dark = visit(f"{site.as_uri()}/index.html", color_scheme="dark")
+    assert (background(light), background(dark)) == ("rgb(255, 255, 255)", "rgb(15, 19, 23)")
+    button = light.get_by_role("button", name="Theme")
+    for text, colour in (
+        ("Theme: light", "rgb(255, 255, 255)"),
+        ("Theme: dark", "rgb(15, 19, 23)"),
+    ):
+        button.click()
+        assert (button.text_content(), background(light)) == (text, colour)
+    light.goto(f"{site.as_uri()}/datasets/planets.html")
+    assert background(light) == "rgb(15, 19, 23)"
+
+
+def test_pages_can_be_read_without_javascript(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html", java_script_enabled=False)
+    assert len(names(page)) > 100
+    assert not page.locator("#search").is_visible()
+    assert page.get_by_text("The search needs JavaScript").is_visible()
+    page.get_by_role("link", name="2", exact=True).click()
+    page.wait_for_url("**/list/2.html")
+    assert names(page)[-1] == "unbuilt"
+    page.goto(f"{site.as_uri()}/datasets/planets.html")
+    assert page.locator("article.sample:visible").count() == 20
+    assert not page.locator("#filter").is_visible()
+
+
+def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/hostile.html")
+    assert page.title() == "hostile"
+    assert page.locator("iframe, article script, article style, article img").count() == 0
+    assert page.locator("main").is_visible()
+    text = page.locator("main").text_content()
+    for part in (
+        "<script>document.title='owned'</script>",
+        "\\u{202e}gnp.exe\\u{202c}",
+        "\\u{0}\\u{7}\\u{1b}[31m",
+        "{{ 7 * 7 }}",
+        "1,994,000 more characters of 2,000,000 not shown",
+    ):
+        assert part in text
+    assert not set(text) & set("\u202e\u202c\u2066\u200b\ufeff\x00\x1b")
+    assert len((site / "datasets" / "hostile.html").read_bytes()) < 300_000
+    page = visit(f"{site.as_uri()}/index.html#q=hostile")
+    page.locator("#search-status", has_text="1 dataset").wait_for()
+    assert page.locator("#results script, #results img").count() == 0
+    assert page.title() == "catalog"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "path"),
+    [
+        *(("light", path) for path in PAGES),
+        # The colours of all that there is.
+        *(("dark", path) for path in ("index.html#q=is:broken", "datasets/talks.html")),
+        *(("dark", f"datasets/{name}.html") for name in ("planets", "broken")),
+    ],
+)
+def test_axe_finds_nothing(site: Path, visit: Visit, scheme: str, path: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    page = visit(f"{site.as_uri()}/{path}", color_scheme=scheme)
+    for closed in page.locator("details").all()[:3]:
+        closed.locator("summary").click()
+    # Else it reads the styles by a request, which the policy does not allow.
+    results = axe.Axe().run(page, options={"preload": False})
+    assert results.violations_count == 0, results.generate_report()
+
+
+class Strict(http.server.SimpleHTTPRequestHandler):
+    """Serves files with the policy as a header."""
+
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", f"{LINKED_POLICY}; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """Serve the site, and return its address."""
+    handler = functools.partial(Strict, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_site_works_under_the_policy_of_a_server(served: str, visit: Visit) -> None:
+    page = visit(f"{served}/index.html")
+    page.get_by_role("searchbox").fill("talks")
+    page.locator("#search-status", has_text="1 dataset").wait_for()
+    page.get_by_role("link", name="talks", exact=True).click()
+    page.wait_for_url("**/datasets/talks.html")
+    page.keyboard.press("j")
+    assert current(page) == "talk-1"
+    picture = page.get_by_role("img", name="Image of the sample")
+    assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 32

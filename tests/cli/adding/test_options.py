@@ -1,0 +1,97 @@
+"""The options of `add`: what goes together, and the file that is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from registry.cli.adding.options import SourceOptions, check_options, file_keys
+from registry.errors import SourceError
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "either --hf PATH or --file URL"),
+        ({"hf": "a/b", "file": "q.csv"}, "either --hf PATH or --file URL"),
+        ({"file": "q.csv", "split": "test"}, "--split and --revision go with --hf"),
+        ({"hf": "a/b", "skip_rows": 0}, "--skip-rows goes with --file"),
+        ({"file": "q.csv", "columns": "a", "header": True}, "a file without a header"),
+    ],
+)
+def test_options_that_contradict_each_other(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        check_options(SourceOptions(**options))
+    assert words in caught.value.message
+
+
+def test_options_that_go_together() -> None:
+    check_options(SourceOptions(hf="a/b", name="c", split="test", revision="v1"))
+    check_options(SourceOptions(file="q.csv", delimiter=";", columns="a,b", header=False))
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("q.csv", {"type": "csv", "path": "q.csv"}),
+        ("data/q.tsv.gz", {"type": "csv", "path": "data/q.tsv.gz"}),
+        ("../q.json", {"type": "json", "path": "{above}/q.json"}),
+        (
+            "https://example.org/q.parquet",
+            {"type": "parquet", "path": "https://example.org/q.parquet"},
+        ),
+    ],
+)
+def test_path_is_relative_to_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, expected: dict[str, str]
+) -> None:
+    (tmp_path / "catalog").mkdir()
+    monkeypatch.chdir(tmp_path / "catalog")
+    (tmp_path / "q.json").touch()
+    (tmp_path / "catalog" / "data").mkdir()
+    for name in ("q.csv", "data/q.tsv.gz"):
+        (tmp_path / "catalog" / name).touch()
+    path = expected["path"].format(above=tmp_path)
+    found = file_keys(SourceOptions(file=file), tmp_path / "catalog")
+    assert found == {"type": expected["type"], "path": path}
+
+
+def test_type_is_the_users_word(tmp_path: Path) -> None:
+    options = SourceOptions(file="https://example.org/export", type="csv", delimiter=";")
+    assert file_keys(options, tmp_path)["type"] == "csv"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"file": "q.xlsx"}, "or --type says it"),
+        ({"file": "."}, "is a folder: name a file, or a glob"),
+        ({"file": "q.parquet", "encoding": "x"}, "--encoding is for csv and json"),
+        ({"file": "q.json", "header": False}, "--header is for csv, and the file is json"),
+        ({"file": "https://huggingface.co/datasets/a/b/"}, "pass --hf a/b"),
+        (
+            {"file": "https://github.com/a/b/blob/main/x/q.csv"},
+            "pass --file https://raw.githubusercontent.com/a/b/main/x/q.csv",
+        ),
+    ],
+)
+def test_file_that_is_not_meant(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        file_keys(SourceOptions(**options), tmp_path)
+    assert words in caught.value.message
+
+
+def test_missing_file_has_similar_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "questions.csv").touch()
+    with pytest.raises(SourceError) as caught:
+        file_keys(SourceOptions(file="data/question.csv"), tmp_path)
+    message = "data/question.csv: no such file (did you mean data/questions.csv?)"
+    assert str(caught.value) == message
+    with pytest.raises(SourceError, match=r"^nowhere/q\.csv: no such file$"):
+        file_keys(SourceOptions(file="nowhere/q.csv"), tmp_path)
+    assert file_keys(SourceOptions(file="*.csv"), tmp_path)["path"] == "*.csv"

@@ -1,0 +1,112 @@
+"""`import`: a manifest that validates, what was left out, and exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry.yamldoc.reader import parse_yaml
+from tests.cli.invocation import Run
+
+TASK = """\
+task: quiz
+dataset_path: acme/quiz
+test_split: test
+output_type: generate_until
+doc_to_text: "Q: {{question}}"
+doc_to_target: answer
+"""
+CODE = "process_docs: !function utils.p\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quiz.yaml").write_text(TASK)
+    (tmp_path / "partial.yaml").write_text(TASK.replace("task: quiz", "task: partial") + CODE)
+    return tmp_path
+
+
+def test_the_manifest_goes_to_stdout_and_the_rest_to_stderr(folder: Path, run: Run) -> None:
+    found = run("import", "partial.yaml")
+    assert found.code == 0
+    keys = parse_yaml(found.out, file="x").value["datasets"]["partial"]
+    assert keys["fields"]["input"] == {"template": "Q: {question}"}
+    assert "left out: partial: process_docs: it rewrites or selects the records" in found.err
+    assert "# left out: process_docs" in found.out
+    assert "1 dataset imported, 0 not" in found.err
+
+
+def test_a_written_manifest_validates(folder: Path, run: Run) -> None:
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [registry/*.yaml]\n")
+    found = run("import", "quiz.yaml", "partial.yaml", "--out", "registry/quiz.yaml")
+    assert (found.code, found.out) == (0, "")
+    assert "2 datasets imported, 0 not: review registry/quiz.yaml, and add" in found.err
+    assert run("validate", "--root", ".").code == 0
+    again = run("import", "quiz.yaml", "--out", "registry/quiz.yaml")
+    assert again.code == 1
+    assert "already exists and is not overwritten" in again.err
+
+
+def test_strict_fails_if_anything_was_left_out(folder: Path, run: Run) -> None:
+    assert run("import", "quiz.yaml", "--strict").code == 0
+    assert run("import", "partial.yaml", "--strict").code == 1
+    (folder / "group.yaml").write_text("group: g\ntask: [quiz]\n")
+    assert run("import", "group.yaml", "quiz.yaml").code == 0
+    assert run("import", "group.yaml", "quiz.yaml", "--strict").code == 1
+    alone = run("import", "group.yaml")
+    assert (alone.code, alone.out) == (1, "")
+    assert "not imported: g: a group" in alone.err
+    assert alone.err.endswith("0 datasets imported, 1 not\n")
+
+
+def test_json(folder: Path, run: Run) -> None:
+    found = run("import", ".", "--json")
+    assert found.code == 0
+    assert "quiz" in parse_yaml(found.json["manifest"], file="x").value["datasets"]
+    partial, quiz = found.json["files"]
+    assert (partial["file"], partial["kind"]) == ("partial.yaml", "lm-eval")
+    assert partial["datasets"][0]["left_out"] == [
+        {
+            "key": "process_docs",
+            "reason": "it rewrites or selects the records (!function utils.p is code):"
+            " its module is not beside the file",
+            "about": "samples",
+            "line": 7,
+        }
+    ]
+    assert quiz["datasets"] == [{"name": "quiz", "left_out": []}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "Missing argument"),
+        (("quiz.yaml", "partial.yaml", "--name", "x"), 2, "--name needs one dataset"),
+        (("quiz.yaml", "--revision", "x"), 2, "--revision goes with --repository"),
+        (("quiz.yaml", "--name", "Not Valid"), 2, "not a valid dataset name"),
+        (("gone.yaml",), 1, "there is no such file or folder"),
+        (("quiz.yaml", "quiz.yaml"), 1, "several files define a dataset 'quiz'"),
+        (("quiz.yaml", "--from", "lmeval"), 2, "lm-eval"),
+        (("quiz.yaml", "--out", "partial.yaml"), 1, "already exists"),
+    ],
+)
+def test_errors(
+    folder: Path, run: Run, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    found = run("import", *arguments)
+    assert found.code == code
+    assert message in found.err
+
+
+def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
+    folder: Path, run: Run
+) -> None:
+    (folder / "t.py").write_text(
+        'hf_dataset("a", "test", limit=0xffffffffffffffffff)\nhf_dataset("b", "test")\n'
+    )
+    found = run("import", "t.py")
+    assert found.code == 0
+    assert "not imported: t: the number needs more than 64 bits" in found.err
+    assert "path: b\n" in found.out

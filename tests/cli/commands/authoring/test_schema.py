@@ -1,0 +1,113 @@
+"""`schema`: the schemas as they ship, for editors."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from registry.cli import main
+from registry.manifest.schema import SCHEMAS, SchemaName
+from registry.yamldoc.reader import parse_yaml
+from tests.conftest import REPOSITORY, CatalogRoot
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+MANIFEST = """\
+datasets:
+  qa: {source: {type: csv, path: qa.csv}, fields: {input: q}}
+"""
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    code = main(["schema", *arguments])
+    out, err = capsys.readouterr()
+    assert (code, err) == (0, "")
+    return out
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schema_is_printed_byte_for_byte(
+    capsys: pytest.CaptureFixture[str], name: SchemaName
+) -> None:
+    file = REPOSITORY / "schemas" / f"{name}.schema.json"
+    assert printed(capsys, name) == file.read_text(encoding="utf-8")
+
+
+def test_default_is_the_schema_of_manifests(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(printed(capsys))["title"] == "Dataset manifest"
+
+
+def test_no_catalog_is_needed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "datasets.yaml").write_text("broken: [", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REGISTRY_ROOT", str(tmp_path / "nowhere"))
+    assert json.loads(printed(capsys, "index"))["title"] == "Dataset index"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("manifset", "no schema 'manifset' (did you mean 'manifest'?)"),
+        ("LOCK", "no schema 'LOCK' (did you mean 'lock'?)"),
+        ("zzzzzz", "no schema 'zzzzzz' (schemas: manifest, index, lock)"),
+    ],
+)
+def test_unknown_name_is_an_error_with_a_hint(
+    capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
+    assert main(["schema", name]) == 2
+    out, err = capsys.readouterr()
+    assert (out, words in err) == ("", True)
+
+
+def test_printed_schema_validates_documents_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Check as an editor does, which knows no more than the files that were written."""
+    schemas = {name: json.loads(printed(capsys, name)) for name in SCHEMAS}
+    registry: Registry[Any] = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
+    )
+    index = Draft202012Validator(schemas["index"], registry=registry)
+    document = {"version": 1, **parse_yaml(MANIFEST, file="m.yaml").value}
+    assert index.is_valid(document)
+    document["datasets"]["qa"]["bogus"] = 1
+    (error,) = index.iter_errors(document)
+    assert list(error.absolute_path) == ["datasets", "qa"]
+
+
+def test_fix_names_the_copies_that_init_writes(
+    catalog_root: CatalogRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = catalog_root({"qa": MANIFEST})
+    (root / "qa.csv").write_text("q\nOne?\n", encoding="utf-8")
+    monkeypatch.chdir(root)
+    assert main(["init"]) == 0
+    assert "registry validate --fix --select schema-line\n" in README
+    assert main(["validate", "--fix", "--select", "schema-line"]) == 0
+    line = "# yaml-language-server: $schema="
+    assert (
+        (root / "registry" / "qa.yaml")
+        .read_text()
+        .startswith(f"{line}../schemas/manifest.schema.json\n")
+    )
+    assert (root / "datasets.yaml").read_text().startswith(f"{line}schemas/index.schema.json\n")
+
+
+def test_settings_in_the_readme_name_each_file_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (settings,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]
+    by_schema = settings["yaml.schemas"]
+    assert set(by_schema) == {f"schemas/{name}.schema.json" for name in SCHEMAS}
+    assert by_schema["schemas/index.schema.json"] == "datasets.yaml"
+    assert by_schema["schemas/lock.schema.json"] == "datasets.lock"
+    # An editor matches `registry/**/*.yaml` as glob does: also what lies deeper.
+    patterns = by_schema["schemas/manifest.schema.json"]
+    assert list(REPOSITORY.glob(patterns)), "no manifest of this repository is matched"
+    assert settings["files.associations"] == {"datasets.lock": "yaml"}

@@ -1,0 +1,108 @@
+"""`browse` as a process: it prints its address, serves, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from registry.cli.commands.viewing import browse
+from tests.browse.catalogs import write_catalog
+from tests.cli.invocation import Run
+
+COMMAND = [sys.executable, "-m", "registry", "browse", "--no-open"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_process_serves_until_it_is_told_to_stop(sent: signal.Signals, tmp_path: Path) -> None:
+    root = write_catalog(tmp_path / "catalog").parent
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with subprocess.Popen(
+            [*COMMAND, "--port", str(port), "--root", str(root)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+        ) as process:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            with urllib.request.urlopen(url) as answer:
+                cookie = answer.headers["Set-Cookie"].partition(";")[0]
+            base = url.partition("?")[0]
+            request = urllib.request.Request(f"{base}events", headers={"Cookie": cookie})
+            with urllib.request.urlopen(request):  # a page that still listens
+                process.send_signal(sent)
+                out, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert re.fullmatch(rf"port {port} is taken: using \d+\nCtrl-C ends it\nstopped\n", err)
+    assert out == ""
+
+
+SLOW_END = """
+import sys, time
+from registry.cli import main
+from registry.cli.commands.viewing import browse
+
+class Slow(browse.LiveCatalog):
+    def list_file(self, file):
+        print("building", flush=True)
+        time.sleep(60)
+
+browse.LiveCatalog = Slow
+sys.exit(main(["browse", "--no-open", "--port", "0", "--root", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_second_signal_ends_it_while_a_page_is_built(sent: signal.Signals, tmp_path: Path) -> None:
+    root = write_catalog(tmp_path / "catalog").parent
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_END, str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(url) as answer:
+            cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        request = urllib.request.Request(url.partition("?")[0], headers={"Cookie": cookie})
+        with ThreadPoolExecutor() as pool:
+            asked = pool.submit(urllib.request.urlopen, request)
+            assert process.stdout.readline() == "building\n"
+            process.send_signal(sent)
+            assert isinstance(asked.exception(timeout=20), OSError)  # the server has stopped
+            process.send_signal(sent)
+            process.wait(timeout=20)
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("variables", "opened"), [({}, False), ({"DISPLAY": ":0"}, True), ({"DISPLAY": ""}, False)]
+)
+def test_browser_is_opened_where_there_is_a_screen(
+    variables: dict[str, str], opened: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert browse._has_screen() == opened
+
+
+def test_missing_catalog_is_an_error_before_anything_is_served(run: Run, tmp_path: Path) -> None:
+    made = run("browse", "--no-open", "--root", str(tmp_path / "nothing"))
+    assert (made.code, made.out) == (1, "")
+    assert "nothing" in made.err

@@ -1,0 +1,76 @@
+"""`describe`: numbers and plots for people, screen readers and programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from registry import get_dataset
+from tests.cli.invocation import Run
+
+
+def test_columns_come_before_plots(run: Run, demo: Path) -> None:
+    lines = run("describe", "demo-mcq").lines
+    assert lines[:4] == [
+        "demo-mcq: 50 samples",
+        "input      all  16 to 92 characters, median 50",
+        "choices    all  4 choices 50",
+        "target     all  A 13, B 13, D 12, C 12",
+    ]
+    start = lines.index("Targets")
+    assert lines[start + 1].startswith("  A  13    ████")
+    assert max(map(len, lines)) <= 80
+
+
+def test_plain_has_no_columns_and_no_bars(run: Run, demo: Path) -> None:
+    lines = run("describe", "demo-mcq", "--plain").lines
+    assert "choices: all; 4 choices 50" in lines
+    assert "A: 13" in lines
+    assert not any("  " in line or "█" in line for line in lines)
+
+
+def test_json_is_that_of_the_dataset(run: Run, demo: Path) -> None:
+    data = json.loads(run("describe", "demo-mcq", "--json").out)
+    assert data == json.loads(json.dumps(get_dataset("demo-mcq").describe().to_dict()))
+    assert data["plots"][1] == {
+        "title": "Targets",
+        "bars": [
+            {"label": "A", "count": 13},
+            {"label": "B", "count": 13},
+            {"label": "D", "count": 12},
+            {"label": "C", "count": 12},
+        ],
+        "note": "",
+    }
+
+
+def test_questionable_samples_are_warned_of(run: Run, own: Path) -> None:
+    (own / "qa.csv").write_text("q,a\nOne?,\nOne?,1\n", encoding="utf-8")
+    result = run("describe", "qa")
+    assert result.code == 0
+    assert "  repeated   1 *" in result.out
+    assert "(blank)  1 *" in result.out
+    assert "warning: qa: " in result.err
+
+
+def test_hostile_targets_control_nothing(run: Run, own: Path) -> None:
+    (own / "qa.csv").write_text("q,a\nOne?,\x1b[31m::error::x\nTwo?,y\u202e\n", encoding="utf-8")
+    result = run("describe", "qa")
+    assert "\x1b" not in result.out
+    assert "\u202e" not in result.out
+
+
+def test_plots_are_ascii_where_the_encoding_is(demo: Path) -> None:
+    code = "import sys; from registry.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "describe", "demo-mcq"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    lines = done.stdout.decode("ascii").splitlines()
+    start = lines.index("Input length")
+    assert lines[start + 1].startswith("  10-19   2    ####")

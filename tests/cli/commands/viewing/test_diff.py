@@ -1,0 +1,419 @@
+"""`diff`: what it compares, what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.cli import main
+from registry.diff.sampling import MAX_NEW_BUILDS
+from tests.git_repository import git
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+QA = """\
+datasets:
+  qa:
+    description: Questions.
+    source: {type: csv, path: data/qa.csv}
+    fields: {input: q, target: a}
+  qa-one: {extends: qa, limit: 1}
+"""
+RECORDS = "q,a\nOne?,1\nTwo?,2\nThree?,3\n"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process: code, output, errors."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, re.sub(r"\([0-9a-f]{7}\)", "(…)", out), err
+
+    return call
+
+
+def catalog(folder: Path, *, index: str = INDEX, qa: str = QA, records: str = RECORDS) -> Path:
+    for name, text in {"datasets.yaml": index, "m/qa.yaml": qa, "data/qa.csv": records}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create a committed catalog in the current folder."""
+    folder = catalog(tmp_path / "repository")
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    commit(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "change")
+
+
+# --- snapshots ---
+
+
+def test_folders_are_compared_without_git(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = catalog(tmp_path / "old"), catalog(tmp_path / "new", qa=QA.replace("1}", "2}"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, out, err = run("diff", str(old), str(new))
+    assert (code, err) == (1, "")
+    assert out.splitlines()[1:6] == [
+        "1 dataset changed: 1 subset",
+        "new reach: none",
+        "",
+        "~ qa-one: subset  m/qa.yaml:6",
+        "  limit: 1 → 2  m/qa.yaml:6",
+    ]
+
+
+def test_location_of_a_catalog_is_no_difference(run: Run, tmp_path: Path) -> None:
+    old, new = catalog(tmp_path / "old"), catalog(tmp_path / "deeper" / "new")
+    assert run("diff", str(old), str(new / "datasets.yaml"))[0] == 0
+
+
+def test_head_defaults_to_the_present_folder(run: Run, repository: Path) -> None:
+    assert run("diff")[:2] == (0, "merge base (…) → work tree\nno differences\n")
+    (repository / "m" / "new.yaml").write_text(QA.replace("qa", "new").replace("new.csv", "qa.csv"))
+    code, out, _ = run("diff")
+    assert code == 1
+    assert "2 datasets added" in out
+    assert "+ new: added  m/new.yaml:3" in out
+
+
+def test_two_revisions_are_compared_whatever_the_present_folder(run: Run, repository: Path) -> None:
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
+    commit(repository)
+    (repository / "datasets.yaml").write_text("broken: [")
+    code, out, _ = run("diff", "HEAD~1", "main")
+    assert (code, out.splitlines()[0]) == (1, "HEAD~1 (…) → main (…)")
+    assert "limit: 1 → 2  m/qa.yaml:6" in out
+
+
+def test_base_defaults_to_where_the_branch_left_main(run: Run, repository: Path) -> None:
+    git(repository, "switch", "--quiet", "--create", "topic")
+    git(repository, "switch", "--quiet", "main")
+    catalog(repository, qa=QA.replace("Questions", "Not of the branch"))
+    commit(repository)
+    git(repository, "switch", "--quiet", "topic")
+    assert run("diff")[0] == 0
+    assert run("diff", "main")[0] == 1
+
+
+def test_catalog_in_a_subfolder_of_the_repository_is_compared(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "top"
+    qa, index = QA.replace("data/qa.csv", "../shared/qa.csv"), f"{INDEX}paths: [../shared]\n"
+    folder = catalog(top / "evals", qa=qa, index=index)
+    (top / "shared").mkdir()
+    (top / "shared" / "qa.csv").write_text(RECORDS)
+    git(top, "init", "--quiet", "--initial-branch", "main")
+    commit(top)
+    monkeypatch.chdir(folder)
+    assert run("diff", "HEAD")[0] == 0
+    (top / "shared" / "qa.csv").write_text(RECORDS.replace("3\n", "4\n"))
+    code, out, _ = run("diff", "HEAD", "--build")
+    assert code == 1
+    assert re.search(
+        r"bytes\.\.\./shared/qa\.csv: sha256:\w{12}… → sha256:\w{12}…  shared/qa\.csv", out
+    )
+    assert "target: [-3-]{+4+}" in out
+
+
+def test_all_datasets_are_new_to_a_commit_without_a_catalog(run: Run, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "nothing")
+    catalog(tmp_path / "c")
+    code, out, _ = run("diff", "HEAD", "--root", str(tmp_path / "c"))
+    assert code == 1
+    assert out.splitlines()[:2] == [
+        "HEAD (…), without c/datasets.yaml → work tree",
+        "2 datasets added; the index changed",
+    ]
+
+
+def test_files_beside_the_data_are_extracted_too(run: Run, repository: Path) -> None:
+    qa = QA.replace("type: csv, path: data/qa.csv", "type: json, path: data/qa.jsonl")
+    record = {"q": "One?", "a": "1", "files": {"f": "f.txt"}}
+    (repository / "data" / "qa.jsonl").write_text(json.dumps(record))
+    (repository / "data" / "f.txt").write_text("x")
+    catalog(repository, qa=qa)
+    commit(repository)
+    catalog(repository, qa=qa.replace("limit: 1", "limit: 2"))
+    # Were `f.txt` not there on one side, the sample would name another file.
+    assert "samples: no difference in 1" in run("diff", "HEAD", "--build")[1]
+
+
+def test_pointer_of_git_lfs_equals_the_file_it_names(run: Run, repository: Path) -> None:
+    import hashlib
+
+    digest = hashlib.sha256(RECORDS.encode()).hexdigest()
+    pointer = (
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(RECORDS)}\n"
+    )
+    catalog(repository, records=pointer)
+    commit(repository)
+    catalog(repository)
+    assert run("diff", "HEAD")[0] == 0
+
+
+# --- samples ---
+
+
+def test_cached_samples_are_compared(run: Run, repository: Path) -> None:
+    run("sync")
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
+    out = run("diff", "HEAD")[1]
+    assert "samples: 1 → 2: 1 added; matched by content\n" in out
+    assert "building" not in out
+
+
+def test_nothing_is_built_without_the_option(run: Run, repository: Path) -> None:
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    code, out, err = run("diff", "HEAD")
+    assert (code, err) == (1, "")
+    assert (
+        "samples: not compared: base and head are not cached (`registry diff HEAD --build`" in out
+    )
+
+
+def test_builds_are_announced(run: Run, repository: Path) -> None:
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    _, out, err = run("diff", "HEAD", "--build")
+    assert re.fullmatch(r"building qa of HEAD \(\w{7}\)\nbuilding qa of work tree\n", err)
+    assert "; base and head are built for this\n" in out
+
+
+@pytest.mark.parametrize(
+    ("added", "built"), [(MAX_NEW_BUILDS, MAX_NEW_BUILDS), (MAX_NEW_BUILDS + 1, 0)]
+)
+def test_many_new_datasets_are_not_built(
+    run: Run, repository: Path, added: int, built: int
+) -> None:
+    new = "".join(
+        f"  new-{n}: {{extends: qa, fields: {{metadata: {{n: {{const: {n}}}}}}}}}\n"
+        for n in range(added)
+    )
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 3") + new)
+    _, out, err = run("diff", "HEAD", "--build")
+    assert "samples: 1 → 3: 2 added" in out, "what has changed is built"
+    assert len(re.findall(r"  samples: 3; head is built for this", out)) == built
+    hint = f"not cached; {added} datasets are new, and up to 20 are built (`registry sync "
+    assert out.count(hint) == added - built
+    assert err.count("building new-") == built
+
+
+def test_samples_are_those_that_each_snapshot_pins(run: Run, repository: Path) -> None:
+    run("lock")
+    commit(repository)
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    out = run("diff", "HEAD", "--build")[1]
+    assert "samples: not compared: data/qa.csv: datasets.lock pins sha256:" in out
+    run("lock", "--upgrade")
+    out = run("diff", "HEAD", "--build")[1]
+    assert "samples: 3 → 3: 1 changed (target)" in out
+
+
+def test_invalid_lockfile_is_a_problem(run: Run, repository: Path) -> None:
+    (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
+    code, out, _ = run("diff", "HEAD")
+    assert code == 4
+    assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
+
+
+def test_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, repository: Path) -> None:
+    bad = "  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
+    catalog(repository, qa=QA + bad)
+    commit(repository)
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 2") + bad.replace("1", "2"))
+    code, out, _ = run("diff", "HEAD", "--build")
+    assert code == 1
+    assert re.search(r"samples: not compared: \S*gone\.csv: ", out)
+    assert "samples: 1 → 2: 1 added" in out
+
+
+@pytest.mark.parametrize(("n", "shown"), [("0", 0), ("1", 1), ("3", 2)])
+def test_number_of_examples_is_an_option(run: Run, repository: Path, n: str, shown: int) -> None:
+    catalog(repository, records=RECORDS.replace("2\n", "x\n").replace("3\n", "y\n"))
+    out = run("diff", "HEAD", "--build", "-n", n)[1]
+    assert out.count("    ~ sample") == shown
+
+
+# --- problems and usage ---
+
+
+def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Path) -> None:
+    bad = "datasets:\n  bad: {source: {type: csv, path: x.csv}, bogus: 1}\n"
+    (repository / "m" / "bad.yaml").write_text(bad)
+    catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
+    code, out, _ = run("diff", "HEAD")
+    assert code == 4
+    assert "problem in work tree: m/bad.yaml:2:" in out
+    assert "not compared: bad\n" in out
+    assert "1 dataset changed: 1 subset; 1 problem" in out
+    assert "limit: 1 → 2" in out
+
+
+def test_problem_alone_makes_the_exit_code_4(run: Run, repository: Path) -> None:
+    (repository / "m" / "bad.yaml").write_text("datasets: [")
+    code, out, _ = run("diff", "HEAD")
+    assert (code, "1 problem" in out) == (4, True)
+
+
+def test_problem_of_a_revision_names_files_as_the_repository_does(
+    run: Run, repository: Path, tmp_path: Path
+) -> None:
+    (repository / "m" / "twice.yaml").write_text(QA)
+    bad = "datasets:\n  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
+    (repository / "m" / "bad.yaml").write_text(bad)
+    commit(repository)
+    (repository / "m" / "bad.yaml").write_text(bad.replace("1", "2"))
+    out = run("diff", "HEAD", "--build")[1]
+    assert re.search(r"problem in HEAD \(…\): m/twice\.yaml:2:3 .*\(by m/qa\.yaml:2\)", out)
+    assert "samples: not compared: gone.csv: " in out
+    assert not {"registry-diff-", str(tmp_path)} & set(re.findall(r"registry-diff-|/tmp\S*", out))
+
+
+def test_relative_git_dir_of_a_hook_is_ignored(
+    run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.chdir(repository / "m")
+    assert run("diff", "HEAD")[0] == 0
+
+
+def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
+    (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
+    code, out, _ = run("diff", "HEAD")
+    assert code == 4
+    assert "problem in work tree: datasets.yaml:2:1 $.bogus" in out
+    assert "removed" not in out
+
+
+UNREADABLE = {
+    ("mian",): "no revision 'mian' (did you mean 'main'?)",
+    ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
+    ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
+    ("--", "-x"): "'-x' is not a revision: it starts with `-`",
+    ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
+}
+
+
+@pytest.mark.parametrize("arguments", UNREADABLE, ids=" ".join)
+def test_side_that_does_not_exist_has_exit_code_4(
+    run: Run, repository: Path, arguments: tuple[str, ...]
+) -> None:
+    code, out, err = run("diff", *arguments)
+    assert (code, out) == (4, "")
+    assert UNREADABLE[arguments] in err
+
+
+def test_usage_error_has_exit_code_2(run: Run, repository: Path) -> None:
+    code, out, err = run("diff", "--format", "xml")
+    assert (code, out) == (2, "")
+    assert "'xml' is not one of" in err
+
+
+def test_outside_of_a_repository_the_hint_is_to_pass_folders(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(catalog(tmp_path / "c"))
+    code, _, err = run("diff")
+    assert code == 4
+    assert "not a git repository" in err
+    assert "folders can be compared without git" in err
+
+
+# --- the index ---
+
+
+def test_trust_is_a_difference(run: Run, repository: Path) -> None:
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n")
+    code, out, _ = run("diff", "HEAD")
+    assert code == 1
+    assert out.splitlines()[1:] == [
+        "the index changed",
+        "new reach: permission trust: os:getcwd (index)",
+        "",
+        "index",
+        '  trust: (none) → ["os:getcwd"]  datasets.yaml:3',
+    ]
+
+
+def test_code_that_the_change_itself_trusts_is_not_run(run: Run, repository: Path) -> None:
+    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os:getcwd")
+    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n", qa=mapped)
+    out, err = run("diff", "HEAD", "--build")[1:]
+    message = "not compared: the base does not trust the mapper 'os:getcwd', so its code is not run"
+    assert out.count(message) == 2
+    assert err == ""
+
+
+def test_default_is_reported_once_with_its_dependents(run: Run, repository: Path) -> None:
+    catalog(repository, index=f"{INDEX}defaults:\n  on_duplicate: drop\n")
+    out = run("diff", "HEAD")[1]
+    assert (
+        "  on_duplicate: error → drop  built in → datasets.yaml:4\n    inherited by qa, qa-one\n"
+        in out
+    )
+
+
+# --- formats ---
+
+
+def test_json_is_complete(run: Run, repository: Path) -> None:
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    code, out, _ = run("diff", "HEAD", "--build", "--format", "json")
+    data = json.loads(out)
+    assert code == 1
+    assert data["headline"] == "2 datasets changed: 2 source bytes"
+    assert data["counts"] == {"source bytes": 2}
+    qa, one = data["changes"]
+    assert (qa["name"], qa["status"], qa["kinds"]) == ("qa", "changed", ["source bytes"])
+    (key,) = qa["keys"]
+    assert key["inherited_by"] == ["qa-one"]
+    assert {key[side]["file"] for side in ("old", "new")} == {"data/qa.csv"}
+    assert qa["samples"]["fields"] == {"target": 1}
+    (example,) = qa["samples"]["examples"]
+    assert example["fields"] == [{"field": "target", "chunks": [["-", "3"], ["+", "4"]]}]
+    assert one["inherited"] == [{"key": "bytes.data/qa.csv", "dataset": "qa"}]
+    assert one["samples"]["changed"] == 0
+
+
+def test_json_option_is_the_json_format(run: Run, repository: Path) -> None:
+    assert run("diff", "--json")[1] == run("diff", "--format", "json")[1]
+
+
+def test_no_folder_of_this_machine_is_printed(run: Run, repository: Path, tmp_path: Path) -> None:
+    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
+    commit(repository)
+    for form in ("text", "json", "markdown"):
+        out = run("diff", "HEAD~1", "HEAD", "--build", "--format", form)[1]
+        assert str(tmp_path) not in out
+        assert "registry-diff-" not in out
+
+
+def test_reading_a_revision_leaves_the_repository_alone(run: Run, repository: Path) -> None:
+    def files() -> dict[str, Any]:
+        found = (path for path in repository.rglob("*") if path.is_file())
+        return {str(path): path.stat().st_mtime_ns for path in found}
+
+    before = files()
+    run("diff", "HEAD", "--build")
+    assert files() == before

@@ -1,0 +1,87 @@
+"""What is known of a terminal, and text that fits it."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from registry.cli.terminal import columns_of, cut, is_styled, page, paint, print_styled, wrap
+
+
+class Terminal(io.StringIO):
+    """A stream that looks like a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "styled"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ],
+)
+def test_styles_are_for_terminals_that_take_them(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: io.StringIO,
+    environment: dict[str, str],
+    *,
+    styled: bool,
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert is_styled(stream) is styled
+    assert paint("x", stream, bold=True) == ("\x1b[1mx\x1b[0m" if styled else "x")
+
+
+def test_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "33")
+    assert (columns_of(Terminal()), columns_of(io.StringIO(), 70)) == (33, 70)
+
+
+def test_page_is_printed_where_nobody_could_turn_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "false")
+    page("line\n" * 5000)
+    assert capsys.readouterr().out == "line\n" * 5000
+
+
+def test_text_without_styles_is_printed_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    print_styled(paint("text", sys.stdout, bold=True), sys.stdout)
+    assert capsys.readouterr().out == "text\n"
+
+
+def test_text_is_wrapped_between_words_by_the_width_of_characters() -> None:
+    assert wrap("one two three", 8) == ["one two", "three"]
+    assert wrap("都市 と 国", 5) == ["都市", "と 国"]
+    assert wrap("", 5) == [""]
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab 都国\t\n", max_size=60), st.integers(2, 12))
+def test_no_line_is_wider_and_no_word_that_fits_is_broken(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert max(map(cell_len, lines)) <= width
+    words = [word for line in lines for word in line.split()]
+    assert {word for word in text.split() if cell_len(word) <= width} <= set(words)
+    assert "".join(words) == "".join(text.split())
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab 都国", max_size=30), st.integers(1, 12))
+def test_cut_text_fits_and_says_so(text: str, width: int) -> None:
+    found = cut(text, width)
+    assert cell_len(found) <= width
+    assert (found == text) == (cell_len(text) <= width)

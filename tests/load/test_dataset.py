@@ -1,0 +1,37 @@
+"""Opening a dataset by its name: which pin applies, and what a pickled one has."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from registry.errors import LockStaleError
+from registry.load.dataset import CachedSamples, get_dataset, list_datasets
+from tests.conftest import OneDataset
+
+
+@pytest.fixture
+def root(one_dataset: OneDataset, tmp_path: Path) -> Path:
+    (tmp_path / "data.jsonl").write_text('{"q": "a", "a": "A"}\n{"q": "b", "a": "B"}\n')
+    return one_dataset({"type": "json", "path": "../data.jsonl"}, tags=["t"])
+
+
+def test_datasets_are_listed_by_tags(root: Path) -> None:
+    assert list_datasets(root=root) == list_datasets("t", root=root) == ["data"]
+    assert list_datasets(["t", "other"], root=root) == []
+
+
+@pytest.mark.parametrize("switch", ["locked", "frozen"])
+def test_pin_does_not_cover_other_data(root: Path, switch: str) -> None:
+    with pytest.raises(LockStaleError, match=r"`source` selects data that datasets\.lock does not"):
+        get_dataset("data", root=root, source=str(root.parent / "data.jsonl"), **{switch: True})
+
+
+def test_pickled_dataset_is_its_key_and_the_call(root: Path) -> None:
+    dataset = get_dataset("data", root=root, limit=1)
+    origin = dataset.origin  # type: ignore[attr-defined] # of a dataset in the cache
+    assert isinstance(origin, CachedSamples)
+    assert (origin.opening.view.limit, origin.call["limit"]) == (1, 1)
+    assert [sample.input for sample in pickle.loads(pickle.dumps(dataset))] == ["a"]

@@ -1,0 +1,24 @@
+"""Loading a resolved dataset: built once, then opened from the cache."""
+
+from __future__ import annotations
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.cache.cache import Cache
+from registry.load.load import load
+from tests.load.conftest import Spec
+
+
+def test_samples_are_built_once(spec: Spec, cache: Cache) -> None:
+    built, opened = load(spec(), cache, boundary=UNBOUNDED), load(spec(), cache, boundary=UNBOUNDED)
+    assert (built.cached, opened.cached) == (False, True)
+    assert built.entry.folder == opened.entry.folder
+    assert [sample.input for sample in opened.dataset] == ["a", "b"]
+    assert not load(spec(), cache, boundary=UNBOUNDED, refresh=True).cached
+
+
+def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> None:
+    whole = load(spec(), cache, boundary=UNBOUNDED)
+    shuffled = load(spec(view={"shuffle": True, "seed": 1, "limit": 1}), cache, boundary=UNBOUNDED)
+    assert shuffled.cached
+    assert shuffled.entry.folder == whole.entry.folder
+    assert len(shuffled.dataset) == 1

@@ -1,0 +1,80 @@
+"""A dataset in a notebook and as rich prints it: small, escaped, with plots."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from registry import ChatMessageUser, MemoryDataset, Sample, get_dataset
+from registry.display.html import MOST_BYTES
+from registry.samples.display.dataset import dataset_html
+
+HOSTILE = "<script>alert(1)</script>\u202e&\x1b]0;x\x07"
+
+
+def printed(value: object, width: int = 60) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(value)
+    return out.getvalue()
+
+
+def test_html_has_numbers_first_samples_and_plots() -> None:
+    html = get_dataset("demo-mcq")._repr_html_()
+    assert "<b>demo-mcq</b> · 50 samples · " in html
+    assert "<td>demo-001</td>" in html
+    assert "… 45 more samples" in html
+    assert html.count("<svg") >= 3
+
+
+def test_html_has_only_columns_with_values() -> None:
+    html = MemoryDataset([Sample("one"), Sample("two", target=["x", "y"])])._repr_html_()
+    assert '<th scope="col">input</th><th scope="col">target</th></tr>' in html
+    assert "<td>x\ny</td>" in html
+    assert "more sample" not in html
+
+
+def test_empty_dataset_is_its_name_and_size() -> None:
+    html = MemoryDataset([], name="none")._repr_html_()
+    assert html.endswith("<b>none</b> · 0 samples</div>")
+
+
+def test_hostile_dataset_is_small_and_harmless() -> None:
+    samples = [
+        Sample([ChatMessageUser(content=HOSTILE * 1_000)], [HOSTILE] * 300, HOSTILE * n, id=HOSTILE)
+        for n in range(1, 60)
+    ]
+    dataset = MemoryDataset(samples, name=HOSTILE * 100, location=HOSTILE * 100)
+    html = dataset._repr_html_()
+    assert len(html.encode()) < MOST_BYTES
+    assert "<script" not in html
+    assert not set(html) & set("\u202e\x1b\x07")
+    assert not set(printed(dataset)) & set("\u202e\x1b\x07")
+
+
+def test_plots_of_a_large_dataset_say_of_what_they_are() -> None:
+    dataset = MemoryDataset([Sample("x" * n) for n in range(30)])
+    html = dataset_html(dataset, most=20)
+    assert "of the first 20 samples; `describe()` counts all" in html
+    assert "of the first" not in dataset_html(dataset, most=30)
+
+
+def test_what_can_not_be_counted_is_said() -> None:
+    dataset = MemoryDataset([Sample("x", metadata={"key": object()})])
+    html = dataset._repr_html_()
+    assert "<i>no plots: " in html
+    assert "metadata" in html
+
+
+@pytest.mark.parametrize("width", [40, 60, 120])
+def test_rich_prints_plots_as_wide_as_the_console(width: int) -> None:
+    text = printed(get_dataset("demo-mcq"), width)
+    assert text.startswith("demo-mcq: 50 samples\n\nInput length\n")
+    assert max(map(len, text.splitlines())) <= width
+    assert "Targets" in text
+
+
+def test_rich_prints_one_line_inside_of_other_values() -> None:
+    dataset = MemoryDataset([Sample("x")], name="d", shuffled=True)
+    assert printed([dataset]) == "[MemoryDataset(name='d', samples=1, shuffled=True)]\n"

@@ -1,0 +1,28 @@
+"""A guess is one line for people; a question that nobody answers is an error with the options."""
+
+from __future__ import annotations
+
+import pytest
+
+from registry.errors import DecodeError
+from registry.scaffold.sniff.guess import Guess, Question, refuse
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("utf-16", "utf-16"), (";", "';'"), ("\t", r"'\t'"), (3, "3"), (["a"], "['a']"), ("*", "*")],
+)
+def test_guess_is_one_line(value: object, shown: str) -> None:
+    assert str(Guess("key", value, "sniffed")) == f"key {shown} (sniffed)"
+
+
+def test_question_without_anyone_to_ask_names_every_option() -> None:
+    question = Question(
+        "q.csv", "delimiter", {"--delimiter ';'": "2 columns", "--delimiter ','": "3"}
+    )
+    with pytest.raises(DecodeError) as caught:
+        refuse(question)
+    assert str(caught.value) == (
+        "q.csv: the delimiter is not clear, so say it: --delimiter ';' gives 2 columns;"
+        " --delimiter ',' gives 3"
+    )

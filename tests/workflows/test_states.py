@@ -1,0 +1,115 @@
+"""What is cached and locked of each dataset, without a request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from registry import get_dataset
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.cli import main
+from registry.lockfile.models import read_lock
+from registry.workflows import states
+from registry.workflows.states import DatasetState, states_of
+from tests.conftest import CatalogRoot, Https
+from tests.servers.hub import HubEmulator
+
+MANIFEST = """\
+datasets:
+  a: {source: {type: csv, path: d.csv}}
+  one: {extends: a, limit: 1}
+  many: {extends: a, limit: 9}
+  hub: {source: {type: hf, path: org/name, split: test}, expect: {samples: 12}}
+  few: {extends: hub, limit: 5}
+"""
+
+
+@pytest.fixture
+def root(catalog_root: CatalogRoot) -> Path:
+    root = catalog_root({"m": MANIFEST})
+    (root / "d.csv").write_text("input,target\nOne?,1\nTwo?,2\n", encoding="utf-8")
+    return root
+
+
+def found(root: Path, cache_dir: Path) -> dict[str, DatasetState]:
+    catalog = Catalog.open(root)
+    specs = [catalog[name] for name in catalog]
+    lock = read_lock(root / "datasets.lock")
+    return states_of(specs, Cache(cache_dir), lock, boundary=catalog.boundary)
+
+
+def test_nothing_is_cached_in_an_empty_cache(root: Path, cache_dir: Path) -> None:
+    nothing = DatasetState(samples=None, bytes=None, cached=False, locked=False, stale=False)
+    made = found(root, cache_dir)
+    assert made["a"] == made["one"] == nothing
+    assert (made["hub"].samples, made["few"].samples) == (12, 5)
+
+
+def test_datasets_of_the_same_samples_are_cached_with_the_samples_of_their_views(
+    root: Path, cache_dir: Path
+) -> None:
+    get_dataset("a", root=root)
+    made = found(root, cache_dir)
+    assert {name: (one.cached, one.samples) for name, one in made.items()} == {
+        "a": (True, 2),
+        "one": (True, 1),
+        "many": (True, 2),
+        "hub": (False, 12),
+        "few": (False, 5),
+    }
+    assert (made["a"].bytes or 0) > 100
+
+
+def test_changed_file_is_not_cached(root: Path, cache_dir: Path) -> None:
+    get_dataset("a", root=root)
+    (root / "d.csv").write_text("input,target\nThree?,3\n", encoding="utf-8")
+    assert found(root, cache_dir)["a"].cached is False
+
+
+def test_state_is_unknown_if_too_much_would_have_to_be_read(
+    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_dataset("a", root=root)
+    monkeypatch.setattr(states, "_MOST_READ", 30)  # one file, not three
+    made = found(root, cache_dir)
+    assert [made[name].cached for name in ("a", "many", "one")] == [True, None, None]
+
+
+def test_files_of_a_glob_are_not_read(root: Path, cache_dir: Path) -> None:
+    manifest = next(root.rglob("m.yaml"))
+    manifest.write_text(MANIFEST.replace("path: d.csv", "path: '*.csv'"), encoding="utf-8")
+    get_dataset("a", root=root)
+    (root / "d.csv").write_text("input,target\nThree?,3\n", encoding="utf-8")
+    assert found(root, cache_dir)["a"].cached is None
+
+
+def test_missing_file_is_not_cached(root: Path, cache_dir: Path) -> None:
+    get_dataset("a", root=root)
+    (root / "d.csv").unlink()
+    assert found(root, cache_dir)["a"].cached is False
+
+
+def test_pin_says_how_many_samples_until_the_manifest_changes(root: Path, cache_dir: Path) -> None:
+    assert main(["lock", "--root", str(root), "one"]) == 0
+    one = found(root, cache_dir)["one"]
+    assert (one.samples, one.locked, one.stale) == (1, True, False)
+    manifest = next(root.rglob("m.yaml"))
+    manifest.write_text(MANIFEST.replace("limit: 1", "limit: 2"), encoding="utf-8")
+    one = found(root, cache_dir)["one"]
+    assert (one.locked, one.stale) == (True, True)
+
+
+def test_no_request_is_made(
+    catalog_root: CatalogRoot, https: Https, hub: HubEmulator, cache_dir: Path
+) -> None:
+    url = https.put("/d.csv", b"input,target\nOne?,1\n", etag="1")
+    text = f"datasets:\n  a: {{source: {{type: csv, path: '{url}'}}}}\n"
+    text += "  new: {source: {type: csv, path: 'https://example.com/new.csv'}}\n"
+    root = catalog_root({"m": text + MANIFEST[MANIFEST.index("  hub:") :]})
+    get_dataset("a", root=root)
+    before = len(https.requests)
+    made = found(root, cache_dir)
+    assert (made["a"].cached, made["hub"].cached, made["new"].cached) == (True, False, False)
+    assert len(https.requests) == before
