@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from registry.base.cache_access import create_file
-from registry.base.folders import finish_files, publish_folder, remove_folder, temporary_folder
+from registry.base.folders import (
+    finish_files,
+    kept_inode,
+    publish_folder,
+    remove_folder,
+    temporary_folder,
+)
 from registry.errors import CacheError
 
 
@@ -128,3 +134,22 @@ def test_other_errors_of_publishing_are_cache_errors(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"")
     with pytest.raises(CacheError, match=f"^can't write to the cache in {tmp_path}: .*Not a direc"):
         publish_folder(finished(tmp_path, b"new"), tmp_path / "x")
+
+
+def test_a_kept_inode_is_not_reused(tmp_path: Path) -> None:
+    path = tmp_path / "entry"
+    for make in (Path.mkdir, Path.touch, lambda path: path.symlink_to("nothing")):
+        make(path)
+        with kept_inode(path) as kept:
+            for _ in range(20):
+                (path.rmdir if path.is_dir() else path.unlink)()
+                make(path)
+                assert path.lstat().st_ino != kept
+        (path.rmdir if path.is_dir() else path.unlink)()
+
+
+def test_what_is_gone_has_no_inode(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("nothing", "file/nothing"):
+        with kept_inode(tmp_path / name) as kept:
+            assert kept is None

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from registry.base import fs
 from registry.base.cache_access import write_new_file
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
@@ -199,6 +200,43 @@ def test_only_verify_reads_the_files(cache: Cache) -> None:
     assert not cache.verify("samples", entry)
     assert len(quarantined(cache)) == 1
     assert cache.find("samples", FINGERPRINT) is None
+
+
+def test_an_entry_that_replaces_another_while_it_is_read_is_intact(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(cache)
+    read, turns = fs.read_file, iter(range(20))
+
+    def read_file(path: Path) -> bytes:
+        if next(turns, None) is None:
+            return read(path)
+        # As another process does, between two system calls. Linux often reuses the inode.
+        cache.discard("samples", FINGERPRINT)
+        publish(cache)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    monkeypatch.setattr(module, "read_file", read_file)
+    assert cache.find("samples", FINGERPRINT) is not None
+    assert quarantined(cache) == []
+
+
+def test_an_entry_that_replaces_another_while_it_is_verified_stays(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = publish(cache)
+    (entry.folder / "file").write_bytes(b"atad")
+
+    def damage(self: CacheEntry) -> str:
+        monkeypatch.undo()
+        cache.discard("samples", FINGERPRINT)
+        publish(cache)
+        return "a digest differs"
+
+    monkeypatch.setattr(CacheEntry, "damage", damage)
+    assert not cache.verify("samples", entry)
+    assert cache.find("samples", FINGERPRINT) is not None
+    assert quarantined(cache) == []
 
 
 def test_entry_can_be_quarantined_twice(cache: Cache) -> None:

@@ -6,7 +6,9 @@ starts 32 processes with 200 loads each.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -75,20 +77,27 @@ def load_beside_others(root: Path, readers: int, loads: int) -> Counter[str]:
     expected = root / "expected.json"
     code, _, err = finish(start(["-c", READER, "0", str(expected)], root))
     assert code == 0, err
-    disturbers = [start(["-c", DISTURBER, json.dumps(one)], root) for one in DISTURBANCES]
-    running = [start(["-c", READER, str(loads), str(expected)], root) for _ in range(readers)]
     found: Counter[str] = Counter()
-    for one in running:
-        code, out, err = finish(one, timeout=1200)
-        assert code == 0, err
-        assert all(": waiting for " in line for line in err.splitlines()), err
-        found.update(json.loads(out))
-    for one in disturbers:
-        code, out, err = finish(one, timeout=120)  # closes its stdin, which ends it
-        assert code == 0, err
-        turns, errors = json.loads(out)
-        assert turns > 0
-        assert errors == []
+    with contextlib.ExitStack() as stack:
+
+        def run(*arguments: str) -> subprocess.Popen[str]:
+            process = stack.enter_context(start(["-c", *arguments], root))
+            stack.callback(process.kill)  # after a failure
+            return process
+
+        disturbers = [run(DISTURBER, json.dumps(one)) for one in DISTURBANCES]
+        running = [run(READER, str(loads), str(expected)) for _ in range(readers)]
+        for one in running:
+            code, out, err = finish(one, timeout=1200)
+            assert code == 0, err
+            assert all(": waiting for " in line for line in err.splitlines()), err
+            found.update(json.loads(out))
+        for one in disturbers:
+            code, out, err = finish(one, timeout=120)  # closes its stdin, which ends it
+            assert code == 0, err
+            turns, errors = json.loads(out)
+            assert turns > 0
+            assert errors == []
     return found
 
 

@@ -1,4 +1,4 @@
-"""Make, publish and remove the folders of the cache, each in one step."""
+"""Make, publish, compare and remove the folders of the cache, each in one step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from registry.errors import CacheError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["finish_files", "publish_folder", "remove_folder", "temporary_folder"]
+__all__ = ["finish_files", "kept_inode", "publish_folder", "remove_folder", "temporary_folder"]
 
 # Errors of renaming a folder to an existing one; which of them depends on the platform.
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
@@ -87,6 +87,26 @@ def remove_folder(folder: Path, parent: Path) -> None:
     except OSError as error:
         raise _write_error(parent, error) from error
     _remove_tree(target)
+
+
+@contextlib.contextmanager
+def kept_inode(path: Path) -> Iterator[int | None]:
+    """Yield the inode of a file or folder, None if it is gone; until the end no other gets it.
+
+    Linux gives the inode of what was removed to what is created next, so that a comparison of
+    inodes alone takes a new entry for the one that it replaced. Other systems don't.
+    """
+    descriptor = None
+    with contextlib.suppress(OSError):
+        if hasattr(os, "O_PATH"):
+            descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    inode = None
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        inode = (path.lstat() if descriptor is None else os.fstat(descriptor)).st_ino
+    try:
+        yield inode
+    finally:
+        let_go(descriptor)
 
 
 def _rename(folder: Path, target: Path) -> None:

@@ -35,6 +35,7 @@ from registry.base.cache_access import make_folder, write_new_file
 from registry.base.cache_format import CACHE_FORMAT, versioned_folder
 from registry.base.folders import (
     finish_files,
+    kept_inode,
     publish_folder,
     remove_folder,
     temporary_folder,
@@ -129,24 +130,33 @@ class Cache(Struct, frozen=True, dict=True):
         dataset.
         """
         folder = self._folder(kind, fingerprint)
-        while (seen := inode_of(folder)) is not None:
-            try:
-                meta = unseal(read_file(folder / META))
-                sizes = check_meta(meta, kind, fingerprint)
-                if all(_is_file(folder / name, size) for name, size in sizes.items()):
-                    self._note_use(folder / META)
-                    self._depend_on(folder)
-                    return CacheEntry(folder, meta)
-            except (FileNotFoundError, ValueError, msgspec.ValidationError):
-                pass
-            except OSError as error:
-                if error.errno not in _NOT_A_FILE:
-                    raise _unreadable(error) from error
-            # An entry that was replaced meanwhile may be intact: look again.
-            if inode_of(folder) == seen:
-                self.quarantine(kind, fingerprint)
+        entry = self._read(kind, fingerprint)
+        while entry is None and os.path.lexists(folder):
+            # Another process may have replaced it meanwhile: only what stayed is damaged.
+            with kept_inode(folder) as seen:
+                entry = self._read(kind, fingerprint)
+                if entry is None and seen is not None and inode_of(folder) == seen:
+                    self.quarantine(kind, fingerprint)
+                    return None
+        return entry
+
+    def _read(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
+        """Return an entry, or None if it is missing or damaged."""
+        folder = self._folder(kind, fingerprint)
+        try:
+            meta = unseal(read_file(folder / META))
+            sizes = check_meta(meta, kind, fingerprint)
+            if not all(_is_file(folder / name, size) for name, size in sizes.items()):
                 return None
-        return None
+        except (FileNotFoundError, ValueError, msgspec.ValidationError):
+            return None
+        except OSError as error:
+            if error.errno not in _NOT_A_FILE:
+                raise _unreadable(error) from error
+            return None
+        self._note_use(folder / META)
+        self._depend_on(folder)
+        return CacheEntry(folder, meta)
 
     def _depend_on(self, path: Path) -> None:
         # Only a build reads records, and it gets them again if they are gone.
@@ -178,11 +188,14 @@ class Cache(Struct, frozen=True, dict=True):
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
         """Return whether the files of an entry have their digests; if not, quarantine it."""
-        seen = inode_of(entry.folder)
         if not entry.damage():
             return True
-        if inode_of(entry.folder) == seen:
-            self.quarantine(kind, entry.meta["fingerprint"])
+        fingerprint = entry.meta["fingerprint"]
+        with kept_inode(entry.folder) as seen:
+            # It may have been replaced since it was found.
+            found = self.find(kind, fingerprint)
+            if found is not None and found.damage() and inode_of(entry.folder) == seen:
+                self.quarantine(kind, fingerprint)
         return False
 
     def _folder(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> Path:

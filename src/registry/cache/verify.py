@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from registry.base.folders import kept_inode
 from registry.base.fs import file_sha256
 from registry.cache.cache import inode_of
 from registry.cache.contents import Kind, size_of
@@ -61,16 +62,25 @@ def paths_of(cache: Cache, keys: Collection[str] | None = None) -> list[tuple[Ki
 
 def verify(cache: Cache, paths: Collection[tuple[Kind, Path]]) -> Iterator[Checked]:
     """Compare each item with its digests; what is damaged is moved to the quarantine."""
-    passive = replace(cache, passive=True)
     for kind, path in paths:
-        while (seen := inode_of(path)) is not None:  # otherwise another process has removed it
+        checked = _check(cache, kind, path)
+        if checked is not None:
+            yield checked
+
+
+def _check(cache: Cache, kind: Kind, path: Path) -> Checked | None:
+    """Return the result for an item, or None if another process has removed it."""
+    passive = replace(cache, passive=True)
+    while True:
+        with kept_inode(path) as seen:
+            if seen is None:
+                return None
             size = size_of(path)
             damage = _damage(passive, kind, path)
             if damage and inode_of(path) != seen:
                 continue  # it was removed or replaced while it was read
             moved = damage != "" and cache.quarantine_file(path)
-            yield Checked(kind=kind, key=path.name, bytes=size, damage=damage, quarantined=moved)
-            break
+            return Checked(kind=kind, key=path.name, bytes=size, damage=damage, quarantined=moved)
 
 
 def _damage(cache: Cache, kind: Kind, path: Path) -> str:
