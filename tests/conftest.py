@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +28,18 @@ from tests.servers.stores import StoreServers
 
 REPOSITORY = Path(__file__).parents[1]
 
+# How long an example takes depends on what else the machine does.
+desk = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("desk", desk)
 # CI tries the same examples each time, so that what lands does not hang on chance; at a
 # developer's desk every run tries new ones.
-hypothesis.settings.register_profile("ci", derandomize=True)
-hypothesis.settings.register_profile("nothing is stored", database=None)
+hypothesis.settings.register_profile("ci", desk, derandomize=True)
+hypothesis.settings.register_profile("nothing is stored", desk, database=None)
 if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
-elif not os.access(Path.cwd(), os.W_OK):
+elif os.access(Path.cwd(), os.W_OK):
+    hypothesis.settings.load_profile("desk")
+else:
     # Else Hypothesis warns that it can't store examples there, which is an error.
     hypothesis.settings.load_profile("nothing is stored")
 
@@ -49,6 +55,9 @@ _AUTHORITY = pytest.StashKey[trustme.CA]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point the libraries, which read some of the environment when imported, at the loopback."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts jobs in the background so, and the processes of tests would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = pytest.MonkeyPatch()
     config.add_cleanup(environment.undo)
     for name in [name for name in os.environ if name.upper().startswith(_AMBIENT)]:

@@ -55,8 +55,6 @@ def test_each_way_of_being_silent_ends(tmp_path: Path, s3: S3) -> None:
 def test_ctrl_c_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
     with StaticFiles({"/a.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
         proxy.add(Fault(silence=3600))
-        # A shell starts jobs in the background with the signal ignored; they would inherit it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         process = registry("sync", root=catalog_of(tmp_path, [f"{proxy.url}/a.csv"]))
         while not proxy.log and process.poll() is None:
             time.sleep(0.05)
