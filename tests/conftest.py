@@ -48,7 +48,15 @@ CatalogRoot = Callable[[Mapping[str, str]], Path]
 OneDataset = Callable[..., Path]
 """Writes a catalog with one dataset, `data`, of a source and further keys; returns its folder."""
 
-_AMBIENT = ("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_AMBIENT = (
+    *("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "REGISTRY_"),
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PAGER"),
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"),  # of a hook that runs the tests
+)
+_OF_TESTS = (
+    *("REGISTRY_CLUSTER_", "REGISTRY_EVIDENCE_", "REGISTRY_FAULTS", "REGISTRY_INSPECT_"),
+    "REGISTRY_SHARED",
+)
 HUB = pytest.StashKey[HubEmulator]()
 _AUTHORITY = pytest.StashKey[trustme.CA]()
 
@@ -60,8 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = pytest.MonkeyPatch()
     config.add_cleanup(environment.undo)
-    for name in [name for name in os.environ if name.upper().startswith(_AMBIENT)]:
-        environment.delenv(name)
+    for name in list(os.environ):
+        if name.upper().startswith(_AMBIENT) and not name.startswith(_OF_TESTS):
+            environment.delenv(name)
     folder = TemporaryDirectory(prefix="registry-tests-")
     config.add_cleanup(folder.cleanup)
     hub, authority = HubEmulator(), trustme.CA()
@@ -78,6 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Else `datasets` tells a third host what it loads.
         "HF_UPDATE_DOWNLOAD_COUNTS": "0",
         "NO_PROXY": "127.0.0.1,localhost",
+        # A dumb terminal gets no colors.
+        "TERM": "xterm-256color",
         # aiohttp makes its default context when it is imported.
         "SSL_CERT_FILE": str(certificate),
         # Else credentials are looked for on this machine, and at a link-local address.
@@ -92,9 +103,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test a cache of its own, and no settings but that."""
-    names = ("ROOT", "OFFLINE", "LOCKED", "FROZEN")
-    for name in (*(f"REGISTRY_{one}" for one in names), "HF_HUB_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "cache"
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
     return folder
