@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +28,18 @@ from tests.servers.stores import StoreServers
 
 REPOSITORY = Path(__file__).parents[1]
 
+# How long an example takes depends on what else the machine does.
+desk = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("desk", desk)
 # CI tries the same examples each time, so that what lands does not hang on chance; at a
 # developer's desk every run tries new ones.
-hypothesis.settings.register_profile("ci", derandomize=True)
-hypothesis.settings.register_profile("nothing is stored", database=None)
+hypothesis.settings.register_profile("ci", desk, derandomize=True)
+hypothesis.settings.register_profile("nothing is stored", desk, database=None)
 if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
-elif not os.access(Path.cwd(), os.W_OK):
+elif os.access(Path.cwd(), os.W_OK):
+    hypothesis.settings.load_profile("desk")
+else:
     # Else Hypothesis warns that it can't store examples there, which is an error.
     hypothesis.settings.load_profile("nothing is stored")
 
@@ -42,17 +48,29 @@ CatalogRoot = Callable[[Mapping[str, str]], Path]
 OneDataset = Callable[..., Path]
 """Writes a catalog with one dataset, `data`, of a source and further keys; returns its folder."""
 
-_AMBIENT = ("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_AMBIENT = (
+    *("AWS_", "HF_", "HUGGING", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "REGISTRY_"),
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PAGER"),
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"),  # of a hook that runs the tests
+)
+_OF_TESTS = (
+    *("REGISTRY_CLUSTER_", "REGISTRY_EVIDENCE_", "REGISTRY_FAULTS", "REGISTRY_INSPECT_"),
+    "REGISTRY_SHARED",
+)
 HUB = pytest.StashKey[HubEmulator]()
 _AUTHORITY = pytest.StashKey[trustme.CA]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point the libraries, which read some of the environment when imported, at the loopback."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts jobs in the background so, and the processes of tests would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = pytest.MonkeyPatch()
     config.add_cleanup(environment.undo)
-    for name in [name for name in os.environ if name.upper().startswith(_AMBIENT)]:
-        environment.delenv(name)
+    for name in list(os.environ):
+        if name.upper().startswith(_AMBIENT) and not name.startswith(_OF_TESTS):
+            environment.delenv(name)
     folder = TemporaryDirectory(prefix="registry-tests-")
     config.add_cleanup(folder.cleanup)
     hub, authority = HubEmulator(), trustme.CA()
@@ -69,6 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Else `datasets` tells a third host what it loads.
         "HF_UPDATE_DOWNLOAD_COUNTS": "0",
         "NO_PROXY": "127.0.0.1,localhost",
+        # A dumb terminal gets no colors.
+        "TERM": "xterm-256color",
         # aiohttp makes its default context when it is imported.
         "SSL_CERT_FILE": str(certificate),
         # Else credentials are looked for on this machine, and at a link-local address.
@@ -83,9 +103,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test a cache of its own, and no settings but that."""
-    names = ("ROOT", "OFFLINE", "LOCKED", "FROZEN")
-    for name in (*(f"REGISTRY_{one}" for one in names), "HF_HUB_OFFLINE"):
-        monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "cache"
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
     return folder

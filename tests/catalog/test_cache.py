@@ -221,6 +221,14 @@ def test_newly_installed_package_is_detected(
         assert "theirs" in Catalog.open()
 
 
+def test_raised_limit_of_manifests_is_detected(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "2")
+    (problem,) = Catalog.open().problems
+    assert "the catalog has more than 2 manifests" in problem.message
+    monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "4")
+    assert not Catalog.open().problems
+
+
 def test_pattern_order_decides_which_file_defines_a_name(root: Path) -> None:
     write(root / "m/b.yaml", dataset("one", "later.csv"))
     for order, path in (("m/a.yaml, m/b.yaml", "x.csv"), ("m/b.yaml, m/a.yaml", "later.csv")):

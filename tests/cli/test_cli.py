@@ -398,8 +398,6 @@ def test_ctrl_c_stops_a_download_at_once(own: Path) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/x.csv"
     write(own, "slow", f"datasets:\n  slow: {{source: {{type: csv, path: '{url}'}}}}\n")
-    # A shell starts jobs in the background with the signal ignored, and the process would inherit it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "registry", "sync", "--jobs", "1", "qa", "slow"],
         cwd=own,

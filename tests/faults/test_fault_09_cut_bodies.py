@@ -57,5 +57,5 @@ def test_a_body_that_is_always_cut_is_an_error(tmp_path: Path, s3: S3) -> None:
         assert f"error: {name}" in ended.err
     assert ended.err.count("the connection was lost") >= 2
     assert f"open.csv: the transfer gave 1,000 of {len(ROWS):,} bytes, " in ended.err
-    assert max(seconds for _, seconds in tried(ended).values()) <= 10
+    assert max(seconds for _, seconds in tried(ended).values()) <= 30
     assert blobs(tmp_path) == []

@@ -136,6 +136,12 @@ class FaultProxy:
                     return rule.fault
         return None
 
+    def note(self, seen: Seen) -> int:
+        """Write a request into the log; return its place there."""
+        with self._lock:  # requests that arrive together would get the same place
+            self.log.append(seen)
+            return len(self.log) - 1
+
     def wait(self, seconds: float) -> None:
         """Wait, but not when the proxy has been stopped."""
         self._stopped.wait(seconds)
@@ -175,8 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         fault = self.owner.take(self.command, self.path)
         begun = time.monotonic()
-        place = len(self.owner.log)
-        self.owner.log.append(Seen(self.command, self.path, headers, begun, 0, fault))
+        place = self.owner.note(Seen(self.command, self.path, headers, begun, 0, fault))
         sent = self.rfile.read(int(headers.get("content-length", 0)))
         spoil = fault or Fault()
         self.owner.wait(spoil.silence)

@@ -91,8 +91,10 @@ def test_download_has_a_true_total_and_a_rate_and_ends_in_one_line(
     screen = terminal("sync", "--jobs", "1", "slow", "qa", environment={"http_proxy": None})
     assert screen.code == 0, screen.text
     frames = "\n".join(screen.frames)
-    assert re.search(r"slow +━+ +0:00:0\d download [\d.]+ kB of 757.8 kB +[\d.]+ [kM]?B/s", frames)
-    assert re.search(r"2 datasets +━+ 0:00:0\d 0 finished", frames)
+    assert re.search(
+        r"slow +━+ +0:\d\d:\d\d download [\d.]+ kB of 757.8 kB +[\d.]+ [kM]?B/s", frames
+    )
+    assert re.search(r"2 datasets +━+ 0:\d\d:\d\d 0 finished", frames)
     # The bars are gone.
     assert [line.split()[0] for line in screen.lines] == ["dataset", "slow", "qa", "2"]
     assert "\x1b[?25h" in screen.codes  # the cursor is shown again

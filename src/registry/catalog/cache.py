@@ -38,6 +38,7 @@ from registry.catalog.reader import CatalogReader, LocatedProblem
 from registry.catalog.resolved import ResolvedSpecs
 from registry.errors import Problem
 from registry.manifest.merge import Entry, Layer, index_defaults
+from registry.settings import most_manifests
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -113,9 +114,11 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
     """Documents that may contain secrets, by row; they are not written to the cache."""
 
     def is_current(self, reach: IncludeReach) -> bool:
-        """Return whether no file has changed since it was read, with the same reach."""
+        """Return whether no file has changed since it was read, with the same reach and limit."""
         header = self.header
         if header["racy"] or header["reach"] != reach.to_json():
+            return False
+        if header["limit"] != most_manifests():
             return False
         root, permissions = self.indexes[0], header["permissions"]
         indexes = [
@@ -267,6 +270,7 @@ def compile_catalog(
     header = {
         **_header(index, reader, files),
         "reach": reach.to_json(),
+        "limit": most_manifests(),
         "offsets": [0, *accumulate(map(len, lines))],
     }
     # A problem may quote a secret, so problems in these files are not written to the cache either.

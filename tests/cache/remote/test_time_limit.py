@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
+from registry.cache.remote import time_limit
 from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 
 
@@ -26,14 +27,19 @@ def test_work_without_progress_is_left_behind() -> None:
     end.set()
 
 
-def test_work_with_progress_may_take_longer() -> None:
+def test_work_with_progress_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looked = [0.0], threading.Semaphore(0)
+    monkeypatch.setattr(time_limit, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(time_limit, "_TICK_SECONDS", 0.01)
+
     def work(progress: Callable[[], None]) -> str:
         for _ in range(8):
-            time.sleep(0.1)
+            now[0] += 40
+            assert looked.acquire(timeout=30)
             progress()
         return "done"
 
-    assert run_limited(work, 0.5) == "done"
+    assert run_limited(work, 60, tick=looked.release) == "done"
 
 
 def test_an_exception_of_tick_ends_the_wait() -> None:

@@ -106,6 +106,6 @@ def test_a_range_that_drips_is_an_error(hub: HubEmulator, monkeypatch: pytest.Mo
         url = f"{proxy.url}/datasets/org/dripping/resolve/{commit}/a"
         with (
             open_remote(Remote(url, len(BODY), None, "a"), Deadline(0)) as file,
-            pytest.raises(SourceError, match=r"a: only \d+ bytes arrived in 1 s"),
+            pytest.raises(SourceError, match=r"a: only \d+ bytes arrived in \d+ s"),
         ):
             file.read(100)

@@ -177,15 +177,6 @@ def test_workers_with_folders_of_their_own_push(
     assert again["many"].status == "fetched"
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT interrupt: the processes that a shell starts in the background ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_tasks(make_catalog: MakeCatalog, tmp_path: Path, cluster: Any) -> None:
     import _thread
 
