@@ -133,11 +133,15 @@ def test_unknown_names_are_missing_files_with_a_hint(system: RegistryFileSystem)
     with pytest.raises(IsADirectoryError):
         system.open("limit=1")
     for path, hint in (("mixd.jsonl?limit=1", "names: mixed"), ("mixed.jsonl?limt=1", "'limit'")):
-        with pytest.raises(RegistryError, match=hint):
-            system.glob(path)
+        for look_up in (system.glob, system.info):
+            with pytest.raises(RegistryError, match=hint):
+                look_up(path)
         with pytest.raises(RegistryError, match=hint), fsspec.open(f"registry://{path}"):
             pass
+    with pytest.raises(RegistryError, match="did you mean 'limit'"):
+        system.info("limt=1/mixed.jsonl")
     assert not system.exists("mixd.jsonl")
+    assert not system.exists("mixed.jsonl?limt=1")
     assert not system.exists("some text of a file\nthat is no path?")
     assert system.exists("registry://mixed.jsonl?limit=1")
 

@@ -63,6 +63,8 @@ class _Maker:
                 branch = rest.get("else") if self.as_index else then
                 self.visit(branch if branch is not None else then)
                 self.visit(condition["value"])
+            case {"hash": list(hashed)}:
+                self.visit(hashed)
             case {"from": start, "do": operations}:
                 self.pipe(start, operations, wanted)
 

@@ -129,8 +129,8 @@ def test_dask(name: str) -> None:
     assert len(lines) == 3
 
 
-# URL → what the error of each tool says; pyarrow and Dask look for a Parquet file before they open
-# it, and their own message is only its name.
+# URL → what the error of each tool says. Of a Parquet file that does not exist, pyarrow and Dask
+# report only the path; with options the error is ours.
 WRONG = {
     "demo-mqc.jsonl": "similar names: demo-mcq",
     "demo-mqc.jsonl?limit=1": "similar names: demo-mcq",
@@ -149,8 +149,16 @@ def test_errors_of_the_tools_have_the_hint(url: str, files: Any, tmp_path: Path)
         "pandas": lambda: tools["pandas"].read_json(full, lines=True),
         "dask.dataframe": lambda: tools["dask.dataframe"].read_json(full, lines=True),
     }
-    if "?" in url:  # else they say that no file matches
+    if "?" in url:
+        parquet = full.replace(".jsonl", ".parquet")
         reads |= {
+            "pyarrow.parquet": lambda: tools["pyarrow.parquet"].read_table(
+                parquet.removeprefix("registry://"), filesystem=files
+            ),
+            "pandas.api": lambda: tools["pandas"].read_parquet(parquet),
+            "dask": lambda: tools["dask.dataframe"].read_parquet(parquet),
+            "polars": lambda: tools["polars"].read_parquet(parquet, use_pyarrow=True),
+            # Without options, these two say that no file matches.
             "duckdb": lambda: connected().sql(f"from read_json('{full}')").fetchall(),
             "datasets": lambda: tools["datasets"].load_dataset(
                 "json", data_files=full, cache_dir=str(tmp_path)

@@ -108,10 +108,13 @@ def test_an_exported_file_is_accepted_and_the_same(tmp_path: Path, fields: dict[
 FUNCTIONS = {
     "aime2024.aime2024": "record_to_sample",
     "aime2025.aime2025": "record_to_sample",
+    "bbeh.data": "record_to_sample",
     "commonsense_qa.commonsense_qa": "record_to_sample",
     "mmlu_pro.mmlu_pro": "record_to_sample",
     "paws.paws": "record_to_sample",
+    "sosbench.sosbench": "record_to_sample",
     "uccb.uccb": "record_to_sample",
+    "xstest.xstest": "record_to_sample",
 }
 
 

@@ -138,13 +138,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        try:
-            return _File(io.FileIO(self._export(path)[1]))
-        except FileNotFoundError as error:
-            # fsspec drops the text of this type of error for any URL with a `?`.
-            if has_query(path) and isinstance(error.__cause__, RegistryError):
-                raise error.__cause__ from None
-            raise
+        return _File(io.FileIO(self._export(path)[1]))
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""
@@ -184,6 +178,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
 
         Raises:
             FileNotFoundError: there is no such dataset, or the path is invalid.
+            RegistryError: the same, for a path with options.
             IsADirectoryError: it is a folder.
         """
         location = _parse(path)
@@ -201,7 +196,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
                 absolute_files=location.absolute_files,
             )
         except DatasetNotFoundError as error:
-            raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+            _raise_missing(error, path)
         return *cached_export(exported, location.kind, cache), exported.provenance
 
 
@@ -209,7 +204,18 @@ def _parse(path: str) -> Location:
     try:
         return parse_path(path)
     except ExportError as error:
-        raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+        _raise_missing(error, path)
+
+
+def _raise_missing(error: RegistryError, path: str) -> NoReturn:
+    """Raise the error for a path that names nothing.
+
+    Of a FileNotFoundError, pyarrow and Dask report only the path, and so does fsspec for any URL
+    with a `?`. A path with options is meant for us, so its error stays as it is, with its hint.
+    """
+    if "=" in path:
+        raise error
+    raise FileNotFoundError(errno.ENOENT, str(error), path) from error
 
 
 def _refuse_change(path: str) -> NoReturn:

@@ -80,6 +80,35 @@ def test_samples(tmp_path: Path) -> None:
     assert (sample.input, sample.target, sample.id) == ("Why?", "3", None)
 
 
+IDS = """
+from inspect_evals.utils.deps_utils import create_stable_id as made_id
+from mine import create_stable_id
+
+json_dataset("x.jsonl", lambda r: Sample(input=r["q"], id=made_id(r["q"], prefix="quiz")))
+json_dataset("x.jsonl", lambda r: Sample(input=r["q"], id=create_stable_id(r["q"])))
+"""
+
+
+def test_ids_of_inspect_evals_are_hashes_and_others_are_left_out(tmp_path: Path) -> None:
+    own, other = read(write(tmp_path, "t.py", IDS), ImportOptions()).datasets
+    assert own.is_whole
+    (sample,) = samples_of(own, [{"q": "What is the capital of France?"}])
+    assert sample.id == "quiz_cb0b4aaf"  # the example in the docstring of that function
+    assert [one.what for one in other.left_out] == ["Task", "sample_fields.id"]
+
+
+@pytest.mark.parametrize(
+    "change", ["def str(x): return x", "from m import show as str", "for str in [1]: pass"]
+)
+def test_a_module_with_its_own_str_is_not_translated(tmp_path: Path, change: str) -> None:
+    code = f"{change}\njson_dataset('x.jsonl', lambda r: Sample(input=str(r['q'])))"
+    dataset = only(read(write(tmp_path, "t.py", code), ImportOptions()))
+    assert [one.why for one in dataset.left_out] == [
+        "solver and scorer",
+        "the module has its own `str`",
+    ]
+
+
 @pytest.mark.parametrize(
     ("code", "why"),
     [

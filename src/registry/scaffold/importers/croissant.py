@@ -19,6 +19,7 @@ from registry.scaffold.importers.models import (
 )
 from registry.scaffold.importers.tolerant_yaml import read_foreign_text
 from registry.scaffold.importers.unmapped import UnsupportedError, unmapped_dataset
+from registry.scaffold.inference.frame import FRAME_COLUMNS, FRAME_FIELDS
 
 __all__ = ["read"]
 
@@ -108,11 +109,22 @@ def _datasets(
         "left_out": tuple(_left_out(data, fields)),
         "about": _about(data),
     }
+    if {str(field.get("name")) for field in fields} == FRAME_COLUMNS:
+        yield _exported(name, _source(one, objects), _about(data))
+        return
     splits = _hub_splits(one, fields, objects)
     if not splits:
         yield unmapped_dataset(name, _source(one, objects), **given)
     for split, source in splits.items():
         yield unmapped_dataset(dataset_name(f"{name}-{split}"), source, **given)
+
+
+def _exported(name: str, source: dict[str, Any], about: dict[str, Any]) -> ImportedDataset:
+    """Return a dataset of a file that `registry export` wrote, whose columns are known."""
+    keys = {key: value for key, value in about.items() if value}
+    why = "they run code or place files: add what the samples need"
+    left_out = LeftOut("fields.sandbox, files, setup, checkpoint", why)
+    return ImportedDataset(name, {**keys, "source": source, "fields": FRAME_FIELDS}, (left_out,))
 
 
 def _about(data: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,11 @@ from typing import Any
 
 from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.importers.code.field_code import UntranslatableError, constant_of
-from registry.scaffold.importers.code.python_module import parse_module
+from registry.scaffold.importers.code.python_module import (
+    check_builtins,
+    imported_as,
+    parse_module,
+)
 from registry.scaffold.importers.code.record_function import fields_of_function
 from registry.scaffold.importers.models import (
     Imported,
@@ -67,6 +71,8 @@ class _Module:
     def __init__(self, module: ast.Module) -> None:
         self.constants: dict[str, ast.expr] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
+        self.tree = module
+        self.stable_ids = imported_as(module, "inspect_evals.utils", "create_stable_id")
         twice = set()
         for one in module.body:
             if isinstance(one, ast.FunctionDef):
@@ -232,7 +238,8 @@ def _fields(
                     for name, value in scope.constants.items()
                     if isinstance(value, ast.Constant)
                 }
-                fields, refused = fields_of_function(node, constants)
+                check_builtins(scope.tree, node)
+                fields, refused = fields_of_function(node, constants, scope.stable_ids)
                 left_out += [
                     LeftOut(f"sample_fields.{key}", why, line=line) for key, why in refused.items()
                 ]

@@ -13,6 +13,7 @@ from registry.errors import DecodeError, RegistryError
 from registry.scaffold.inference.chat import infer_conversation
 from registry.scaffold.inference.choices import infer_choices
 from registry.scaffold.inference.columns import Columns, Inference, is_blank
+from registry.scaffold.inference.frame import infer_frame
 from registry.scaffold.inference.target import infer_target
 from registry.scaffold.sniff.columns import IDS, INPUTS
 
@@ -64,6 +65,8 @@ def infer_fields(
     columns = Columns(records, given or {}, labels or {})
     if not any(columns.names):
         raise DecodeError("the records have no columns with a name", file=name)
+    if (exported := infer_frame(columns)) is not None:
+        return InferredMapping(exported, unused=tuple(columns.free()))
     # In this order: a column that two fields could use belongs to the first of them.
     conversation = infer_conversation(columns)
     question = conversation[0] if conversation else _infer_input(columns)

@@ -12,7 +12,7 @@ INPUTS = (
 TARGETS = (
     *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
     *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
-    "answers",
+    *("answers", "ideal"),
 )
 CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
 IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")

@@ -25,6 +25,7 @@ def condition(folder: Path, text: str, reference: str = "utils.f") -> Any:
     [
         ('x["a"] == "b"', {"value": "a", "equals": "b"}),
         ('len(x["a"]) >= 2', {"value": {"from": "a", "do": ["len"]}, "at_least": 2}),
+        ('len(x["a"]) == 1', {"value": {"from": "a", "do": ["len"]}, "equals": 1}),
         ('x["a"] in ["p", "q"]', {"value": "a", "in": ["p", "q"]}),
         ('x["a"] != 1', {"value": "a", "not_in": [1, True]}),
         ('x["a"]["b"] == "c"', {"value": "a.b", "equals": "c"}),
@@ -61,6 +62,18 @@ def test_the_same_records_are_kept_as_python_keeps(tmp_path: Path, code: str) ->
     for value in VALUES:
         record = {"a": value}
         assert holds(Row(record, 1)) == eval(code, {"x": record}), value
+
+
+@pytest.mark.parametrize("operator", ["==", "!=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_lengths_are_compared_as_python_compares_them(
+    tmp_path: Path, operator: str, number: int
+) -> None:
+    code = f'len(x["a"]) {operator} {number}'
+    text = f"def f(dataset):\n    return dataset.filter(lambda x: {code})\n"
+    holds = compile_condition(parse_condition(condition(tmp_path, text)), compile_expression)
+    for value in ("", "b", "Né", [], ["b"], [None, 0], {"k": 1}):
+        assert holds(Row({"a": value}, 1)) == eval(code, {"x": {"a": value}}), value
 
 
 PARTIAL = """
@@ -102,6 +115,9 @@ def test_an_f_string_of_a_parameter_is_a_text(tmp_path: Path) -> None:
     assert condition(tmp_path, both) == {"all": conditions}
 
 
+COUNTED = "def f(d): return d.filter(lambda x: len(x['a']) > 2)\n"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -115,6 +131,9 @@ def test_an_f_string_of_a_parameter_is_a_text(tmp_path: Path) -> None:
         ("def f(d): return d.filter(lambda x: [x['a']] == ['b'])", "no equivalent"),
         ("def f(d): return d.filter(lambda x: x['a'] > 3)", "no equivalent"),
         ("def f(d): return d.filter(lambda x: x['a'])", "no equivalent"),
+        (f"def len(x): return 1\n{COUNTED}", "the module has its own `len`"),
+        (f"from m import size as len\n{COUNTED}", "the module has its own `len`"),
+        (f"from m import *\n{COUNTED}", "defined twice"),
         ("def f(d): return d.filter(lambda x, y=1: x['a'] == 'b')", "not plain"),
         ("def f(d): return d.filter(lambda x: x['a'] == 'b', with_indices=True)", "more than"),
         ("def f(d, s): return d.filter(lambda x: x['a'] == s)", "has no value"),

@@ -9,7 +9,12 @@ import pytest
 
 from registry.errors import ManifestError
 from registry.scaffold.importers.code.field_code import UntranslatableError
-from registry.scaffold.importers.code.python_module import bound_function, parse_module
+from registry.scaffold.importers.code.python_module import (
+    bound_function,
+    check_builtins,
+    imported_as,
+    parse_module,
+)
 
 COMPUTED = """
 from functools import partial
@@ -75,6 +80,29 @@ def test_a_computed_name_is_short() -> None:
     text = f"globals().update({{n.replace('x', 'yy'): g for n in [{long!r}]}})"
     with pytest.raises(UntranslatableError, match="more than 1,000 characters"):
         bound(text, "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from p.q import f", {"f"}),
+        ("from p.q.r import f as g", {"g"}),
+        ("from p.q import f, f as g", {"f", "g"}),
+        ("from p.query import f", set()),
+        ("from .p.q import f", set()),
+        ("from p.q import g as f", set()),
+        ("from p.q import f\ndef f(): pass", set()),
+    ],
+)
+def test_names_of_an_imported_function(text: str, names: set[str]) -> None:
+    assert imported_as(ast.parse(text), "p.q", "f") == names
+
+
+def test_builtins_count_where_they_are_called() -> None:
+    module = ast.parse("ord = 1\ndef f(x): return len(x)\ndef g(x): return ord(x)\n")
+    check_builtins(module, module.body[1])
+    with pytest.raises(UntranslatableError, match="its own `ord`"):
+        check_builtins(module, module.body[2])
 
 
 def test_a_file_that_is_not_python_is_an_error_with_its_line(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def fields(code: str) -> tuple[dict[str, Any], dict[str, str]]:
         assert isinstance(function.value, ast.Lambda)
         return fields_of_function(function.value, {})
     assert isinstance(function, ast.FunctionDef)
-    return fields_of_function(function, {"PROMPT": PROMPT})
+    return fields_of_function(function, {"PROMPT": PROMPT}, {"stable_id"})
 
 
 def test_a_function() -> None:
@@ -57,6 +57,38 @@ def test_a_lambda_and_columns_as_metadata() -> None:
     found, _ = fields("lambda r: Sample(input=r['q'], metadata={'a': r['a'], 'b': r['b']})")
     assert found["input"] == "q"
     assert found["metadata"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expression"),
+    [
+        ("stable_id(r['q'])", {"hash": ["q"], "length": 8}),
+        (
+            "stable_id(r['q'], r['c'], prefix='x', length=4)",
+            {"hash": ["q", "c"], "prefix": "x", "length": 4},
+        ),
+    ],
+)
+def test_a_stable_id_is_a_hash(call: str, expression: dict[str, Any]) -> None:
+    found, refused = fields(f"def f(r):\n    return Sample(input=r['q'], id={call})")
+    assert refused == {}
+    assert found["id"] == expression
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "stable_id(r['q'], length=0)",
+        "stable_id(r['q'], length='8')",
+        "stable_id(r['q'], salt='x')",
+        "stable_id(*r)",
+        "stable_id()",
+        "other_id(r['q'])",
+    ],
+)
+def test_other_ids_are_refused(call: str) -> None:
+    _, refused = fields(f"def f(r):\n    return Sample(input=r['q'], id={call})")
+    assert refused.keys() == {"id"}
 
 
 def test_fields_without_an_equivalent_are_named() -> None:

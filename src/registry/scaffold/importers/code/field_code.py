@@ -40,7 +40,9 @@ _METHODS: dict[str, Any] = {
     "lstrip": {"sub": {"pattern": r"\A\s+", "to": ""}},
     "rstrip": {"sub": {"pattern": r"\s+\Z", "to": ""}},
 }
-_ORDERINGS: dict[type[ast.cmpop], str] = {
+_COUNTS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equals",
+    ast.NotEq: "not_equals",
     ast.Lt: "less",
     ast.LtE: "at_most",
     ast.Gt: "greater",
@@ -188,6 +190,8 @@ class Translator:
                 return self._method(node, value, name, arguments)
             case ast.Call(ast.Name("str"), [value], []) | ast.FormattedValue(value, -1, None):
                 return template_of([{"value": self.expression(value)}])
+            case ast.Call(ast.Name("len"), [value], []):
+                return pipe(self.expression(value), "len")
             case ast.BinOp(_, ast.Add(), _) | ast.JoinedStr():
                 return template_of(self._texts(node))
             case ast.BinOp(value, ast.BitOr(), filter_):
@@ -209,6 +213,10 @@ class Translator:
             ast.NotIn: "not_in",
         }
         match node:
+            case ast.Compare(ast.Call(ast.Name("len"), [_], []) as length, [operator], [right]) if (
+                type(operator) in _COUNTS and type(number := constant_of(right)) is int
+            ):
+                return {"value": self.expression(length), _COUNTS[type(operator)]: number}
             case ast.Compare(left, [operator], [right]) if type(operator) in names:
                 operand = constant_of(right)
                 is_list = isinstance(operator, ast.In | ast.NotIn)
@@ -223,11 +231,6 @@ class Translator:
                     "value": self.expression(left),
                     **_comparison(names[type(operator)], operand),
                 }
-            case ast.Compare(ast.Call(ast.Name("len"), [value], []), [operator], [right]) if (
-                type(operator) in _ORDERINGS and type(number := constant_of(right)) is int
-            ):
-                length = pipe(self.expression(value), "len")
-                return {"value": length, _ORDERINGS[type(operator)]: number}
             case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if _is_none(
                 right
             ):

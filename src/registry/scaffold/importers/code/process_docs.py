@@ -14,7 +14,11 @@ from registry.scaffold.importers.code.field_code import (
     UntranslatableError,
     check_depth,
 )
-from registry.scaffold.importers.code.python_module import bound_function, parse_module
+from registry.scaffold.importers.code.python_module import (
+    bound_function,
+    check_builtins,
+    parse_module,
+)
 
 __all__ = ["condition_of_filter"]
 
@@ -52,7 +56,9 @@ def condition_of_filter(reference: str, folder: Path) -> Any:
     for node in _filters(result, dataset):
         if isinstance(node, ast.Name) and node.id in (dataset, *others):
             raise UntranslatableError(f"`{node.id}` is no function")
-        conditions.append(_condition(_predicate(node, functions, module), found.bound))
+        predicate = _predicate(node, functions, module)
+        check_builtins(module, predicate)
+        conditions.append(_condition(predicate, found.bound))
     return conditions[0] if len(conditions) == 1 else {"all": conditions}
 
 

@@ -16,13 +16,15 @@ from registry.scaffold.importers.code.field_code import (
 from registry.scaffold.importers.models import problem_at
 from registry.scaffold.importers.tolerant_yaml import read_foreign_text
 
-__all__ = ["BoundFunction", "bound_function", "parse_module"]
+__all__ = ["BoundFunction", "bound_function", "check_builtins", "imported_as", "parse_module"]
 
 MAX_TEXT = 1_000
 """Characters of a computed name."""
 MAX_NAMES = 2_000
 """Names that a comprehension may define."""
 
+_BUILTINS = frozenset(("chr", "len", "ord", "str"))
+"""Functions of Python that are translated by their names."""
 _CHANGERS = frozenset(("globals", "vars", "locals", "setattr", "exec", "eval"))
 _METHODS: Mapping[str, Callable[[str], str]] = {
     "lower": str.lower,
@@ -71,6 +73,37 @@ def bound_function(module: ast.Module, name: str) -> BoundFunction:
         case ast.Assign([ast.Name()], value):
             return _partial(module, value, {})
     raise UntranslatableError(f"`{name}` is no plain function")
+
+
+def check_builtins(module: ast.Module, tree: ast.AST) -> None:
+    """Check that a function of Python that a part of a module calls is not redefined there.
+
+    Raises:
+        UntranslatableError: the module binds its name to something else.
+    """
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    for name in sorted(called & _BUILTINS):
+        if _statements(module, name):
+            raise UntranslatableError(f"the module has its own `{name}`")
+
+
+def imported_as(module: ast.Module, package: str, name: str) -> frozenset[str]:
+    """Return by which names a module calls a function that it imports from a package."""
+    aliases = [
+        alias
+        for node in module.body
+        if isinstance(node, ast.ImportFrom)
+        and f"{node.module}.".startswith(f"{package}.")
+        and not node.level
+        for alias in node.names
+        if alias.name == name
+    ]
+    names = {alias.asname or alias.name for alias in aliases}
+    return frozenset(one for one in names if len(_statements(module, one)) == 1)
 
 
 def _statements(module: ast.Module, name: str) -> list[ast.AST]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from string import Formatter
 from typing import Any
 
@@ -23,13 +23,16 @@ _MAX_NAMES = 1_000
 
 
 def fields_of_function(
-    function: ast.FunctionDef | ast.Lambda, constants: Mapping[str, ast.expr]
+    function: ast.FunctionDef | ast.Lambda,
+    constants: Mapping[str, ast.expr],
+    stable_ids: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the fields of the samples that a function makes, and why others have none.
 
     Args:
         function: It takes a record, and returns `Sample(…)` after assignments at most.
         constants: Literals that the module assigns.
+        stable_ids: Names of `create_stable_id` of inspect_evals, which is our `hash`.
 
     Raises:
         UntranslatableError: it has another shape, or its input has no equivalent.
@@ -37,7 +40,7 @@ def fields_of_function(
     if len(function.args.args) != 1:
         raise UntranslatableError("it takes more than a record")
     names, call = _body(function, dict(constants))
-    reader = _RecordReader(function.args.args[0].arg, names)
+    reader = _RecordReader(function.args.args[0].arg, names, stable_ids)
     given: dict[str, ast.expr] = dict(zip(("input", "choices", "target"), call.args, strict=False))
     given |= {one.arg: one.value for one in call.keywords if one.arg is not None}
     if any(one.arg is None for one in call.keywords) or "input" not in given:
@@ -94,9 +97,12 @@ def _sample_call(node: ast.expr) -> ast.Call:
 class _RecordReader:
     """Translates expressions about a record and about assigned names."""
 
-    def __init__(self, record: str, names: Mapping[str, ast.expr]) -> None:
+    def __init__(
+        self, record: str, names: Mapping[str, ast.expr], stable_ids: Collection[str]
+    ) -> None:
         self._record = record
         self._names = names
+        self._stable_ids = stable_ids
         self._depth = self._count = 0
         self._translator = Translator(self._column_of)
 
@@ -142,6 +148,8 @@ class _RecordReader:
                 [ast.BinOp(ast.Call(ast.Name("ord"), [ast.Constant("A")]), ast.Add(), index)],
             ):
                 return pipe(self._translator.expression(index), "letter")
+            case ast.Call(ast.Name(name), [_, *_] as values, keywords) if name in self._stable_ids:
+                return self._hash(values, keywords)
             case ast.Call(ast.Attribute(template, "format"), [], keywords):
                 return self._format(template, keywords)
             case ast.Name() | ast.Attribute() | ast.BinOp(_, ast.BitOr(), _):
@@ -157,6 +165,14 @@ class _RecordReader:
             return self._translator.expression(self._names[name])
         finally:
             self._depth -= 1
+
+    def _hash(self, values: list[ast.expr], keywords: list[ast.keyword]) -> Any:
+        options = {one.arg: constant_of(self._resolved(one.value)) for one in keywords}
+        prefix, length = options.pop("prefix", ""), options.pop("length", 8)
+        if options or not isinstance(prefix, str) or length not in range(1, 65):
+            raise UntranslatableError("`create_stable_id` with other arguments")
+        hashed = [self._translator.expression(one) for one in values]
+        return {"hash": hashed, **({"prefix": prefix} if prefix else {}), "length": length}
 
     def _format(self, template: ast.expr, keywords: list[ast.keyword]) -> Any:
         text = constant_of(self._resolved(template))
