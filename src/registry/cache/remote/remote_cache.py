@@ -82,6 +82,7 @@ class RemoteCache:
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         self._paused_until = 0.0
+        self._failure = ""
         self._wrong: set[str] = set()
 
     @property
@@ -165,7 +166,13 @@ class RemoteCache:
             store.download(name, path, record.size, moved)
 
         report(Progress("fetch", 0, record.size))
-        self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
+        try:
+            self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
+        except NoAnswerError as error:
+            # A cause is what the store answered; a silent one is not asked again.
+            if error.__cause__ and self._store.call(lambda store, _: store.size(name)) is None:
+                raise CacheError("its samples are gone") from error
+            raise
         if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
             raise CacheError("its samples don't have their digest")
 
@@ -174,15 +181,18 @@ class RemoteCache:
 
         Raises:
             CacheError: it can't be stored, or the local one is damaged.
+            FileNotFoundError: another process has removed the local one.
         """
         record = record_of(entry.meta["fingerprint"], entry.meta)
         record = record.signed_by(self.settings.signs_as)
+        path = entry.folder / SAMPLES
         try:
             if time.monotonic() < self._paused_until:
-                raise NoAnswerError("it gave no answer before")
-            return self._push(record, entry.folder / SAMPLES, replace=replace)
+                raise NoAnswerError(self._failure)
+            return self._push(record, path, replace=replace)
         except NoAnswerError as error:
-            self._pause_silently()
+            path.stat()  # what is gone here is no fault of the remote cache
+            self._pause_silently(error)
             raise CacheError(f"can't push to the remote cache {self.shown}: {error}") from error
 
     def _push(self, record: Record, path: Path, *, replace: bool) -> Pushed:
@@ -241,11 +251,13 @@ class RemoteCache:
 
     def _pause(self, error: Exception) -> None:
         """Don't ask again for a while: of 1,000 datasets each would wait as long."""
-        self._pause_silently()
+        self._pause_silently(error)
         self._warn("", f"{error}; the sources are used")
 
-    def _pause_silently(self) -> None:
-        self._paused_until = time.monotonic() + _PAUSE_SECONDS
+    def _pause_silently(self, error: Exception) -> None:
+        if time.monotonic() >= self._paused_until:
+            self._paused_until = time.monotonic() + _PAUSE_SECONDS
+            self._failure = str(error)
 
     def _note_wrong(self, fingerprint: str, error: Exception) -> None:
         self._wrong.add(fingerprint)
