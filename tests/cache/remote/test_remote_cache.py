@@ -221,9 +221,9 @@ def test_samples_that_are_gone_say_nothing_about_other_entries(
     assert record is not None
     (samples,) = folder.rglob("*.arrow")
     samples.unlink()  # by `cache prune --remote`, or a rule of the bucket
-    assert fetch(tmp_path, one, record) is None
+    assert fetch(tmp_path, one, record, dataset="d") is None
     (warning,) = told(caplog)
-    assert "not used: its samples are gone (the source is used" in warning
+    assert "d: not used: its samples are gone (the source is used" in warning
     assert one.push(entry(tmp_path)) == "pushed"
 
 

@@ -90,20 +90,21 @@ class RemoteCache:
         """Whether it is a folder, which can be read without a request."""
         return is_local(self.settings.url)
 
-    def find(self, fingerprint: str, *, pinned: int | None) -> Record | None:
+    def find(self, fingerprint: str, *, pinned: int | None, dataset: str = "") -> Record | None:
         """Return what is known about an entry that may be used, or None.
 
         Args:
             fingerprint: Its fingerprint.
             pinned: The number of samples that the lockfile pins; None without a pin. An entry with
                 more samples than those is not proven by it.
+            dataset: Whose samples they are, for a warning.
         """
         if not self._may_ask(pinned) or fingerprint in self._wrong:
             return None
         try:
             record = self._read_record(fingerprint)
         except CacheError as error:
-            self._note_wrong(fingerprint, error)
+            self._note_wrong(fingerprint, error, dataset)
             return None
         except NoAnswerError as error:
             self._pause(error)
@@ -126,7 +127,14 @@ class RemoteCache:
         return None if data is None else parse_record(data, fingerprint)
 
     def fetch(
-        self, cache: Cache, record: Record, *, limit: int | None, check: Check, report: Report
+        self,
+        cache: Cache,
+        record: Record,
+        *,
+        limit: int | None,
+        check: Check,
+        report: Report,
+        dataset: str = "",
     ) -> CacheEntry | None:
         """Publish an entry locally if it is what it should be; else warn, and return None.
 
@@ -136,6 +144,7 @@ class RemoteCache:
             limit: The number of first samples that the fingerprint means; None for all.
             check: Called with the samples before they are published.
             report: Called with the progress in bytes.
+            dataset: Whose samples they are, for a warning.
         """
         try:
             if record.meta["limit"] != limit:
@@ -150,7 +159,7 @@ class RemoteCache:
         except NoAnswerError as error:
             self._pause(error)
         except RegistryError as error:
-            self._note_wrong(record.fingerprint, error)
+            self._note_wrong(record.fingerprint, error, dataset)
         return None
 
     def _download(self, record: Record, path: Path, report: Report) -> None:
@@ -259,12 +268,12 @@ class RemoteCache:
             self._paused_until = time.monotonic() + _PAUSE_SECONDS
             self._failure = str(error)
 
-    def _note_wrong(self, fingerprint: str, error: Exception) -> None:
+    def _note_wrong(self, fingerprint: str, error: Exception, dataset: str) -> None:
         self._wrong.add(fingerprint)
         self._warn(
             fingerprint,
-            f"{fingerprint[7:19]}: not used: {error}"
-            " (the source is used; `registry sync --push` replaces it)",
+            f"{dataset or fingerprint[7:19]}: not used: {error}"
+            f" (the source is used; `registry sync --push --refresh {dataset}` replaces it)",
         )
 
     def _warn(self, key: str, text: str) -> None:
