@@ -16,7 +16,12 @@ from registry.settings import Remote
 
 def samples(tmp_path: Path, url: str, *, offline: bool = False, reviewed: Any = None) -> Any:
     return remote_samples_of(
-        Cache(tmp_path), Remote(url=url), reviewed=reviewed, boundary=Boundary(), offline=offline
+        Cache(tmp_path),
+        Remote(url=url),
+        dataset="d",
+        reviewed=reviewed,
+        boundary=Boundary(),
+        offline=offline,
     )
 
 

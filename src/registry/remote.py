@@ -50,6 +50,7 @@ def remote_samples_of(
     cache: Cache,
     remote: Remote,
     *,
+    dataset: str,
     reviewed: Reviewed | None,
     boundary: Boundary,
     offline: bool,
@@ -62,7 +63,7 @@ def remote_samples_of(
     # The digest of a view with ids of its own does not depend on those that are stored.
     is_proof = reviewed is not None and not reviewed[0].view.auto_id
     pinned = reviewed[1].samples if reviewed is not None and is_proof else None
-    return RemoteSamples(opened, pinned=pinned, check=check)
+    return RemoteSamples(opened, dataset=dataset, pinned=pinned, check=check)
 
 
 def check_remote(

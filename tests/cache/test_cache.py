@@ -319,6 +319,46 @@ def test_damaged_blob_is_quarantined(cache: Cache, harm: Callable[[Path], object
     assert not path.exists()
 
 
+def test_blob_that_replaces_a_damaged_one_while_it_is_read_stays(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest, turns = hashlib.sha256(b"bytes").hexdigest(), iter(range(3))
+    hashed = fs.file_sha256
+
+    def store() -> Path:
+        with cache.temporary() as folder:
+            (folder / "part").write_bytes(b"bytes")
+            return cache.store_blob(folder / "part", digest)
+
+    def file_sha256(path: Path) -> str:
+        if next(turns, None) is None:
+            return hashed(path)
+        store()  # as another process does that found the same damage
+        return "0" * 64
+
+    path = store()
+    monkeypatch.setattr(module, "file_sha256", file_sha256)
+    assert cache.intact_blob(digest) == path
+    assert quarantined(cache) == []
+
+
+def test_entry_that_replaces_one_whose_file_is_gone_stays(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = publish(cache).folder / "file"
+
+    def inode_of(path: Path) -> None:
+        monkeypatch.undo()
+        cache.discard("samples", FINGERPRINT)
+        publish(cache)
+
+    monkeypatch.setattr(module, "inode_of", inode_of)
+    error = cache.damaged("samples", FINGERPRINT, path, 0, "is gone")
+    assert str(error) == f"{path}: is gone (open it again to have it built again)"
+    assert quarantined(cache) == []
+    assert cache.find("samples", FINGERPRINT) is not None
+
+
 def test_only_the_damaged_entry_itself_is_quarantined(cache: Cache) -> None:
     path = publish(cache).folder / "file"
     inode = path.stat().st_ino
@@ -360,6 +400,23 @@ def test_damaged_source_state_is_quarantined(cache: Cache, harm: Callable[[Path]
     assert len(quarantined(cache)) == 1
     cache.remember("sha256:1", {"x": 2})
     assert cache.recall("sha256:1") == {"x": 2}
+
+
+def test_source_state_that_replaces_a_damaged_one_while_it_is_read_stays(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, turns = fs.read_file, iter(range(3))
+
+    def read_file(path: Path) -> bytes:
+        if next(turns, None) is None:
+            return read(path)
+        cache.remember("sha256:1", {"x": 1})  # as another process does
+        return b"{"
+
+    cache.remember("sha256:1", {"x": 1})
+    monkeypatch.setattr(module, "read_file", read_file)
+    assert cache.recall("sha256:1") == {"x": 1}
+    assert quarantined(cache) == []
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EIO])

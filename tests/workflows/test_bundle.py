@@ -13,8 +13,9 @@ from registry.catalog.catalog import Catalog
 from registry.cli import main
 from registry.errors import BundleError, LockStaleError, OfflineError
 from registry.lockfile.models import read_lock
+from registry.workflows import bundle as module
 from registry.workflows.bundle import Bundled, bundle
-from registry.workflows.bundle_file import Contents, read_bundle
+from registry.workflows.bundle_file import Contents, read_bundle, write_bundle
 from tests.conftest import CatalogRoot, Https, OneDataset, Page, permit
 
 CSV = "q,a\n1,2\n3,4\n"
@@ -63,6 +64,21 @@ def test_the_same_datasets_give_the_same_bytes(local: Path, tmp_path: Path) -> N
     first = packed(local, tmp_path, "data").sha256
     (tmp_path / "own-cache").rename(tmp_path / "gone")
     (local / "data" / "rows.csv").touch()
+    assert packed(local, tmp_path, "data").sha256 == first
+
+
+def test_samples_that_are_removed_meanwhile_are_built_again(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = packed(local, tmp_path, "data").sha256
+    write = write_bundle
+
+    def write_late(path: Path, contents: Contents, *others: Any) -> None:
+        monkeypatch.undo()
+        Cache(tmp_path / "own-cache").discard("samples", contents.datasets[0].fingerprint)
+        write(path, contents, *others)
+
+    monkeypatch.setattr(module, "write_bundle", write_late)
     assert packed(local, tmp_path, "data").sha256 == first
 
 

@@ -213,6 +213,14 @@ def test_a_cut_bundle_leaves_nothing(file: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(BundleError, match="not a regular file"):
+        taken(pipe, tmp_path, digest="0" * 64)
+
+
 def test_a_bundle_that_is_too_large_leaves_nothing(file: Path, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"bytes uncompressed, and 1,000 are allowed"):
         taken(file, tmp_path, most=1000)

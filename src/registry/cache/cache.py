@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -58,6 +58,7 @@ __all__ = ["Cache", "CacheEntry", "OnDamage", "inode_of"]
 OnDamage = Callable[[Path, int, str], DamagedEntryError]
 """Quarantines the entry of a file, given its path, its inode and the reason; returns the error."""
 
+_Found = TypeVar("_Found")
 _USE_SECONDS = 60 * 60
 """How exact the time of the last use is: a warm open writes nothing if it was used just before."""
 
@@ -83,6 +84,19 @@ def inode_of(path: Path) -> int | None:
 def _is_file(path: Path, size: int) -> bool:
     found = path.stat()
     return stat.S_ISREG(found.st_mode) and found.st_size == size
+
+
+def _read_state(path: Path, key: str) -> dict[str, Any] | None:
+    """Return what `remember` wrote; None if it is missing, damaged or that of another source."""
+    try:
+        data: dict[str, Any] = unseal(read_file(path))
+    except (FileNotFoundError, ValueError):
+        return None
+    except OSError as error:
+        if error.errno not in _NOT_A_FILE:
+            raise _unreadable(error) from error
+        return None
+    return data if data.pop("key", None) == key else None
 
 
 class CacheEntry(Struct, frozen=True):
@@ -130,15 +144,19 @@ class Cache(Struct, frozen=True, dict=True):
         dataset.
         """
         folder = self._folder(kind, fingerprint)
-        entry = self._read(kind, fingerprint)
-        while entry is None and os.path.lexists(folder):
+        return self._find_intact(folder, lambda: self._read(kind, fingerprint))
+
+    def _find_intact(self, path: Path, read: Callable[[], _Found | None]) -> _Found | None:
+        """Return what is at a path, as `read` does; quarantine it if that returns None."""
+        found = read()
+        while found is None and os.path.lexists(path):
             # Another process may have replaced it meanwhile: only what stayed is damaged.
-            with kept_inode(folder) as seen:
-                entry = self._read(kind, fingerprint)
-                if entry is None and seen is not None and inode_of(folder) == seen:
-                    self.quarantine(kind, fingerprint)
+            with kept_inode(path) as seen:
+                found = read()
+                if found is None and seen is not None and inode_of(path) == seen:
+                    self._quarantine_found(path)
                     return None
-        return entry
+        return found
 
     def _read(self, kind: EntryKind, fingerprint: str) -> CacheEntry | None:
         """Return an entry, or None if it is missing or damaged."""
@@ -278,8 +296,12 @@ class Cache(Struct, frozen=True, dict=True):
             inode: That of the open file, as the entry may have been replaced since.
             reason: What is wrong with it.
         """
-        if inode_of(path) in (inode, None):
-            self.quarantine(kind, fingerprint)
+        folder = self._folder(kind, fingerprint)
+        with kept_inode(folder) as seen:
+            # If the folder was replaced, its files are those of an intact entry.
+            is_damaged = inode_of(path) in (inode, None)
+            if is_damaged and seen is not None and inode_of(folder) == seen:
+                self._quarantine_found(folder)
         kept = inode_of(path) == inode
         hint = "make the cache writable, or set REGISTRY_CACHE_DIR" if kept else "open it again"
         return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
@@ -321,13 +343,14 @@ class Cache(Struct, frozen=True, dict=True):
         They are hashed each time, because a blob is only read for a build, which takes longer.
         """
         path = self.blob(sha256)
-        if not os.path.lexists(path):
+
+        def read() -> Path | None:
+            with contextlib.suppress(OSError):
+                if path.is_file() and file_sha256(path) == sha256:
+                    return path
             return None
-        with contextlib.suppress(OSError):
-            if path.is_file() and file_sha256(path) == sha256:
-                return path
-        self._quarantine_found(path)
-        return None
+
+        return self._find_intact(path, read)
 
     def store_blob(self, path: Path, sha256: str) -> Path:
         """Move a finished file to the blobs; return its path there."""
@@ -343,18 +366,8 @@ class Cache(Struct, frozen=True, dict=True):
     def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
         """Return the data that `remember` wrote; None if missing, damaged or without a field."""
         path = self._source_state(key)
-        try:
-            data = unseal(read_file(path))
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            data = {}
-        except OSError as error:
-            if error.errno not in _NOT_A_FILE:
-                raise _unreadable(error) from error
-            data = {}
-        if data.pop("key", None) != key:  # damaged, or the file of another source
-            self._quarantine_found(path)
+        data = self._find_intact(path, lambda: _read_state(path, key))
+        if data is None:
             return None
         self._depend_on(path)
         return data if all(field in data for field in fields) else None

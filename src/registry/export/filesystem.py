@@ -16,11 +16,12 @@ import io
 import os
 from datetime import UTC, datetime
 from glob import has_magic
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
 
 from fsspec.spec import AbstractFileSystem
 
 from registry.cache.cache import Cache
+from registry.cache.retry import again_if_lost
 from registry.catalog.catalog import Catalog
 from registry.errors import DatasetNotFoundError, ExportError, RegistryError
 from registry.export.cached import cached_export
@@ -30,9 +31,12 @@ from registry.export.urls import Location, has_query, parse_path
 from registry.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 __all__ = ["RegistryFileSystem"]
+
+_Result = TypeVar("_Result")
 
 
 class _File(io.BufferedReader):
@@ -82,10 +86,10 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         path = self._strip_protocol(path)
         if _parse(path).kind is None:
             return {"name": path, "size": 0, "type": "directory"}
-        key, file, provenance = self._export(path)
+        state, key, provenance = self._export(path, os.stat)
         return {
             "name": path,
-            "size": file.stat().st_size,
+            "size": state.st_size,
             "type": "file",
             "ETag": key,
             "provenance": provenance,
@@ -110,8 +114,8 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
 
     def modified(self, path: str) -> datetime:
         """Return when the bytes were written into this cache; DuckDB asks for it."""
-        _, file, _ = self._export(self._strip_protocol(path))
-        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        state, _, _ = self._export(self._strip_protocol(path), os.stat)
+        return datetime.fromtimestamp(state.st_mtime, UTC)
 
     def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
         """Return the files that match a pattern, each with the options that follow it.
@@ -138,7 +142,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
     def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
         if mode != "rb":
             _refuse_change(path)
-        return _File(io.FileIO(self._export(path)[1]))
+        return _File(self._export(path, io.FileIO)[0])
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Raise an error: it is read-only."""
@@ -173,8 +177,10 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         index = self._settings(location.root).index
         return Catalog.open(index, rules_from=None if index == own else own)
 
-    def _export(self, path: str) -> tuple[str, Path, dict[str, Any]]:
-        """Return the key, the file and the provenance of an export.
+    def _export(
+        self, path: str, use: Callable[[Path], _Result]
+    ) -> tuple[_Result, str, dict[str, Any]]:
+        """Return what `use` gives for the file of an export, its key and its provenance.
 
         Raises:
             FileNotFoundError: there is no such dataset, or the path is invalid.
@@ -184,9 +190,10 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
         location = _parse(path)
         if location.kind is None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-        settings = self._settings(location.root)
+        kind, settings = location.kind, self._settings(location.root)
         catalog, cache = self._catalog(location), Cache(settings.cache_dir)
-        try:
+
+        def export_and_use() -> tuple[_Result, str, dict[str, Any]]:
             exported = open_exported(
                 location.name,
                 catalog,
@@ -195,9 +202,13 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
                 overrides=location.view,
                 absolute_files=location.absolute_files,
             )
+            key, file = cached_export(exported, kind, cache)
+            return use(file), key, exported.provenance
+
+        try:
+            return again_if_lost(export_and_use, cache)
         except DatasetNotFoundError as error:
             _raise_missing(error, path)
-        return *cached_export(exported, location.kind, cache), exported.provenance
 
 
 def _parse(path: str) -> Location:

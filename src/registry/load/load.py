@@ -88,7 +88,7 @@ def load(
         workers=workers,
         elsewhere=elsewhere,
         remote=functools.cache(
-            partial(_remote_samples, cache, lock, boundary=boundary, offline=offline)
+            partial(_remote_samples, spec.name, cache, lock, boundary=boundary, offline=offline)
         ),
     )
     if workers is not None or elsewhere is not None:
@@ -149,6 +149,7 @@ def _plan_and_execute(
 
 
 def _remote_samples(
+    dataset: str,
     cache: Cache,
     lock: PinnedSources | None,
     *,
@@ -163,4 +164,6 @@ def _remote_samples(
     from registry.remote import remote_samples_of
 
     reviewed = None if lock is None else lock.reviewed
-    return remote_samples_of(cache, remote, reviewed=reviewed, boundary=boundary, offline=offline)
+    return remote_samples_of(
+        cache, remote, dataset=dataset, reviewed=reviewed, boundary=boundary, offline=offline
+    )

@@ -15,6 +15,7 @@ from registry.base.fs import (
     write_atomic,
 )
 from registry.cache.remote.record import ENTRY, SAMPLES, record_of, record_text
+from registry.cache.retry import again_if_lost
 from registry.errors import BundleError
 from registry.load.load import load
 from registry.lockfile.models import Lock, lock_text
@@ -115,6 +116,22 @@ def bundle(
         LockStaleError: a dataset is not locked.
         BundleError: it needs a file that is outside the catalog's folder.
     """
+    # Another process may remove samples before they are read.
+    return again_if_lost(
+        lambda: _bundle(names, catalog, cache, pins, file, offline=offline, report=report), cache
+    )
+
+
+def _bundle(
+    names: Sequence[str],
+    catalog: Catalog,
+    cache: Cache,
+    pins: dict[str, Pin],
+    file: Path,
+    *,
+    offline: bool,
+    report: ReportNamed,
+) -> Bundled:
     parts, found, needs = _Parts(), [], set[str]()
     _add_catalog(parts, catalog, {name: pins[name] for name in names if name in pins})
     for name in names:

@@ -82,6 +82,8 @@ def unbundle(
         BundleError: it is cut, altered, of a newer format, too large, or not what it says; nothing
             of it was written then, except in a temporary folder, which is gone.
     """
+    if file.exists() and not file.is_file():
+        raise BundleError(f"{file}: not a regular file (save it as one: it is read several times)")
     if digest is not None:
         _check_digest(file, digest)
     # All of it once without writing a byte: most of what can be wrong ends here.

@@ -6,6 +6,7 @@ import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,21 @@ def test_of_many_writers_one_is_first(tmp_path: Path) -> None:
         firsts = [number for number, is_new in enumerate(pool.map(write, range(32))) if is_new]
     (first,) = firsts
     assert FolderStore(tmp_path).read("v2/a/entry.json", 10) == b"%d" % first
+
+
+def test_a_folder_that_is_removed_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Path.mkdir
+
+    def mkdir(self: Path, *arguments: Any, **options: Any) -> None:
+        make(self, *arguments, **options)
+        monkeypatch.undo()
+        FolderStore(tmp_path).remove("v2/a/old")  # as `prune` of another machine does
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    FolderStore(tmp_path).write("v2/a/new", b"1")
+    assert FolderStore(tmp_path).read("v2/a/new", 9) == b"1"
 
 
 def test_without_hard_links_what_is_there_stays(

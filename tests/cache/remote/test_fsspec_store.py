@@ -125,6 +125,25 @@ def test_of_two_writers_that_rename_the_slower_one_gives_way(
     assert list(store.objects()) == []
 
 
+def test_a_name_that_other_writers_take_and_leave_again_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    MemoryFileSystem.store.clear()
+    store, move, turns = FsspecStore("memory://shared"), MemoryFileSystem.mv, iter(range(10))
+
+    def busy_move(self: Any, source: str, target: str) -> None:
+        if next(turns, None) is not None:  # it was removed again before anybody can see it
+            raise RuntimeError("the name is taken")
+        move(self, source, target)
+
+    monkeypatch.setattr(MemoryFileSystem, "mv", busy_move)
+    store.write("v2/a/entry.json", b"ours")
+    assert store.read("v2/a/entry.json", 100) == b"ours"
+    assert [one.name for one in store.objects()] == ["v2/a/entry.json"]
+
+
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 

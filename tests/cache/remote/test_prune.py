@@ -70,6 +70,14 @@ def test_an_entry_of_which_a_part_is_new_stays(folder: Path) -> None:
     assert not any(f"{ENTRIES}/{key('old')}/" in one.name for one in removed)
 
 
+def test_an_upload_that_may_still_run_stays(folder: Path) -> None:
+    removed = prune_remote(remote(folder), older=0)
+    assert not any(key("uploading") in one.name for one in removed)
+    assert {key("old"), key("new"), key("unfinished")} <= {
+        one.name.split("/")[2] for one in removed
+    }
+
+
 def test_what_was_pushed_again_is_young(tmp_path: Path, folder: Path) -> None:
     one = remote(folder)
     one.push(entry(tmp_path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -191,8 +192,9 @@ def test_a_push_that_fails_is_an_error_each_time(
     store = Failing(folder, error, name)
     one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
     for _ in range(3):
-        with pytest.raises(CacheError, match="can't push to the remote cache"):
+        with pytest.raises(CacheError, match="can't push to the remote cache") as caught:
             one.push(entry(tmp_path))
+        assert str(caught.value).endswith(f"{folder}: {type(error).__name__}: {error}")
     assert store.calls == 1
     assert not any(path.name == "entry.json" for path in folder.rglob("*"))
 
@@ -208,6 +210,42 @@ def test_a_download_that_fails_leaves_nothing(
     assert fetch(tmp_path, one, record) is None
     assert list((tmp_path / "reader" / "v2" / "tmp").iterdir()) == []
     assert "ConnectionResetError: reset; the sources are used" in told(caplog)[0]
+
+
+def test_samples_that_are_gone_say_nothing_about_other_entries(
+    tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = remote(folder)
+    one.push(entry(tmp_path))
+    record = one.find(FINGERPRINT, pinned=2)
+    assert record is not None
+    (samples,) = folder.rglob("*.arrow")
+    samples.unlink()  # by `cache prune --remote`, or a rule of the bucket
+    assert fetch(tmp_path, one, record, dataset="d") is None
+    (warning,) = told(caplog)
+    assert "d: not used: its samples are gone (the source is used" in warning
+    assert one.push(entry(tmp_path)) == "pushed"
+
+
+@pytest.mark.parametrize("name", ["read", "upload"])
+def test_an_entry_that_is_gone_here_is_no_fault_of_the_remote_cache(
+    tmp_path: Path, folder: Path, name: str
+) -> None:
+    own = entry(tmp_path)
+
+    class Removing(FolderStore):
+        """Another process removes the local entry just before a call."""
+
+        def __getattribute__(self, called: str) -> Any:
+            if called == name:
+                shutil.rmtree(own.folder, ignore_errors=True)
+            return super().__getattribute__(called)
+
+    one = RemoteCache(RemoteSettings(url=str(folder)), store=Removing(folder))
+    with pytest.raises(FileNotFoundError, match=str(own.folder)):
+        one.push(own)
+    name = ""
+    assert one.push(entry(tmp_path)) == "pushed"
 
 
 def test_without_anything_to_prove_it_nothing_is_asked(folder: Path) -> None:

@@ -15,7 +15,7 @@ def test_it_fetches_what_it_has_once(tmp_path: Path) -> None:
     folder.mkdir()
     one = remote(folder)
     one.push(entry(tmp_path))
-    samples = RemoteSamples(one, pinned=2, check=lambda _: None)
+    samples = RemoteSamples(one, dataset="d", pinned=2, check=lambda _: None)
     assert samples.has(FINGERPRINT)
     for path in folder.rglob("entry.json"):
         path.unlink()

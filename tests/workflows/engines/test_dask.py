@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -199,6 +200,16 @@ def test_interrupt_ends_the_tasks(make_catalog: MakeCatalog, tmp_path: Path, clu
         assert not any(client.processing().values())
         assert all(client.run(stopped_runs).values())
     assert not list((tmp_path / "dask").rglob("samples.arrow"))
+
+
+def ignores_interrupts() -> bool:
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_interrupt_of_the_terminal_does_not_reach_the_own_workers() -> None:
+    engine: Any = engine_of("dask")
+    with engine._client(SimpleNamespace(processes=1)) as client:
+        assert list(client.run(ignores_interrupts).values()) == [True]
 
 
 def test_scheduler_that_is_not_there_is_an_error(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from registry.base.digest import SamplesId
-from registry.cache.cache import Cache
+from registry.cache.cache import Cache, CacheEntry
+from registry.cache.remote.remote_cache import RemoteCache, RemoteSettings
 from registry.progress import silent
 from registry.workflows.engines.job import Job, run_job
 from tests.workflows.engines.conftest import MakeCatalog
@@ -39,3 +43,21 @@ def test_unexpected_samples_are_an_error(make_catalog: MakeCatalog, tmp_path: Pa
     assert found.status == "failed"
     assert "its samples are not the reviewed ones" in str(found.error)
     assert found.to_dict()["error"]["type"] == "ReviewError"
+
+
+def test_samples_that_are_gone_before_they_are_pushed_are_built_again(
+    make_catalog: MakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, shared = Cache(tmp_path / "cache"), tmp_path / "shared"
+    shared.mkdir()
+    push = RemoteCache.push
+
+    def push_late(self: RemoteCache, entry: CacheEntry, **options: Any) -> Any:
+        monkeypatch.undo()
+        cache.discard("samples", entry.meta["fingerprint"])  # as another process does
+        return push(self, entry, **options)
+
+    monkeypatch.setattr(RemoteCache, "push", push_late)
+    remote = RemoteCache(RemoteSettings(url=str(shared)))
+    found = run_job(job_of(make_catalog), cache, push_to=remote, report=silent)
+    assert (found.status, found.pushed, found.push_error) == ("built", "pushed", "")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FolderStore"]
 
 _PIECE = 1 << 20
+_ATTEMPTS = 5
 # What `link` gives where a file system has no hard links.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -119,13 +120,24 @@ class FolderStore:
     def _temporary(self, name: str) -> Iterator[tuple[BinaryIO, Path]]:
         self._check_root()
         target = self._root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         try:
-            with temporary.open("xb") as file:
+            with _create(temporary) as file:
                 yield file, temporary
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _create(path: Path) -> BinaryIO:
+    """Create a file and the folders above it, which `remove` of another process may remove."""
+    for left in range(_ATTEMPTS - 1, -1, -1):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return path.open("xb")
+        except FileNotFoundError:
+            if not left:
+                raise
+    raise AssertionError
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int, moved: Moved) -> None:

@@ -31,8 +31,10 @@ _SILENT_ABOUT_BUCKETS = {"gs", "gcs"}
 _NO_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
 # The first bytes of an empty object are a range that is not there.
 _NO_RANGE = {"InvalidRange", "416"}
-# How often writers at the same time may come between the removal of a file and its replacement.
-_RENAMES = 4
+# Writers at the same time may come between the removal of a file and its replacement: how often it
+# is removed, and how often a name is tried.
+_REMOVALS = 3
+_RENAMES = 20
 _TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created")
 
 
@@ -172,17 +174,22 @@ class FsspecStore:
                     raise
 
     def _rename(self, temporary: str, target: str) -> None:
-        for left in range(_RENAMES - 1, -1, -1):
+        for turn in range(1, _RENAMES + 1):
             try:
                 self._fs.mv(temporary, target)  # at best in place of what is there, as with SFTP
                 break
             except Exception:  # some file systems rename to no name that is taken
                 is_taken = self._fs.exists(target)
-                if left == 0 and not is_taken:
+                if is_taken and turn > _REMOVALS:
+                    # What another writer put there is as good.
+                    self._fs.rm_file(temporary)
+                    break
+                if turn == _RENAMES:
                     raise
-                # After so many tries what another writer put there stays: it is as good.
-                with contextlib.suppress(FileNotFoundError):  # another writer removed it
-                    self._fs.rm_file(target if left else temporary)
+                # If it is not taken, another writer has removed it to put its own there.
+                with contextlib.suppress(FileNotFoundError):
+                    if is_taken:
+                        self._fs.rm_file(target)
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
         """Tell an object that is missing from a bucket that is."""

@@ -65,7 +65,8 @@ class LimitedStore:
         try:
             return run_limited(lambda progress: self._work(work, progress), seconds, tick=tick)
         except NoProgressError:
-            raise NoAnswerError(f"no progress for {seconds:g} seconds") from None
+            text = f"no progress for {seconds:g} seconds (REGISTRY_REMOTE_TIMEOUT sets the limit)"
+            raise NoAnswerError(text) from None
         except LibraryError as error:
             text = shown_without_secrets(str(error.__cause__), self._url)
             kind = type(error.__cause__).__name__

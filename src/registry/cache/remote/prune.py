@@ -59,7 +59,7 @@ def _choose(objects: Iterable[StoredObject], now: float, older: float) -> Iterab
             entries.setdefault(one.name.rpartition("/")[0], []).append(one)
     for _, parts in sorted(entries.items()):
         records = [one for one in parts if one.name.endswith(f"/{ENTRY}")]
-        limit = older if records else min(older, _UNFINISHED_SECONDS)
+        limit = older if records else _UNFINISHED_SECONDS
         if all(now - one.written > limit for one in parts):
             yield from records
             yield from (one for one in parts if one not in records)

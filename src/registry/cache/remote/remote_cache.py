@@ -82,6 +82,7 @@ class RemoteCache:
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         self._paused_until = 0.0
+        self._failure = ""
         self._wrong: set[str] = set()
 
     @property
@@ -89,20 +90,21 @@ class RemoteCache:
         """Whether it is a folder, which can be read without a request."""
         return is_local(self.settings.url)
 
-    def find(self, fingerprint: str, *, pinned: int | None) -> Record | None:
+    def find(self, fingerprint: str, *, pinned: int | None, dataset: str = "") -> Record | None:
         """Return what is known about an entry that may be used, or None.
 
         Args:
             fingerprint: Its fingerprint.
             pinned: The number of samples that the lockfile pins; None without a pin. An entry with
                 more samples than those is not proven by it.
+            dataset: Whose samples they are, for a warning.
         """
         if not self._may_ask(pinned) or fingerprint in self._wrong:
             return None
         try:
             record = self._read_record(fingerprint)
         except CacheError as error:
-            self._note_wrong(fingerprint, error)
+            self._note_wrong(fingerprint, error, dataset)
             return None
         except NoAnswerError as error:
             self._pause(error)
@@ -125,7 +127,14 @@ class RemoteCache:
         return None if data is None else parse_record(data, fingerprint)
 
     def fetch(
-        self, cache: Cache, record: Record, *, limit: int | None, check: Check, report: Report
+        self,
+        cache: Cache,
+        record: Record,
+        *,
+        limit: int | None,
+        check: Check,
+        report: Report,
+        dataset: str = "",
     ) -> CacheEntry | None:
         """Publish an entry locally if it is what it should be; else warn, and return None.
 
@@ -135,6 +144,7 @@ class RemoteCache:
             limit: The number of first samples that the fingerprint means; None for all.
             check: Called with the samples before they are published.
             report: Called with the progress in bytes.
+            dataset: Whose samples they are, for a warning.
         """
         try:
             if record.meta["limit"] != limit:
@@ -149,7 +159,7 @@ class RemoteCache:
         except NoAnswerError as error:
             self._pause(error)
         except RegistryError as error:
-            self._note_wrong(record.fingerprint, error)
+            self._note_wrong(record.fingerprint, error, dataset)
         return None
 
     def _download(self, record: Record, path: Path, report: Report) -> None:
@@ -165,7 +175,13 @@ class RemoteCache:
             store.download(name, path, record.size, moved)
 
         report(Progress("fetch", 0, record.size))
-        self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
+        try:
+            self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
+        except NoAnswerError as error:
+            # A cause is what the store answered; a silent one is not asked again.
+            if error.__cause__ and self._store.call(lambda store, _: store.size(name)) is None:
+                raise CacheError("its samples are gone") from error
+            raise
         if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
             raise CacheError("its samples don't have their digest")
 
@@ -174,15 +190,18 @@ class RemoteCache:
 
         Raises:
             CacheError: it can't be stored, or the local one is damaged.
+            FileNotFoundError: another process has removed the local one.
         """
         record = record_of(entry.meta["fingerprint"], entry.meta)
         record = record.signed_by(self.settings.signs_as)
+        path = entry.folder / SAMPLES
         try:
             if time.monotonic() < self._paused_until:
-                raise NoAnswerError("it gave no answer before")
-            return self._push(record, entry.folder / SAMPLES, replace=replace)
+                raise NoAnswerError(self._failure)
+            return self._push(record, path, replace=replace)
         except NoAnswerError as error:
-            self._pause_silently()
+            path.stat()  # what is gone here is no fault of the remote cache
+            self._pause_silently(error)
             raise CacheError(f"can't push to the remote cache {self.shown}: {error}") from error
 
     def _push(self, record: Record, path: Path, *, replace: bool) -> Pushed:
@@ -241,18 +260,20 @@ class RemoteCache:
 
     def _pause(self, error: Exception) -> None:
         """Don't ask again for a while: of 1,000 datasets each would wait as long."""
-        self._pause_silently()
+        self._pause_silently(error)
         self._warn("", f"{error}; the sources are used")
 
-    def _pause_silently(self) -> None:
-        self._paused_until = time.monotonic() + _PAUSE_SECONDS
+    def _pause_silently(self, error: Exception) -> None:
+        if time.monotonic() >= self._paused_until:
+            self._paused_until = time.monotonic() + _PAUSE_SECONDS
+            self._failure = str(error)
 
-    def _note_wrong(self, fingerprint: str, error: Exception) -> None:
+    def _note_wrong(self, fingerprint: str, error: Exception, dataset: str) -> None:
         self._wrong.add(fingerprint)
         self._warn(
             fingerprint,
-            f"{fingerprint[7:19]}: not used: {error}"
-            " (the source is used; `registry sync --push` replaces it)",
+            f"{dataset or fingerprint[7:19]}: not used: {error}"
+            f" (the source is used; `registry sync --push --refresh {dataset}` replaces it)",
         )
 
     def _warn(self, key: str, text: str) -> None:

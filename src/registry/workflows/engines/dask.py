@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import uuid
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["DaskEngine"]
 
 _CONNECT_SECONDS = 30
+# Run by workers of this machine: Ctrl-C reaches all processes of a terminal, and each would print
+# where it was. The caller ends them.
+_IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
 class DaskEngine:
@@ -60,6 +64,8 @@ class DaskEngine:
                     n_workers=max(1, order.processes),
                     threads_per_worker=1,
                     dashboard_address=":0",
+                    preload=[_IGNORE_INTERRUPTS],
+                    silence_logs=logging.ERROR,  # what it warns of at its end is no news
                 ) as cluster,
                 self._distributed.Client(cluster) as client,
             ):

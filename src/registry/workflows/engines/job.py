@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import SamplesId
 from registry.build.expectations import QualityWarning, quality_warnings
+from registry.cache.retry import again_if_lost
 from registry.errors import CacheError, RegistryError, ReviewError
 from registry.load.load import load
 from registry.store.digest import samples_id
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
     from registry.boundary.boundary import Boundary
+    from registry.build.execute import LoadResult
     from registry.cache.cache import Cache, CacheEntry
     from registry.cache.remote.remote_cache import RemoteCache
     from registry.lockfile.pinned import PinnedSources
@@ -84,39 +86,54 @@ def run_job(
     """Build a dataset unless it is cached; an error is a result too."""
     start = time.perf_counter()
     own = replace(cache, used=set())
-    spec = job.spec
+
+    def load_and_push() -> tuple[LoadResult, str, str]:
+        opened = _load(job, own, report, workers, elsewhere)
+        return opened, *_push(opened.entry, push_to, replace=job.refresh)
+
     try:
-        # A cache is often filled for others: `verify` finds damage now, not in their runs.
-        opened = load(
-            spec,
-            own,
-            boundary=job.boundary,
-            offline=job.offline,
-            refresh=job.refresh,
-            verify=True,
-            lock=job.lock,
-            report=report,
-            workers=workers,
-            elsewhere=elsewhere,
-        )
-        if job.expected is not None:
-            _check_samples(spec.name, opened.dataset, job.expected)
-        # What is reported as cached stays so, even if the power fails now.
-        own.make_durable()
+        # Another process may remove the samples before they are pushed.
+        opened, pushed, push_error = again_if_lost(load_and_push, cache)
     except RegistryError as error:
         seconds = time.perf_counter() - start
-        return SyncResult(name=spec.name, status="failed", seconds=seconds, error=error)
-    pushed, push_error = _push(opened.entry, push_to, replace=job.refresh)
+        return SyncResult(name=job.spec.name, status="failed", seconds=seconds, error=error)
     return SyncResult(
-        name=spec.name,
+        name=job.spec.name,
         status="cached" if opened.cached else "fetched" if opened.fetched else "built",
         samples=len(opened.dataset),
         bytes=opened.entry.size,
         seconds=time.perf_counter() - start,
-        warnings=tuple(quality_warnings(spec, opened.entry.meta)),
+        warnings=tuple(quality_warnings(job.spec, opened.entry.meta)),
         pushed=pushed,
         push_error=push_error,
     )
+
+
+def _load(
+    job: Job,
+    cache: Cache,
+    report: Report,
+    workers: Workers | None,
+    elsewhere: Elsewhere | None,
+) -> LoadResult:
+    # A cache is often filled for others: `verify` finds damage now, not in their runs.
+    opened = load(
+        job.spec,
+        cache,
+        boundary=job.boundary,
+        offline=job.offline,
+        refresh=job.refresh,
+        verify=True,
+        lock=job.lock,
+        report=report,
+        workers=workers,
+        elsewhere=elsewhere,
+    )
+    if job.expected is not None:
+        _check_samples(job.spec.name, opened.dataset, job.expected)
+    # What is reported as cached stays so, even if the power fails now.
+    cache.make_durable()
+    return opened
 
 
 def _push(entry: CacheEntry, remote: RemoteCache | None, *, replace: bool) -> tuple[str, str]:
