@@ -92,7 +92,8 @@ def command(
     """Infer a mapping from a source, write the manifest and show two samples.
 
     How a file is written, and what its columns are for, is inferred; each guess is printed, and
-    what is not clear is asked, or an error that names the option. The manifest is written to a
+    what is not clear is asked, or an error that names the option. All samples are built; fields are
+    inferred from the first 20,000 records, or from all if these do not fit. The manifest goes to a
     folder that the index includes; where there is no index, one is created. No file is overwritten.
     Review the manifest: the mapping is a starting point, with the reasons as comments.
     """
@@ -139,13 +140,14 @@ def _draft(
     context, keys, guesses, card = _find_source(given, destination, context, ask)
     for guess in guesses:
         show(guess)
-    keys, records = read_records(keys, destination, context)
+    read = read_records(keys, destination, context)
     return Draft(
         name=context.dataset,
-        source=keys,
-        records=records,
+        source=read.source,
+        records=read.records,
+        is_all=read.is_all,
         labels=card.labels,
-        about=about_file(keys, records) if given.hf is None else about_repository(keys, card),
+        about=about_file(read) if given.hf is None else about_repository(read.source, card),
         columns=columns,
         destination=destination,
         context=context,
@@ -154,14 +156,14 @@ def _draft(
 
 def _finish(found: Proposal, draft: Draft, *, dry_run: bool) -> None:
     """Write the manifest that nobody was asked about, or only print it, and show samples."""
-    for line in doubts(found.mapping, len(draft.records)):
+    for line in doubts(found.mapping, len(found.records)):
         print_line(line, err=dry_run)
     if dry_run:
         print(found.text, end="")
         return
     write_manifest(draft.destination, found.text)
     print()
-    found.print_samples(draft.records)
+    found.print_samples()
 
 
 def _confirmed(draft: Draft) -> Proposal:
@@ -174,7 +176,7 @@ def _confirmed(draft: Draft) -> Proposal:
     found = draft.propose()
     while True:
         click.echo(f"\n{found.text}")
-        found.print_samples(draft.records)
+        found.print_samples()
         change = ask_what_next(names)
         if change is None:
             about = draft.about.updated(*ask_about(draft.about.description, draft.about.license))
