@@ -23,6 +23,8 @@ class Guess:
     """Whether the key can be left out of the manifest."""
 
     def __str__(self) -> str:
+        if isinstance(self.value, bool):
+            return f"{self.key}: {str(self.value).lower()} ({self.reason})"
         is_word = isinstance(self.value, str) and re.fullmatch(r"[\w.*-]+", self.value)
         return f"{self.key} {self.value if is_word else repr(self.value)} ({self.reason})"
 
