@@ -25,7 +25,7 @@ from registry.cli.adding.proposal import (
     read_records,
     warn_outside,
 )
-from registry.cli.adding.questions import ask, ask_about, ask_what_next, is_interactive
+from registry.cli.adding.questions import FIELDS, ask, ask_about, ask_what_next, is_interactive
 from registry.cli.output import print_line
 from registry.errors import RegistryError
 from registry.scaffold.sniff.guess import Ask, Guess, refuse
@@ -63,13 +63,12 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
 @click.option("--records", metavar="PATH", help="Key of the list in a JSON document: `data.items`.")
 @click.option(
     "--input",
-    "input_",
     metavar="COLUMN",
     help="The column of the input, or a path such as data.question.",
 )
 @click.option("--target", metavar="COLUMN", help="The column of the target.")
 @click.option("--choices", metavar="COLUMN", help="The column of the choices.")
-@click.option("--id", "id_", metavar="COLUMN", help="The column of the ids.")
+@click.option("--id", metavar="COLUMN", help="The column of the ids.")
 @click.option("--description", metavar="TEXT", help="What the dataset is, in one sentence.")
 @click.option("--license", "license_", metavar="L", help="License of the data, such as mit.")
 @click.option("--yes", is_flag=True, help="Ask nothing. Without a terminal, nothing is ever asked.")
@@ -77,17 +76,12 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
 @options.root
 def command(
     name: str,
-    config: str | None,
-    input_: str | None,
-    target: str | None,
-    choices: str | None,
-    id_: str | None,
     description: str | None,
     license_: str | None,
     yes: bool,
     dry_run: bool,
     root: str | None,
-    **source: Any,
+    **given: Any,
 ) -> int:
     """Infer a mapping from a source, write the manifest and show two samples.
 
@@ -97,14 +91,14 @@ def command(
     folder that the index includes; where there is no index, one is created. No file is overwritten.
     Review the manifest: the mapping is a starting point, with the reasons as comments.
     """
-    given = SourceOptions(name=config, **source)
-    check_options(given)
+    fields = {field: given.pop(field) for field in FIELDS}
+    source = SourceOptions(name=given.pop("config"), **given)
+    check_options(source)
     settings = options.settings_of(root)
     destination = destination_of(settings, name)
     asks = not yes and not dry_run and is_interactive()
-    columns = {"input": input_, "target": target, "choices": choices, "id": id_}
     draft = _draft(
-        given,
+        source,
         destination,
         SourceContext(
             boundary=destination.catalog.boundary,
@@ -113,7 +107,7 @@ def command(
             dataset=name,
         ),
         ask=ask if asks else refuse,
-        columns={field: column for field, column in columns.items() if column is not None},
+        columns={field: column for field, column in fields.items() if column is not None},
         show=partial(print_line, err=dry_run),
     )
     draft = replace(draft, about=draft.about.updated(description, license_))
