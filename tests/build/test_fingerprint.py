@@ -12,6 +12,7 @@ from registry.manifest.models import to_spec
 from registry.sources.pins import Pins, SourcePin
 
 SOURCE: dict[str, Any] = {"type": "csv", "path": ["/a/x.csv"]}
+JSON: dict[str, Any] = {"type": "json", "path": ["/a/x.json"]}
 HUB: dict[str, Any] = {"type": "hf", "path": "a/b", "split": "t"}
 PINS = Pins((SourcePin({"files": [["0", ".csv"]]}),))
 
@@ -25,6 +26,8 @@ def test_the_value_matches_existing_cache_entries() -> None:
     # A change makes every cached dataset of every user be built again: it needs a new format.
     expected = "sha256:8961079c7f98aa48f9be9910c5c18995421f6e82e318063881051958dcdb2685"
     assert fingerprint() == expected
+    expected = "sha256:3b80aa4044ad41fd5682a656d9b20afd40aacb5d3bdc771fe0bd57f23331642d"
+    assert fingerprint(source=JSON) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,8 @@ DIFFERENT: list[dict[str, Any]] = [
     {"source": {**SOURCE, "columns": {"a": True}}},
     {"source": {**SOURCE, "path": ["https://host/a/x.csv"]}},
     {"source": {**SOURCE, "path": ["https://host/b/x.csv"]}},
+    {"source": JSON},
+    {"source": {**JSON, "lines": True}},
     {"source": HUB},
     {"source": {**HUB, "split": "u"}},
     {"pins": Pins((SourcePin({"files": [["1", ".csv"]]}),))},

@@ -198,6 +198,20 @@ def test_lines_that_are_not_objects_get_a_column() -> None:
     assert list(read_json(file, source, strict=True)) == [{"id": "a"}, {"id": 2}, {"id": 3}]
 
 
+def test_lines_are_read_by_a_key_whatever_the_name_of_the_file() -> None:
+    text = '{"id": 1}\n\n{"id": 2}\n'
+    assert document(text, lines=True) == [{"id": 1}, {"id": 2}]
+    hint = r"^d\.json:3: not JSON: Extra data at column 1 \(an object per line\? say `lines: true`"
+    with pytest.raises(DecodeError, match=hint):
+        document(text)
+
+
+@pytest.mark.parametrize("text", ['{"id": 1} {"id": 2}', "[]]"])
+def test_only_a_second_line_looks_like_an_object_per_line(text: str) -> None:
+    with pytest.raises(DecodeError, match=r"Extra data at column \d+$"):
+        document(text)
+
+
 def test_a_star_takes_all_values_of_an_object() -> None:
     text = '{"in": {"x": {"q": 1}, "y": {"q": 2}}}'
     assert document(text, records="in.*") == [{"q": 1}, {"q": 2}]

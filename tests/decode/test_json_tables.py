@@ -133,6 +133,10 @@ def test_key_that_the_first_lines_lack_may_appear_later(tmp_path: Path) -> None:
     assert (records[0], records[-1], why) == ({"q": "x"}, {"late": "y", "q": "x"}, "")
 
 
+def test_lines_are_read_by_column_whatever_the_name_of_the_file(tmp_path: Path) -> None:
+    assert read(tmp_path, LINES, "d.json", Q, lines=True) == read(tmp_path, LINES, "d.jsonl", Q)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "wanted"),
     [

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from registry.base.locations import unpacked_suffix
 from registry.build import row_pipeline
 from registry.build.parallel import files
 from registry.decode.frame import FEW_RECORDS
-from registry.decode.json_records import LINE_SUFFIXES
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
-from registry.manifest.source_models import FileSource
+from registry.manifest.source_models import JsonSource
 from registry.mapping.columnar.programs import Program, Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
 from tests.evidence.rows import REPOSITORY
@@ -93,7 +91,7 @@ def _form_of(spec: DatasetSpec) -> str:
 
 
 def _has_lines(source: Source) -> bool:
-    return isinstance(source, FileSource) and unpacked_suffix(source.paths()[0]) in LINE_SUFFIXES
+    return isinstance(source, JsonSource) and source.is_lines(source.paths()[0])
 
 
 @contextmanager

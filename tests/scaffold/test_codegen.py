@@ -111,6 +111,7 @@ def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> Non
         (f"{CSV}, explode: q, sample: {{n: 1, seed: 0}}", "apply explode, sample of the manifest"),
         ("source: {type: csv, path: ['https://h/a.csv', 'https://h/b.csv']}", "https://h/b.csv"),
         ("source: {type: csv, path: 'https://h/a.csv', skip_rows: 2}", "first 2 rows"),
+        ("source: {type: json, path: 'https://h/a.json', lines: true}", "an object per line"),
     ],
 )
 def test_comment_names_features_that_no_loader_has(

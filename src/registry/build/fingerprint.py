@@ -78,4 +78,6 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
 
 def _decoding(source: Source) -> dict[str, Any]:
     """Return the options that determine how the bytes of a source become records."""
-    return data_of(source, without=source.location_keys)
+    # A key that was added later is left out at its default, so that what is cached stays valid.
+    added = set() if getattr(source, "lines", False) else {"lines"}
+    return data_of(source, without=source.location_keys | added)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from registry.base.locations import unpacked_suffix
 from registry.decode.exact_json import InexactError, has_unique_keys, parse_exact
 from registry.decode.stream import SourceBytes, is_utf8, open_text
 from registry.errors import DecodeError, did_you_mean, shorten
@@ -25,22 +24,19 @@ if TYPE_CHECKING:
 
     Lines = Sequence[str | bytes]
 
-__all__ = ["LINE_SUFFIXES", "read_json", "read_json_by"]
-
-LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-"""Suffixes of files that are read line by line."""
+__all__ = ["read_json", "read_json_by"]
 
 _BLOCK_BYTES = 1 << 16
 
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
-    """Yield an object per line, or the objects of an array; empty lines are skipped.
+    """Yield an object per line, or the objects of a document; empty lines are skipped.
 
     If strict, refuse what has no exact meaning, such as `NaN`, which the loaders accept.
     """
     options = cast("JsonSource", source)
     loads = parse_exact if strict else json.loads
-    as_document = unpacked_suffix(file.location) not in LINE_SUFFIXES
+    as_document = not options.is_lines(file.location)
     with open_text(file, options.encoding, as_document=as_document) as text:
         if as_document:
             yield from _read_document(text.read(), file, options.records, options.item, loads=loads)
@@ -70,9 +66,9 @@ def read_json_by(
         TypeError: an unknown option.
         DecodeError: the parser raises a ValueError, or returns something other than objects.
     """
-    encoding = cast("JsonSource", source).encoding
-    as_document = unpacked_suffix(file.location) not in LINE_SUFFIXES
-    with open_text(file, encoding, as_document=as_document) as text:
+    given = cast("JsonSource", source)
+    as_document = not given.is_lines(file.location)
+    with open_text(file, given.encoding, as_document=as_document) as text:
         if as_document:
             yield from _read_document(text.read(), file, loads=partial(json.loads, **options))
             return
@@ -186,7 +182,10 @@ def _parse(
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         fault = error.msg if isinstance(error, InexactError) else f"not JSON: {error.msg}"
-        message = f"{fault} at column {error.colno}"
+        # In a document, a second value on another line is in all likelihood the second record.
+        is_lines = error.msg == "Extra data" and error.lineno > 1 and loads is parse_exact
+        hint = " (an object per line? say `lines: true` in the source)" if is_lines else ""
+        message = f"{fault} at column {error.colno}{hint}"
         raise DecodeError(message, file=file.location, line=line) from error
     except RecursionError as error:
         message = "the JSON is nested too deeply"

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from registry.base.arrow.strings import SCAN_BYTES
-from registry.base.locations import packed_suffix, unpacked_suffix
+from registry.base.locations import packed_suffix
 from registry.decode.chunks import line_blocks, parse_blocks, read_start
 from registry.decode.exact_json import MAX_DEPTH, has_unique_keys, most_keys, parse_exact
 from registry.decode.frame import (
@@ -36,7 +36,6 @@ from registry.decode.frame import (
     Wanted,
     has_null,
 )
-from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.json_values import (
     ValueDecoder,
     decode_few,
@@ -75,8 +74,8 @@ _SCALARS: dict[type, pa.DataType] = {
 
 def read_json_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[AnyFrame]:
     """Yield the lines of a file as columns."""
-    encoding = cast("JsonSource", source).encoding
-    if unpacked_suffix(file.location) not in LINE_SUFFIXES or not is_utf8(encoding):
+    options = cast("JsonSource", source)
+    if not options.is_lines(file.location) or not is_utf8(options.encoding):
         raise NotColumnarError("not JSON Lines in UTF-8")
     with open_bytes(file) as data:
         most = file.limits.line_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from registry.build.fingerprint import pin_all
@@ -72,9 +73,13 @@ def read_records(
 
 
 def inspect_source(
-    source: Mapping[str, Any], folder: Path, context: SourceContext
+    source: Mapping[str, Any], folder: Path, context: SourceContext, most: int | None = None
 ) -> tuple[SourcePin, list[DatasetRecord]]:
-    """Return the pin and the records of a source that has no manifest yet."""
+    """Return the pin and the first records of a source that has no manifest yet.
+
+    `most` is how many records are read; None for all.
+    """
     resolved = spec_of_source(source, folder)
     pinned = reader_of(resolved).pin(context)
-    return pinned, list(counted(records_of(resolved, pinned, context), context.report))
+    records = islice(records_of(resolved, pinned, context), most)
+    return pinned, list(counted(records, context.report))

@@ -44,6 +44,7 @@ _Text = Annotated[str, Meta(min_length=1)]
 _Texts = Annotated[tuple[_Text, ...], Meta(min_length=1)]
 # Python 3.13 refuses the others; before, the csv module read them, each in a way of its own.
 _DELIMITER = r'^[^"\r\n]*$(?!\n)'
+_LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be secret"
 
 
@@ -141,7 +142,7 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
 
 
 class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
-    """JSON Lines (`.jsonl`, `.ndjson`), or JSON: an array of objects, or one object."""
+    """JSON Lines (`.jsonl`, `.ndjson`, `lines`), or JSON: an array of objects, or one object."""
 
     type = "json"
     suffixes = (".json", ".jsonl", ".ndjson")
@@ -153,11 +154,24 @@ class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
     """Key, or dotted path, of the array of objects in a JSON object; `*` takes all values."""
     item: _Text | None = None
     """Column for the items of an array that are not objects."""
+    lines: bool = False
+    """Whether files are JSON Lines whatever their names end with."""
+
+    def is_lines(self, location: str) -> bool:
+        """Return whether a file has an object per line."""
+        return self.lines or unpacked_suffix(location) in _LINE_SUFFIXES
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the call to `json_dataset`."""
-        options = {key: value for key, value in given.items() if key not in ("records", "item")}
+        own = ("records", "item", "lines")
+        options = {key: value for key, value in given.items() if key not in own}
         return "json_dataset", {"json_file": public_location(self.path[0]), **options}
+
+    def loader_notes(self) -> Iterator[str]:
+        """Yield what the call lacks."""
+        yield from super().loader_notes()
+        if self.lines and unpacked_suffix(self.path[0]) not in _LINE_SUFFIXES:
+            yield "read an object per line, which the loader does by the suffix .jsonl"
 
 
 class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):

@@ -43,8 +43,9 @@ def manifest_text(
     mapping: InferredMapping,
     *,
     about: About,
-    samples: int,
+    samples: int | None,
     schema: str,
+    looked_at: int | None = None,
 ) -> str:
     """Return the commented manifest of an inferred mapping.
 
@@ -53,8 +54,9 @@ def manifest_text(
         source: Keys of the source, in order.
         mapping: The mapping.
         about: The description and so on.
-        samples: Number of samples to expect.
+        samples: Number of samples to expect, if it is known.
         schema: The schema for editors, as the manifest refers to it.
+        looked_at: How many records the mapping was inferred from, if not from all.
     """
     lines = [
         f"# yaml-language-server: $schema={schema}",
@@ -63,9 +65,10 @@ def manifest_text(
         "    source:",
         *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
         *_where(mapping),
-        *_fields(mapping),
-        f"    expect: {{samples: {samples}}}",
+        *_fields(mapping, looked_at),
     ]
+    if samples is not None:
+        lines.append(f"    expect: {{samples: {samples}}}")
     if mapping.shuffle_choices is not None:
         lines.append(f"    shuffle_choices: {mapping.shuffle_choices}")
     return "\n".join(lines) + "\n"
@@ -82,8 +85,9 @@ def _about(name: str, about: About) -> Iterator[str]:
     yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
 
 
-def _fields(mapping: InferredMapping) -> Iterator[str]:
-    yield "    fields:"
+def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:
+    seen = f"  # inferred from the first {looked_at:,} records" if looked_at else ""
+    yield f"    fields:{seen}"
     for key, one in mapping.fields.items():
         yield f"      {key}: {flow_text(one.expression)}  # {one.reason}"
     # Written out, as a field that is left out reads the column of its name.

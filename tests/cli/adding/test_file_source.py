@@ -55,6 +55,10 @@ def sniff(context: SourceContext, **options: Any) -> tuple[dict[str, Any], list[
         ("q.json", '{"rows": [{"a": 1}], "v": 1}', {}, {"records": "rows"}),
         ("q.json", '{"a": [{"b": 1}], "c": [{"d": 1}]}', {"records": "c"}, {"records": "c"}),
         ("q.json", '[{"question": "?"}]', {}, {}),
+        ("q.json", '[{"question": "?"},\n{"question": "!"}]\n', {}, {}),
+        ("q.json", '{"a": 1}\n{"a": 2}\n', {}, {"lines": True}),
+        ("q.txt", '{"a": 1}\n\n{"a": 2}', {"type": "json"}, {"lines": True}),
+        ("q.json", '{"question": "?"}\n\n', {}, {}),
         ("q.jsonl", '{"question": "?"}\n', {}, {}),
         ("q.jsonl", '{"question": "größte früh"}\n'.encode("cp1252"), {}, {"encoding": "cp1252"}),
     ],
@@ -84,7 +88,6 @@ def test_first_file_of_a_glob_is_looked_at(context: SourceContext) -> None:
         ("q.json", " \n", "q.json: the file is empty"),
         ("q.csv", "<!DOCTYPE html><html></html>", "this is an HTML page, not data"),
         ("q.csv", b"PK\x03\x04" + bytes(20), "a zip archive or an office document"),
-        ("q.json", '{"a": 1}\n{"a": 2}\n', "JSON Lines (its name must end in .jsonl)"),
     ],
 )
 def test_file_without_records_is_an_error(

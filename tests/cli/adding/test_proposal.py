@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from registry.cli.adding.destination import Destination, destination_of
-from registry.cli.adding.proposal import Draft, about_file, allow_source, doubts, read_records
+from registry.cli.adding.proposal import (
+    Draft,
+    FirstRecords,
+    about_file,
+    allow_source,
+    doubts,
+    read_records,
+)
 from registry.errors import DecodeError, RegistryError
 from registry.scaffold.inference.fields import infer_fields
 from registry.scaffold.new_manifest import About
@@ -22,13 +30,20 @@ def destination(tmp_path: Path) -> Destination:
     return destination_of(Settings(index=tmp_path / "datasets.yaml", cache_dir=tmp_path), "d")
 
 
-def draft(destination: Destination, context: SourceContext, text: str, **columns: str) -> Draft:
+def draft(
+    destination: Destination,
+    context: SourceContext,
+    text: str,
+    most: int | None = None,
+    **columns: str,
+) -> Draft:
     Path("q.csv").write_text(text)
-    keys, records = read_records(SOURCE, destination, context)
+    read = read_records(SOURCE, destination, context, most)
     return Draft(
         name="d",
-        source=keys,
-        records=records,
+        source=read.source,
+        records=read.records,
+        is_all=read.is_all,
         labels={},
         about=About("x"),
         columns=columns,
@@ -81,6 +96,60 @@ def test_record_that_cannot_be_mapped_names_the_options(
         found.propose()
 
 
+def test_fields_of_many_records_are_inferred_from_the_first(
+    context: SourceContext, destination: Destination
+) -> None:
+    text = "id,question,answer\n1,Who?,me\n2,What?,it\n3,Where?,here\n"
+    found = draft(destination, context, text, most=2).propose()
+    assert "    fields:  # inferred from the first 2 records\n" in found.text
+    assert "      id: id  # unique in all records\n" in found.text
+    assert "    expect: {samples: 3}\n" in found.text
+    assert found.records == [
+        {"id": "1", "question": "Who?", "answer": "me"},
+        {"id": "2", "question": "What?", "answer": "it"},
+    ]
+    # Three are not more than three.
+    assert "inferred from" not in draft(destination, context, text, most=3).propose().text
+
+
+def test_question_that_a_later_record_repeats_gets_its_own_id(
+    context: SourceContext, destination: Destination
+) -> None:
+    text = "question,answer\nWho?,me\nWhat?,it\nWho?,you\n"
+    found = draft(destination, context, text, most=2).propose()
+    assert "inferred from the first 2 records" in found.text
+    assert "on_duplicate: suffix" in found.text
+    assert len({sample.id for sample in found.result.dataset}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id,question\n1,Who?\n2,What?\n1,Where?\n", "id: {hash: [question]"),
+        ("question,answer\nWho?,me\nWhat?,it\n,x\n", "where: {value: question, empty: false}"),
+        ("question,answer\nWho?,me\nWhat?,it\n  ,x\n", "expect: {samples: 3}"),
+        ("question,A,B,answer\nWho?,me,you,1\nIt?,a,b,1\nWe?,c,d,2\n", "indexes from 1 to 2"),
+    ],
+)
+def test_all_records_are_read_if_a_later_one_does_not_fit(
+    context: SourceContext, destination: Destination, text: str, expected: str
+) -> None:
+    found = draft(destination, context, text, most=2).propose()
+    assert expected in found.text
+    assert found.text == draft(destination, context, text).propose().text
+
+
+def test_later_record_that_cannot_be_read_or_mapped_is_an_error(
+    context: SourceContext, destination: Destination
+) -> None:
+    ragged = draft(destination, context, "question,answer\na,b\nc,d\ne,f\nx\n", most=2)
+    with pytest.raises(DecodeError, match=r"q\.csv:5: .* --encoding say how to read it"):
+        ragged.propose()
+    blank = draft(destination, context, "question,answer\na,b\nc,d\n,e\n,f\n", most=2)
+    with pytest.raises(RegistryError, match="--input, --target, --choices and --id say which"):
+        blank.propose()
+
+
 def test_mere_guesses_are_said() -> None:
     record = {"frage": "a long one", "antwort": "x", "fach": "y"}
     assert list(doubts(infer_fields("d", [record]), 1)) == [
@@ -97,7 +166,9 @@ def test_mere_guesses_are_said() -> None:
 
 def test_description_of_a_file_has_no_secret() -> None:
     keys = {"path": "https://user:pw@example.org/a/q.csv?token=secret"}
-    assert about_file(keys, [{}] * 1_200).description == "1,200 records of q.csv."
+    read = FirstRecords(keys, [{}] * 1_200, is_all=True)
+    assert about_file(read).description == "1,200 records of q.csv."
+    assert about_file(replace(read, is_all=False)).description == "Records of q.csv."
 
 
 def test_source_of_the_user_is_allowed(

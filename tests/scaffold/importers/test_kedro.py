@@ -24,6 +24,10 @@ logs:
   type: pandas.JSONDataset
   filepath: s3://bucket/logs.jsonl
   load_args: {lines: true, encoding: latin-1}
+lines:
+  type: pandas.JSONDataset
+  filepath: data/logs.json
+  load_args: {lines: true}
 yelp:
   type: huggingface.HFDataset
   dataset_name: acme/quiz
@@ -32,8 +36,10 @@ yelp:
 
 
 def test_entries(tmp_path: Path) -> None:
-    cars, logs, yelp = read(write(tmp_path, "catalog.yml", CATALOG), ImportOptions()).datasets
-    specs_of(cars, logs, yelp)
+    cars, logs, lines, yelp = read(
+        write(tmp_path, "catalog.yml", CATALOG), ImportOptions()
+    ).datasets
+    specs_of(cars, logs, lines, yelp)
     assert cars.keys["source"] == {"type": "csv", "path": "data/01_raw/cars.csv", "delimiter": ";"}
     assert [(one.what, one.about) for one in cars.left_out[1:]] == [
         ("load_args.na_values", "samples"),
@@ -42,6 +48,8 @@ def test_entries(tmp_path: Path) -> None:
     ]
     assert logs.keys["source"]["encoding"] == "latin-1"
     assert [one.what for one in logs.left_out] == ["fields"]
+    assert lines.keys["source"] == {"type": "json", "path": "data/logs.json", "lines": True}
+    assert [one.what for one in lines.left_out] == ["fields"]
     assert yelp.keys["source"] == {"type": "hf", "path": "acme/quiz", "split": "test"}
     assert yelp.left_out[1].what == "dataset_kwargs.trust_remote_code"
 

@@ -10,10 +10,22 @@ from registry.scaffold.sniff.guess import Guess, Question, refuse
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [("utf-16", "utf-16"), (";", "';'"), ("\t", r"'\t'"), (3, "3"), (["a"], "['a']"), ("*", "*")],
+    [
+        ("utf-16", "utf-16"),
+        (";", "';'"),
+        ("\t", r"'\t'"),
+        (3, "3"),
+        (["a"], "['a']"),
+        (["column_1"] * 200, f"{repr(['column_1'] * 4)[:39]}…{repr(['column_1'] * 4)[-39:]}"),
+        ("*", "*"),
+    ],
 )
 def test_guess_is_one_line(value: object, shown: str) -> None:
     assert str(Guess("key", value, "sniffed")) == f"key {shown} (sniffed)"
+
+
+def test_guess_of_a_bool_is_yaml() -> None:
+    assert str(Guess("lines", True, "sniffed")) == "lines: true (sniffed)"
 
 
 def test_question_without_anyone_to_ask_names_every_option() -> None:

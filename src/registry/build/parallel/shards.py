@@ -12,13 +12,12 @@ from typing import IO, TYPE_CHECKING, Self
 
 import numpy as np
 
-from registry.base.locations import packed_suffix, unpacked_suffix
+from registry.base.locations import packed_suffix
 from registry.base.processes.worker import can_start
 from registry.build.parallel.crew import Block, Crew, Trial
 from registry.build.parallel.shard import Lines, Setup, map_lines, trial_of
 from registry.decode.chunks import line_blocks
 from registry.decode.frame import NotColumnarError
-from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.stream import is_utf8, open_bytes
 from registry.manifest.source_models import JsonSource
 
@@ -95,7 +94,7 @@ class Shards:
         return (
             self._is_divisible
             and isinstance(source, JsonSource)
-            and unpacked_suffix(file.location) in LINE_SUFFIXES
+            and source.is_lines(file.location)
             and is_utf8(source.encoding)
         )
 

@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from registry.base.locations import unpacked_suffix
 from registry.catalog.catalog import display_path
 from registry.cli.adding.options import SourceOptions, file_keys
 from registry.cli.adding.progress import shown_progress
-from registry.decode.json_records import LINE_SUFFIXES
 from registry.decode.stream import SourceBytes, is_html, open_bytes
 from registry.errors import DecodeError
 from registry.manifest.resolve import spec_of_source
-from registry.manifest.source_models import infer_source_keys
+from registry.manifest.source_models import JsonSource, infer_source_keys
 from registry.scaffold.sniff.csv_dialect import CsvReading, sniff_csv
 from registry.scaffold.sniff.csv_header import name_columns, sniff_header
 from registry.scaffold.sniff.encoding import sniff_encoding
@@ -160,16 +158,16 @@ def _numbered(reading: CsvReading) -> list[str]:
 
 
 def _sniff_document(head: _Head, encoding: str, options: SourceOptions, ask: Ask) -> list[Guess]:
-    is_lines = unpacked_suffix(head.name) in LINE_SUFFIXES
-    if is_lines or options.records is not None or not head.is_all:
+    if JsonSource(path=(head.name,)).is_lines(head.name) or options.records is not None:
         return []
     text = head.text(encoding, len(head.data))
+    if _is_lines(text):
+        return [Guess("lines", True, "an object per line, not one JSON document")]
+    if not head.is_all:
+        return []
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        if _is_lines(text):
-            message = "this is not one JSON document but JSON Lines (its name must end in .jsonl)"
-            raise DecodeError(message, file=head.name) from None
         return []  # the reader of the whole file says what is wrong
     guess = sniff_records(document, file=head.name, ask=ask)
     return [] if guess is None else [guess]

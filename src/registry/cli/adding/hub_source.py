@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -83,7 +84,7 @@ def _config(name: str) -> str | None:
     return None if name == "default" else name
 
 
-def about_repository(keys: dict[str, Any], card: Card) -> About:
+def about_repository(keys: Mapping[str, Any], card: Card) -> About:
     """Return what the card says about a dataset."""
     path, split = keys["path"], keys["split"]
     part = f"{keys['name']}, {split}" if "name" in keys else split

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import is_local, local_path, public_location
 from registry.boundary.paths import allow_location
-from registry.build.expectations import quality_warnings
+from registry.build.expectations import QualityWarning, quality_warnings
 from registry.catalog.catalog import display_path
 from registry.cli.adding.destination import Destination
 from registry.cli.adding.file_source import shown_location
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draft",
+    "FirstRecords",
     "Proposal",
     "about_file",
     "allow_source",
@@ -45,6 +47,9 @@ _READING = {
     "json": "--records and --encoding say how to read it",
 }
 _SHOWN = 2
+_LOOKED_AT = 20_000
+"""Records that fields are inferred from, if those fit all others."""
+_DOUBTFUL = {"blank_inputs", "blank_targets", "targets_outside_choices"}
 _COLUMNS = "--input, --target, --choices and --id say which columns to use"
 
 
@@ -56,17 +61,39 @@ class Proposal:
     mapping: InferredMapping
     spec: DatasetSpec
     result: LoadResult
+    records: Sequence[Mapping[str, Any]]
+    """What the mapping was inferred from."""
 
-    def print_samples(self, records: Sequence[Mapping[str, Any]]) -> None:
+    def print_samples(self) -> None:
         """Print the first samples beside their records."""
         dataset = self.result.dataset
         for position in range(min(_SHOWN, len(dataset))):
             (at,) = dataset.records_at([position])
-            print_sample(dataset[position], position + 1, (at, records[at - 1]))
+            print_sample(dataset[position], position + 1, (at, self.records[at - 1]))
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether samples are such that more records may show another mapping."""
+        return any(warning.kind in _DOUBTFUL for warning in self._warnings)
 
     def print_warnings(self) -> None:
         """Print what looks wrong in the samples."""
-        print_warnings(self.spec.name, quality_warnings(self.spec, self.result.entry.meta))
+        print_warnings(self.spec.name, self._warnings)
+
+    @property
+    def _warnings(self) -> list[QualityWarning]:
+        return quality_warnings(self.spec, self.result.entry.meta)
+
+
+@dataclass(frozen=True)
+class FirstRecords:
+    """The first records of a source."""
+
+    source: Mapping[str, Any]
+    """Keys of the source, with its commit."""
+    records: Sequence[Mapping[str, Any]]
+    is_all: bool
+    """Whether there are no more records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +104,9 @@ class Draft:
     source: Mapping[str, Any]
     """Keys of the source."""
     records: Sequence[Mapping[str, Any]]
+    """All records, or the first of them."""
+    is_all: bool
+    """Whether there are no more records."""
     labels: Mapping[str, Sequence[str]]
     """Names of the numbers in a column, by column."""
     about: About
@@ -91,30 +121,76 @@ class Draft:
         Raises:
             RegistryError: a column does not exist, or a record can't be mapped.
         """
-        mapping = infer_fields(self.name, self.records, given=self.columns, labels=self.labels)
-        text = manifest_text(
+        if self.is_all:
+            try:
+                return self._proposed(self._infer())
+            except MappingError as error:
+                raise RegistryError(f"{error} ({_COLUMNS})") from error
+        return self._of_first_records() or self._of_all_records().propose()
+
+    def _of_first_records(self) -> Proposal | None:
+        """Return what the first records show, or None if it does not fit all others."""
+        with suppress(RegistryError):  # whatever it is, it is raised again with all records
+            mapping = self._infer()
+            found = None if mapping.without_input else self._proposed_with_repeats(mapping)
+            # Records without input have to be counted, as they are left out.
+            if found is not None and not found.is_doubtful:
+                return found
+        return None
+
+    def _proposed_with_repeats(self, mapping: InferredMapping) -> Proposal:
+        try:
+            return self._proposed(mapping)
+        except MappingError as error:
+            if error.field != "id" or not mapping.has_derived_ids:
+                raise
+            return self._proposed(replace(mapping, repeated=True))
+
+    def _of_all_records(self) -> Draft:
+        read = read_records(self.source, self.destination, self.context, None)
+        return replace(self, source=read.source, records=read.records, is_all=True)
+
+    def _infer(self) -> InferredMapping:
+        return infer_fields(
+            self.name,
+            self.records,
+            given=self.columns,
+            labels=self.labels,
+            is_all=self.is_all,
+        )
+
+    def _proposed(self, mapping: InferredMapping) -> Proposal:
+        """Return the manifest of a mapping, which expects as many samples as it gives."""
+        result = self._load(self._spec(self._text(mapping, None)))
+        text = self._text(mapping, len(result.dataset))
+        return Proposal(text, mapping, self._spec(text), result, self.records)
+
+    def _text(self, mapping: InferredMapping, samples: int | None) -> str:
+        return manifest_text(
             self.name,
             self.source,
             mapping,
             about=self.about,
-            samples=len(self.records) - mapping.without_input,
+            samples=samples,
             schema=self.destination.schema,
+            looked_at=None if self.is_all else len(self.records),
         )
+
+    def _spec(self, text: str) -> DatasetSpec:
         document = parse_yaml(text, file=display_path(self.destination.target))
         catalog = self.destination.catalog.with_manifest(document)
-        spec = replace(catalog, boundary=self.context.boundary)[self.name]
-        try:
-            with shown_progress(self.context, len(self.records)) as context:
-                result = load(
-                    spec,
-                    context.cache,
-                    boundary=context.boundary,
-                    offline=context.offline,
-                    report=context.report,
-                )
-        except MappingError as error:
-            raise RegistryError(f"{error} ({_COLUMNS})") from error
-        return Proposal(text, mapping, spec, result)
+        return replace(catalog, boundary=self.context.boundary)[self.name]
+
+    def _load(self, spec: DatasetSpec) -> LoadResult:
+        total = len(self.records) if self.is_all else 0
+        with shown_progress(self.context, total) as context:
+            return load(
+                spec,
+                context.cache,
+                boundary=context.boundary,
+                offline=context.offline,
+                report=context.report,
+            )
 
 
 def allow_source(
@@ -127,9 +203,14 @@ def allow_source(
 
 
 def read_records(
-    source: Mapping[str, Any], destination: Destination, context: SourceContext
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the keys of a source with its commit, and its records.
+    source: Mapping[str, Any],
+    destination: Destination,
+    context: SourceContext,
+    most: int | None = _LOOKED_AT,
+) -> FirstRecords:
+    """Return the first records of a source, at most as many as fields are inferred from.
+
+    `most` is another number of records; None for all.
 
     Raises:
         DecodeError: it can't be read as described, or has no records.
@@ -137,7 +218,9 @@ def read_records(
     """
     try:
         with shown_progress(context) as reporting:
-            pinned, records = inspect_source(source, destination.catalog.index.parent, reporting)
+            pinned, records = inspect_source(
+                source, destination.catalog.index.parent, reporting, most and most + 1
+            )
     except DecodeError as error:
         hint = _READING.get(source["type"])
         place = f"{error.file}:{error.line}" if error.line else error.file
@@ -149,7 +232,7 @@ def read_records(
     keys = dict(source)
     if pinned.revision is not None:
         keys["revision"] = pinned.revision
-    return keys, records
+    return FirstRecords(keys, records[:most], is_all=most is None or len(records) <= most)
 
 
 def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
@@ -164,10 +247,11 @@ def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
         yield f"where (leaves out the records without input: {count})"
 
 
-def about_file(source: Mapping[str, Any], records: Sequence[object]) -> About:
+def about_file(read: FirstRecords) -> About:
     """Return a plain description of the records of a file."""
-    file = PurePosixPath(public_location(str(source["path"])).partition("?")[0]).name
-    return About(f"{count_text(len(records), 'record')} of {file}.")
+    file = PurePosixPath(public_location(str(read.source["path"])).partition("?")[0]).name
+    records = count_text(len(read.records), "record") if read.is_all else "Records"
+    return About(f"{records} of {file}.")
 
 
 def warn_outside(source: Mapping[str, Any], destination: Destination) -> None:

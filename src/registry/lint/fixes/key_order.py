@@ -53,6 +53,7 @@ SOURCE_KEYS = (
     "delimiter",
     "fieldnames",
     "skip_rows",
+    "lines",
     "records",
     "item",
     "columns",

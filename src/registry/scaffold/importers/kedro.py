@@ -111,6 +111,8 @@ def _load_args(
             keys["encoding"] = value
         elif key == "lines" and source["path"].endswith((".jsonl", ".ndjson")) is value:
             pass  # what the suffix says
+        elif key == "lines" and value is True and source["type"] == "json":
+            keys["lines"] = True
         else:
             left_out.append(LeftOut(f"load_args.{key}", "an argument of the reader", line=line))
     return keys

@@ -25,7 +25,9 @@ class Inference:
 
 def is_blank(value: Any) -> bool:
     """Return whether a value is missing, or nothing but whitespace."""
-    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+    if isinstance(value, str):
+        return not value or value.isspace()
+    return value is None or value in ([], {})
 
 
 def value_of(record: Mapping[str, Any], column: str) -> Any:
@@ -48,6 +50,7 @@ class Columns:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names of the numbers in a column, which a card on the Hub has."""
     used: set[str] = field(default_factory=set)
+    _values: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, column in self.given.items():
@@ -68,7 +71,9 @@ class Columns:
 
     def values(self, column: str) -> list[Any]:
         """Return the value of each record, None where it is missing."""
-        return [value_of(record, column) for record in self.records]
+        if column not in self._values:
+            self._values[column] = [value_of(record, column) for record in self.records]
+        return self._values[column]
 
     def filled(self, column: str) -> list[Any]:
         """Return the values that are not blank."""

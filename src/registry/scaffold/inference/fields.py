@@ -23,6 +23,8 @@ _PASSAGES = ("passage", "context", "article", "document", "paragraph", "backgrou
 # Longer values are content rather than labels, such as a rationale.
 _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6
+# Keeps a hundred million records apart.
+_LONG_HASH = 16
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class InferredMapping:
     without_input: int = 0
     """Number of records in which the column of the input is empty, so that they give no sample."""
 
+    @property
+    def has_derived_ids(self) -> bool:
+        """Whether ids are hashes, so that equal records have equal ones."""
+        return isinstance(self.fields["id"].expression, dict)
+
 
 def infer_fields(
     name: str,
@@ -47,6 +54,7 @@ def infer_fields(
     *,
     given: Mapping[str, str] | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
+    is_all: bool = True,
 ) -> InferredMapping:
     """Infer the fields of a dataset.
 
@@ -55,6 +63,7 @@ def infer_fields(
         records: All records of the source, or the first of them.
         given: The user's columns for `input`, `target`, `choices` and `id`.
         labels: Names of the numbers in a column, if they are known.
+        is_all: Whether the source has no more records.
 
     Raises:
         DecodeError: there are no records.
@@ -73,7 +82,7 @@ def infer_fields(
     choices = infer_choices(columns)
     target = (conversation and conversation[1]) or infer_target(columns, choices)
     chosen = None if choices is None else choices.inference
-    identifier = _infer_id(name, columns, question, chosen)
+    identifier = _infer_id(name, columns, question, chosen, is_all=is_all)
     metadata = _infer_metadata(columns)
     fields = {
         "input": question,
@@ -85,7 +94,7 @@ def infer_fields(
     inferred = {key: one for key, one in fields.items() if one is not None}
     return InferredMapping(
         inferred,
-        _repeats(identifier, records),
+        _repeats(identifier, columns),
         None if choices is None else choices.seed,
         tuple(columns.free()),
         _without_input(question, columns),
@@ -136,7 +145,12 @@ def _readability(value: Any) -> tuple[bool, int]:
 
 
 def _infer_id(
-    name: str, columns: Columns, question: Inference, choices: Inference | None
+    name: str,
+    columns: Columns,
+    question: Inference,
+    choices: Inference | None,
+    *,
+    is_all: bool,
 ) -> Inference:
     own = [one for one in columns.free() if one.casefold().endswith("_id")]
     for column in (columns.find(IDS, "id"), *own):
@@ -146,12 +160,14 @@ def _infer_id(
         usable = all(isinstance(value, int | str) and value != "" for value in values)
         if usable and len(set(values)) == len(values):
             columns.use(column)
-            return Inference(column, f"unique in all {len(values):,} records")
+            count = f"{len(values):,} " if is_all else ""  # the build compares all others
+            return Inference(column, f"unique in all {count}records")
         if "id" in columns.given:
             raise RegistryError(f"the values of '{column}' are not unique, so they can't be ids")
     read = [question] if choices is None else [question, choices]
     hashed = [path for one in read for path in _paths(one.expression, columns.names)]
-    expression = {"hash": hashed, "prefix": name, "length": _hash_length(len(columns.records))}
+    length = _hash_length(len(columns.records)) if is_all else _LONG_HASH
+    expression = {"hash": hashed, "prefix": name, "length": length}
     return Inference(expression, "no column has unique ids, so they are derived")
 
 
@@ -174,13 +190,18 @@ def _paths(expression: Any, names: Sequence[str]) -> list[str]:
             return _paths(expression["from"], names)
 
 
-def _repeats(identifier: Inference, records: Sequence[Mapping[str, Any]]) -> bool:
+def _repeats(identifier: Inference, columns: Columns) -> bool:
     """Return whether records get the same id; a column is only taken if its values are unique."""
     if not isinstance(identifier.expression, dict):
         return False
-    hashed = [one.partition(".")[0] for one in identifier.expression["hash"]]
-    distinct = {repr([record.get(one) for one in hashed]) for record in records}
-    return len(distinct) < len(records)
+    read = dict.fromkeys(one.partition(".")[0] for one in identifier.expression["hash"])
+    rows = zip(*(map(_hashable, columns.values(column)) for column in read), strict=True)
+    return len(set(rows)) < len(columns.records)
+
+
+def _hashable(value: Any) -> Any:
+    # Only of text are equal values always the same: `1 == True`.
+    return value if type(value) is str else (repr(value),)
 
 
 def _infer_metadata(columns: Columns) -> Inference | None:

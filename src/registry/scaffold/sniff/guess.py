@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from registry.errors import DecodeError
+from registry.errors import DecodeError, shorten
 
 __all__ = ["Ask", "Guess", "Question", "refuse"]
 
@@ -23,8 +23,10 @@ class Guess:
     """Whether the key can be left out of the manifest."""
 
     def __str__(self) -> str:
+        if isinstance(self.value, bool):
+            return f"{self.key}: {str(self.value).lower()} ({self.reason})"
         is_word = isinstance(self.value, str) and re.fullmatch(r"[\w.*-]+", self.value)
-        return f"{self.key} {self.value if is_word else repr(self.value)} ({self.reason})"
+        return f"{self.key} {self.value if is_word else shorten(self.value)} ({self.reason})"
 
 
 @dataclass(frozen=True)

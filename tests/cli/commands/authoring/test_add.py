@@ -160,6 +160,14 @@ def test_local_file_becomes_a_dataset(
     assert "Capital of Spain?" not in out
 
 
+def test_lines_of_json_in_a_file_named_json_become_a_dataset(root: Path, capsys: Capsys) -> None:
+    (root / "data.json").write_bytes(as_jsonl(OPEN))
+    text, out = added(capsys, root, "d", "--file", "data.json")
+    assert "lines: true (an object per line, not one JSON document)\n" in out
+    assert "      path: data.json\n      lines: true\n" in text
+    assert [sample.target for sample in get_dataset("d")] == ["Paris", "Rome", "Madrid"]
+
+
 def test_tab_separated_file_becomes_a_dataset(root: Path, capsys: Capsys) -> None:
     (root / "data.tsv").write_bytes(as_csv(OPEN, "\t"))
 

@@ -25,7 +25,7 @@ from registry.cli.adding.proposal import (
     read_records,
     warn_outside,
 )
-from registry.cli.adding.questions import ask, ask_about, ask_what_next, is_interactive
+from registry.cli.adding.questions import FIELDS, ask, ask_about, ask_what_next, is_interactive
 from registry.cli.output import print_line
 from registry.errors import RegistryError
 from registry.scaffold.sniff.guess import Ask, Guess, refuse
@@ -63,13 +63,12 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
 @click.option("--records", metavar="PATH", help="Key of the list in a JSON document: `data.items`.")
 @click.option(
     "--input",
-    "input_",
     metavar="COLUMN",
     help="The column of the input, or a path such as data.question.",
 )
 @click.option("--target", metavar="COLUMN", help="The column of the target.")
 @click.option("--choices", metavar="COLUMN", help="The column of the choices.")
-@click.option("--id", "id_", metavar="COLUMN", help="The column of the ids.")
+@click.option("--id", metavar="COLUMN", help="The column of the ids.")
 @click.option("--description", metavar="TEXT", help="What the dataset is, in one sentence.")
 @click.option("--license", "license_", metavar="L", help="License of the data, such as mit.")
 @click.option("--yes", is_flag=True, help="Ask nothing. Without a terminal, nothing is ever asked.")
@@ -77,33 +76,29 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
 @options.root
 def command(
     name: str,
-    config: str | None,
-    input_: str | None,
-    target: str | None,
-    choices: str | None,
-    id_: str | None,
     description: str | None,
     license_: str | None,
     yes: bool,
     dry_run: bool,
     root: str | None,
-    **source: Any,
+    **given: Any,
 ) -> int:
     """Infer a mapping from a source, write the manifest and show two samples.
 
     How a file is written, and what its columns are for, is inferred; each guess is printed, and
-    what is not clear is asked, or an error that names the option. The manifest is written to a
+    what is not clear is asked, or an error that names the option. All samples are built; fields are
+    inferred from the first 20,000 records, or from all if these do not fit. The manifest goes to a
     folder that the index includes; where there is no index, one is created. No file is overwritten.
     Review the manifest: the mapping is a starting point, with the reasons as comments.
     """
-    given = SourceOptions(name=config, **source)
-    check_options(given)
+    fields = {field: given.pop(field) for field in FIELDS}
+    source = SourceOptions(name=given.pop("config"), **given)
+    check_options(source)
     settings = options.settings_of(root)
     destination = destination_of(settings, name)
     asks = not yes and not dry_run and is_interactive()
-    columns = {"input": input_, "target": target, "choices": choices, "id": id_}
     draft = _draft(
-        given,
+        source,
         destination,
         SourceContext(
             boundary=destination.catalog.boundary,
@@ -112,7 +107,7 @@ def command(
             dataset=name,
         ),
         ask=ask if asks else refuse,
-        columns={field: column for field, column in columns.items() if column is not None},
+        columns={field: column for field, column in fields.items() if column is not None},
         show=partial(print_line, err=dry_run),
     )
     draft = replace(draft, about=draft.about.updated(description, license_))
@@ -139,13 +134,14 @@ def _draft(
     context, keys, guesses, card = _find_source(given, destination, context, ask)
     for guess in guesses:
         show(guess)
-    keys, records = read_records(keys, destination, context)
+    read = read_records(keys, destination, context)
     return Draft(
         name=context.dataset,
-        source=keys,
-        records=records,
+        source=read.source,
+        records=read.records,
+        is_all=read.is_all,
         labels=card.labels,
-        about=about_file(keys, records) if given.hf is None else about_repository(keys, card),
+        about=about_file(read) if given.hf is None else about_repository(read.source, card),
         columns=columns,
         destination=destination,
         context=context,
@@ -154,14 +150,14 @@ def _draft(
 
 def _finish(found: Proposal, draft: Draft, *, dry_run: bool) -> None:
     """Write the manifest that nobody was asked about, or only print it, and show samples."""
-    for line in doubts(found.mapping, len(draft.records)):
+    for line in doubts(found.mapping, len(found.records)):
         print_line(line, err=dry_run)
     if dry_run:
         print(found.text, end="")
         return
     write_manifest(draft.destination, found.text)
     print()
-    found.print_samples(draft.records)
+    found.print_samples()
 
 
 def _confirmed(draft: Draft) -> Proposal:
@@ -174,7 +170,7 @@ def _confirmed(draft: Draft) -> Proposal:
     found = draft.propose()
     while True:
         click.echo(f"\n{found.text}")
-        found.print_samples(draft.records)
+        found.print_samples()
         change = ask_what_next(names)
         if change is None:
             about = draft.about.updated(*ask_about(draft.about.description, draft.about.license))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -105,28 +106,21 @@ def command(
         return PROBLEMS
     prune_old_leftovers(cache)
     stray = not names and options.print_stray_problems(catalog)
-    started = time.perf_counter()
-    lines = None if as_json else SyncLines(chosen)
-    with bars(as_json=as_json, number=len(chosen), samples=_totals(catalog, chosen)) as report:
-        run = sync(
-            chosen,
-            catalog,
-            cache,
-            pin_sources=options.source_pinner_of(settings),
-            jobs=jobs,
-            processes=min(jobs, most_jobs()),
-            offline=settings.offline,
-            refresh=refresh,
-            expected=_expected(state),
-            push_to=push_to,
-            engine=builder,
-            report=report,
-        )
-        results = sorted(_reported(run, report, lines), key=lambda result: result.name)
-    if lines is None:
-        print_json([result.to_dict() for result in results])
-    else:
-        _print(results, lines, time.perf_counter() - started)
+    run = partial(
+        sync,
+        chosen,
+        catalog,
+        cache,
+        pin_sources=options.source_pinner_of(settings),
+        jobs=jobs,
+        processes=min(jobs, most_jobs()),
+        offline=settings.offline,
+        refresh=refresh,
+        expected=_expected(state),
+        push_to=push_to,
+        engine=builder,
+    )
+    results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
     failed = any(result.error or result.push_error for result in results)
     return PROBLEMS if stray or failed else CLEAN
 
@@ -173,6 +167,26 @@ def _totals(catalog: Catalog, names: Sequence[str]) -> dict[str, int]:
             if (expected := catalog[name].expect.samples) is not None:
                 found[name] = expected
     return found
+
+
+def _run(
+    run: Callable[..., Iterator[SyncResult]],
+    names: Sequence[str],
+    totals: Mapping[str, int],
+    *,
+    as_json: bool,
+) -> list[SyncResult]:
+    """Build the datasets, and print each when it is ready and all at the end."""
+    started = time.perf_counter()
+    lines = None if as_json else SyncLines(names)
+    with bars(as_json=as_json, number=len(names), samples=totals) as report:
+        found = _reported(run(report=report), report, lines)
+        results = sorted(found, key=lambda result: result.name)
+    if lines is None:
+        print_json([result.to_dict() for result in results])
+    else:
+        _print(results, lines, time.perf_counter() - started)
+    return results
 
 
 def _reported(
