@@ -15,7 +15,7 @@ from registry.catalog.catalog import Catalog, display_path
 from registry.errors import RegistryError
 from registry.load.cached import find_fingerprint
 from registry.load.load import load
-from registry.lockfile.pin_cache import read_pin
+from registry.lockfile.pin_cache import pin_of
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.pages.dataset_page import dataset_page
@@ -127,11 +127,8 @@ class LiveCatalog:
         return {}
 
     def _pinned(self, spec: DatasetSpec) -> PinnedSources | None:
-        settings = self.settings
-        lock_file = settings.lock_file
-        shown = display_path(lock_file)
-        pin = read_pin(lock_file, spec.name, settings.cache_dir, shown_as=shown)
-        return pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
+        pin = pin_of(spec.name, self.settings)
+        return pin_sources(spec, pin, locked=self.settings.locked, frozen=self.settings.frozen)
 
 
 def _live_script(state: str, name: str = "") -> str:
