@@ -119,6 +119,24 @@ def test_all_samples_can_be_paged_through(live: LiveCatalog, manifest: Path) -> 
     assert live.dataset_page("nothing", 21) is None
 
 
+def test_page_before_ends_where_a_page_begins(live: LiveCatalog, manifest: Path) -> None:
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.writelines(f"{'long ' * 800 * (n % 9)}?,A{n}\n" for n in range(68))
+    get_dataset("planets", root=manifest.parent)
+    first, firsts = 70, []
+    while first > 1:
+        text = live.dataset_page("planets", first) or ""
+        (name, before), *_ = re.findall(r'"../([^"]+)" rel="prev" data-sample="(\d+)"', text)
+        previous = int(re.findall(r"@(\d+)", name)[0]) if "@" in name else 1
+        shown = re.findall(r'id="sample-(\d+)"', live.dataset_page("planets", previous) or "")
+        assert int(before) == first - 1
+        assert before in shown
+        first = previous
+        firsts.append(first)
+    # Some pages are full before they have 20 samples.
+    assert len(firsts) > 4
+
+
 def test_page_says_what_is_wrong_and_recovers(live: LiveCatalog, manifest: Path) -> None:
     manifest.write_text(MANIFEST.replace("input: question", "input: querstion"), encoding="utf-8")
     text = page(live)

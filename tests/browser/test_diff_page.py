@@ -61,6 +61,23 @@ def test_keys_and_buttons_go_from_change_to_change(review: str, visit: Visit) ->
     assert place.text_content() == "9 of 9"
 
 
+def test_datasets_are_reached_by_links_and_keys(review: str, visit: Visit) -> None:
+    page = visit(review)
+    found = []
+    for key in ("J", "j", "J", "J", "J", "k", "K", "K"):
+        page.keyboard.press(f"Shift+{key}" if key.isupper() else key)
+        found.append(current(page))
+    steps = ["first", "changed id first", "second", "third", "third", "added id second"]
+    assert found == [*steps, "second", "first"]
+    page.get_by_role("link", name="third").click()
+    page.wait_for_url("**#change-3")
+    assert current(page) == "third"
+    assert current(visit(f"{review}#change-2")) == "second"
+    page.get_by_role("checkbox", name="targets").uncheck()
+    links = page.get_by_role("navigation", name="Datasets").get_by_role("link")
+    assert links.all_text_contents() == ["second", "third"]
+
+
 def test_filters_choose_classes(review: str, visit: Visit) -> None:
     page = visit(review)
     page.get_by_role("checkbox", name="targets").uncheck()
@@ -104,7 +121,7 @@ def test_hostile_text_is_only_text(
 ) -> None:
     page = visit(written(tmp_path_factory, diff_page(untrusted_diff(text))))
     assert page.title().startswith("Review: ")
-    assert page.locator("main script, main img, main b, main details").count() == 0
+    assert page.locator("main script, main img, main b, section details").count() == 0
     assert text[:9] in page.locator("main").text_content()
     page.keyboard.press("j")
     assert page.evaluate("document.documentElement.scrollWidth") == 1000

@@ -84,6 +84,43 @@ def test_search_reads_every_part(site: Path, visit: Visit, query: str, found: li
     assert names(page) == found[:100]
 
 
+@pytest.mark.parametrize(
+    ("query", "meant", "found"),
+    [
+        ("plaents-smal five", "planets-small", ["planets-small"]),
+        ("astronmy", "astronomy", ["planets", "planets-small"]),
+        ("conversatoin", "conversations", ["talks"]),
+        ("conversatoin xyzw", "conversations", []),
+        ("xyzw", "", []),
+    ],
+)
+def test_search_finds_what_is_like_a_word_that_is_nowhere(
+    site: Path, visit: Visit, query: str, meant: str, found: list[str]
+) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    page.get_by_role("searchbox").fill(query)
+    status = page.locator("#search-status", has_text="dataset")
+    status.wait_for()
+    assert names(page)[:2] == found
+    word = query.partition(" ")[0]
+    told = f". No dataset has \u201c{word}\u201d: showing {meant}" if meant else ""
+    count = "1 dataset" if len(found) == 1 else f"{len(names(page))} datasets"
+    assert status.text_content() == f"{count}{told}"
+
+
+def test_back_leads_from_a_tag_to_the_list(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    before = names(page)
+    tags = page.get_by_role("region", name="Tags")
+    tags.get_by_role("link", name="astronomy 2").click()
+    page.locator("#search-status", has_text="2 datasets").wait_for()
+    assert not tags.is_visible()
+    page.go_back()
+    tags.wait_for()
+    assert page.get_by_role("searchbox").input_value() == ""
+    assert names(page) == before
+
+
 def test_link_to_a_tag_leads_to_its_datasets(site: Path, visit: Visit) -> None:
     page = visit(f"{site.as_uri()}/datasets/planets.html")
     page.get_by_role("link", name="astronomy").click()
@@ -202,7 +239,8 @@ def test_code_is_copied(site: Path, visit: Visit) -> None:
 def test_conversation_has_bubbles_code_and_pictures(site: Path, visit: Visit) -> None:
     page = visit(f"{site.as_uri()}/datasets/talks.html")
     first = page.locator("article.sample").first
-    assert first.locator(".role").all_text_contents() == ["system", "user", "assistant", "user"]
+    # As seen: the name of a tool must keep its capital letters.
+    assert first.locator(".role").all_inner_texts() == ["system", "user", "assistant", "user"]
     assert "for line in open(name):" in first.locator("pre code").first.text_content()
     picture = first.get_by_role("img", name="Image of the sample")
     assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 32

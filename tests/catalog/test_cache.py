@@ -21,7 +21,7 @@ from registry import DatasetNotFoundError, ManifestError, list_datasets
 from registry.base.best_effort import best_effort_path, write_best_effort
 from registry.base.file_state import FileState
 from registry.boundary.boundary import Boundary
-from registry.catalog.cache import load_compiled
+from registry.catalog.cache import CompiledEntries, load_compiled, parents_of
 from registry.catalog.cached_files import (
     CachedFile,
     compact_json,
@@ -611,3 +611,12 @@ def test_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "[]\n"
+
+
+def test_parents_are_known_without_decoding_a_file(root: Path) -> None:
+    write(root / "m/d.yaml", "datasets:\n  lost: {extends: nowhere}\n  odd: {extends: [one]}\n")
+    entries = Catalog.open(lenient=True).entries
+    assert parents_of(entries) == {"kid": "one"}
+    assert isinstance(entries, CompiledEntries)
+    assert entries.decoded == 0
+    assert parents_of(dict(entries)) == {"kid": "one"}

@@ -140,3 +140,11 @@ def test_warm_lookup_does_not_parse_yaml(read: Any, monkeypatch: pytest.MonkeyPa
     read("qa")
     monkeypatch.setattr(models, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
     assert read("qa-small") == PINS["qa-small"]
+
+
+def test_pins_are_looked_up_by_name(path: Path, tmp_path: Path, parsed: list[bytes]) -> None:
+    pins = pin_cache.CachedPins.read(path, tmp_path / "cache")
+    assert {name: pins.get(name) for name in pins.names} == PINS
+    assert pins.get("other") is None
+    assert len(parsed) == 1
+    assert pin_cache.CachedPins.read(tmp_path / "none.lock", tmp_path / "cache").get("qa") is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.lockfile.models import read_documents
-from registry.lockfile.provenance import pin_provenance
+from registry.lockfile.provenance import PinOrigins, pin_provenance
 
 DIGITS = "0123456789abcdef" * 4
 LOCK = f"""\
@@ -63,3 +63,24 @@ def test_line_numbers_refer_to_the_file_in_every_chunk(
     for origins in found.values():
         for one in origins:
             assert one.key.rpartition(".")[2] in lines[one.line - 1]
+
+
+@pytest.mark.parametrize("comment", ["", "# by hand\n"])
+def test_provenance_of_one_pin_is_that_of_the_whole_file(tmp_path: Path, comment: str) -> None:
+    path = tmp_path / "datasets.lock"
+    head, _, pin = LOCK.partition("  child:")
+    text = f'{head}  "2":{pin}{comment}  child:{pin}  third-1.0:{pin}'
+    path.write_text(text, encoding="utf-8")
+    known = pin_provenance(read_documents(path, shown_as="datasets.lock"))
+    assert list(known) == ["2", "child", "third-1.0"]
+    origins = PinOrigins(path, shown_as="datasets.lock")
+    assert {name: origins.of(name) for name in known} == known
+
+
+def test_one_pin_of_a_large_file_is_parsed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "datasets.lock"
+    path.write_text(LOCK, encoding="utf-8")
+    monkeypatch.delattr("registry.lockfile.provenance.read_documents")
+    assert PinOrigins(path, shown_as="x").of("child")[0].place == "x:4"

@@ -15,13 +15,12 @@ from registry.catalog.catalog import Catalog, display_path
 from registry.errors import RegistryError
 from registry.load.cached import find_fingerprint
 from registry.load.load import load
-from registry.lockfile.pin_cache import read_pin
+from registry.lockfile.pin_cache import pin_of
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 from registry.pages.dataset_page import dataset_page
-from registry.pages.samples.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_pages
+from registry.pages.samples.sample_pages import SAMPLES_PER_PAGE, sample_page
 from registry.pages.views.catalog_view import CatalogView, site_names
-from registry.pages.views.dataset_view import DatasetView
 from registry.settings import Settings
 
 __all__ = ["LiveCatalog"]
@@ -54,16 +53,22 @@ class LiveCatalog:
         failures = self._build(catalog, name) if self.build else {}
         names = site_names(sorted(catalog))
         cache = Cache(self.settings.cache_dir)
+        start = max(first - SAMPLES_PER_PAGE, 1)
         # One more than a page has tells whether there is another page.
-        most = SAMPLES_PER_PAGE + 1
+        most = first - start + SAMPLES_PER_PAGE + 1
         catalog_view = CatalogView(
             catalog, cache, self.settings, names, most, failures, previews=True
         )
-        view = catalog_view.dataset(name, first=first)
+        view = catalog_view.dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
+        part = sample_page(view.samples or (), view.records, first=first, start=start)
         return dataset_page(
             view,
-            _page_from(view, first, known),
+            replace(
+                part,
+                following=part.last + 1 if part.last < known else 0,
+                starts=range(1, known + 1, SAMPLES_PER_PAGE),
+            ),
             shown=known,
             scripts=("dataset.js", _live_script(state, name)),
             policy=POLICY,
@@ -122,22 +127,8 @@ class LiveCatalog:
         return {}
 
     def _pinned(self, spec: DatasetSpec) -> PinnedSources | None:
-        settings = self.settings
-        lock_file = settings.lock_file
-        shown = display_path(lock_file)
-        pin = read_pin(lock_file, spec.name, settings.cache_dir, shown_as=shown)
-        return pin_sources(spec, pin, locked=settings.locked, frozen=settings.frozen)
-
-
-def _page_from(view: DatasetView, first: int, known: int) -> SamplePage:
-    """Return the samples of a page, and where others are; pages before are not made for that."""
-    pages = sample_pages(view.samples or (), view.records, first=first)
-    page = next(pages, SamplePage(first=first))
-    return replace(
-        page,
-        previous=max(first - SAMPLES_PER_PAGE, 1) if first > 1 else 0,
-        following=page.last + 1 if page.last < known else 0,
-    )
+        pin = pin_of(spec.name, self.settings)
+        return pin_sources(spec, pin, locked=self.settings.locked, frozen=self.settings.frozen)
 
 
 def _live_script(state: str, name: str = "") -> str:

@@ -50,6 +50,7 @@ __all__ = [
     "compile_catalog",
     "load_compiled",
     "open_compiled",
+    "parents_of",
 ]
 
 _MOST_DECODED = 256
@@ -209,6 +210,11 @@ class CompiledEntries(Mapping[str, Entry]):
             self._indexes[index] = Path(path).parent, index_defaults(self._document(index_row))
         return Entry(name, self._document(row), *self._indexes[index])
 
+    @property
+    def parents(self) -> Mapping[str, str]:
+        """What each dataset extends: no file is decoded for it."""
+        return dict(self._compiled.header["parents"])
+
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
 
@@ -281,6 +287,14 @@ def compile_catalog(
     return CompiledCatalog(first_line + b"".join(lines), header, len(first_line), secret)
 
 
+def parents_of(entries: Mapping[str, Entry]) -> Mapping[str, str]:
+    """Return what each dataset extends, of those that extend one of the entries."""
+    if isinstance(entries, CompiledEntries):
+        return entries.parents
+    named = ((name, entry.value.get("extends")) for name, entry in entries.items())
+    return {name: one for name, one in named if isinstance(one, str) and one in entries}
+
+
 def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str, Any]:
     rows = {key: row for row, key in enumerate(files.read)}
     index_numbers = {one.path: number for number, one in enumerate(reader.indexes)}
@@ -307,4 +321,5 @@ def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str,
         "names": list(reader.entries),
         "rows": entry_rows,
         "index_numbers": entry_indexes,
+        "parents": parents_of(reader.entries),
     }

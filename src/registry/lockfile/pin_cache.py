@@ -1,9 +1,11 @@
-"""Look up one pin of a lockfile in a cache, so that a large lockfile is parsed only once."""
+"""Look up pins of a lockfile in a cache, so that a large lockfile is parsed only once."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from registry.lockfile.models import Pin, parse_lock
 if TYPE_CHECKING:
     from registry.settings import Settings
 
-__all__ = ["pin_of", "read_pin"]
+__all__ = ["CachedPins", "pin_of", "read_pin"]
 
 
 def pin_of(name: str, settings: Settings) -> Pin | None:
@@ -35,37 +37,69 @@ def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = N
     Raises:
         LockError: the file is invalid.
     """
-    data = read_bytes(path, shown_as=shown_as)
-    if data is None:
-        return None
-    # Hashing 10,000 pins takes 3 ms. Unlike a key of path and state, the digest also finds a
-    # lockfile that was just written, or another machine's copy of it in a remote cache.
-    key = [package_version_key(), hashlib.sha256(data).hexdigest()]
-    place = best_effort_path(path, cache_dir, "lock")
-    with contextlib.suppress(ValueError, LookupError, TypeError):  # missing or outdated
-        return _find(read_best_effort(place) or b"", key, name)
-    lock = parse_lock(data, shown_as or str(path))
-    # Lines of JSON: a header with the offset of each pin, and the pins.
-    lines = [msgspec.json.encode(pin) + b"\n" for pin in lock.pins.values()]
-    # Flat lists decode much faster than ten thousand small ones.
-    offsets = [0, *accumulate(map(len, lines))]
-    header = {"key": key, "names": list(lock.pins), "offsets": offsets}
-    write_best_effort(place, b"".join([msgspec.json.encode(header), b"\n", *lines]))
-    return lock.pins.get(name)
+    pins = CachedPins.read(path, cache_dir, shown_as=shown_as)
+    # Building a dict of ten thousand names would take longer.
+    return pins.at(pins.names.index(name)) if name in pins.names else None
 
 
-def _find(data: bytes, key: list[str], name: str) -> Pin | None:
-    """Return a pin from the cached data.
+@dataclass(frozen=True)
+class CachedPins:
+    """The pins of a lockfile; each is decoded when it is asked for."""
 
-    Raises:
-        ValueError: the data is empty, or has another key.
-    """
-    start = data.index(b"\n") + 1
-    header = msgspec.json.decode(data[:start])
-    if header["key"] != key:
-        raise ValueError("the key differs")
-    if name not in header["names"]:
-        return None
-    row = header["names"].index(name)  # building a dict of ten thousand names would take longer
-    begin, end = header["offsets"][row : row + 2]
-    return decode_json(data[start + begin : start + end], Pin)
+    names: list[str]
+    offsets: list[int]
+    """Where each pin begins in `data`, and the last one ends."""
+    data: memoryview
+
+    @classmethod
+    def read(cls, path: Path, cache_dir: Path, *, shown_as: str | None = None) -> CachedPins:
+        """Read a lockfile; if it does not exist, it has no pins.
+
+        Raises:
+            LockError: the file is invalid.
+        """
+        data = read_bytes(path, shown_as=shown_as)
+        if data is None:
+            return cls([], [0], memoryview(b""))
+        # Hashing 10,000 pins takes 3 ms. Unlike a key of path and state, the digest also finds a
+        # lockfile that was just written, or another machine's copy of it in a remote cache.
+        key = [package_version_key(), hashlib.sha256(data).hexdigest()]
+        place = best_effort_path(path, cache_dir, "lock")
+        with contextlib.suppress(ValueError, LookupError, TypeError):  # missing or outdated
+            return cls._from(read_best_effort(place) or b"", key)
+        lock = parse_lock(data, shown_as or str(path))
+        # Lines of JSON: a header with the offset of each pin, and the pins.
+        lines = [msgspec.json.encode(pin) + b"\n" for pin in lock.pins.values()]
+        # Flat lists decode much faster than ten thousand small ones.
+        offsets = [0, *accumulate(map(len, lines))]
+        header = {"key": key, "names": list(lock.pins), "offsets": offsets}
+        body = b"".join([msgspec.json.encode(header), b"\n", *lines])
+        write_best_effort(place, body)
+        return cls._from(body, key)
+
+    @classmethod
+    def _from(cls, data: bytes, key: list[str]) -> CachedPins:
+        """Return the pins of the cached data.
+
+        Raises:
+            ValueError: the data is empty, or has another key.
+        """
+        start = data.index(b"\n") + 1
+        header = msgspec.json.decode(data[:start])
+        if header["key"] != key:
+            raise ValueError("the key differs")
+        return cls(header["names"], header["offsets"], memoryview(data)[start:])
+
+    def get(self, name: str) -> Pin | None:
+        """Return the pin of a dataset, or None."""
+        row = self._rows.get(name)
+        return None if row is None else self.at(row)
+
+    def at(self, row: int) -> Pin:
+        """Return a pin by its position."""
+        begin, end = self.offsets[row : row + 2]
+        return decode_json(bytes(self.data[begin:end]), Pin)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.names)}

@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from registry.lockfile.file import read_bytes
+from registry.lockfile.models import read_documents
+from registry.lockfile.text import blocks
 from registry.manifest.provenance import Origin
-from registry.yamldoc.reader import DataPath, Document, json_path
+from registry.yamldoc.reader import DataPath, Document, json_path, parse_yaml
 
-__all__ = ["pin_provenance"]
+__all__ = ["PinOrigins", "pin_provenance"]
 
 
-def pin_provenance(documents: Iterable[Document]) -> dict[str, tuple[Origin, ...]]:
-    """Return the values of each dataset's pin, with their lines and keys such as `pin.samples`."""
+class PinOrigins:
+    """The provenance of the pins in a valid lockfile; a large one is parsed a dataset at a time."""
+
+    def __init__(self, path: Path, *, shown_as: str) -> None:
+        self._path = path
+        self._shown_as = shown_as
+
+    def of(self, name: str) -> tuple[Origin, ...]:
+        """Return the provenance of a pin; nothing if the file does not have it."""
+        if name not in self._blocks:  # somebody has edited the file
+            return self._all.get(name, ())
+        line, text = self._blocks[name]
+        document = parse_yaml(f"datasets:\n{text}", file=self._shown_as)
+        return pin_provenance([document], lines_before=line - 2)[name]
+
+    @cached_property
+    def _blocks(self) -> Mapping[str, tuple[int, str]]:
+        data = read_bytes(self._path, shown_as=self._shown_as) or b""
+        return blocks(data.decode("utf-8"))
+
+    @cached_property
+    def _all(self) -> Mapping[str, tuple[Origin, ...]]:
+        return pin_provenance(read_documents(self._path, shown_as=self._shown_as))
+
+
+def pin_provenance(
+    documents: Iterable[Document], *, lines_before: int = 0
+) -> dict[str, tuple[Origin, ...]]:
+    """Return the values of each dataset's pin, with their lines and keys such as `pin.samples`.
+
+    Args:
+        documents: The lockfile, or parts of it.
+        lines_before: How many lines of the file are before each of the documents.
+    """
     found: dict[str, tuple[Origin, ...]] = {}
     for document in documents:
         for name, pin in document.value["datasets"].items():
@@ -22,7 +59,7 @@ def pin_provenance(documents: Iterable[Document]) -> dict[str, tuple[Origin, ...
                     value=value,
                     layer="lock",
                     file=document.file,
-                    line=document.position(("datasets", name, *path)).line,
+                    line=document.position(("datasets", name, *path)).line + lines_before,
                     dataset=name,
                 )
                 for path, value in _flatten((), pin)

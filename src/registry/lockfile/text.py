@@ -13,7 +13,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["HEADER", "chunks", "conflict_line", "conflict_sides", "dump", "dump_conflicts"]
+__all__ = [
+    "HEADER",
+    "blocks",
+    "chunks",
+    "conflict_line",
+    "conflict_sides",
+    "dump",
+    "dump_conflicts",
+]
 
 HEADER = """\
 # yaml-language-server: $schema=schemas/lock.schema.json
@@ -21,6 +29,7 @@ HEADER = """\
 version: 1
 """
 _BLOCK = r"(?m)^  \S"
+_WHOLE_BLOCK = r"""(?m)^  ([A-Za-z0-9_.-]+|"[A-Za-z0-9_.-]+"):\n(?:    .*\n)+"""
 _MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
 # Strings that need no quotes in YAML, not even within a list.
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"
@@ -106,6 +115,19 @@ def chunks(text: str) -> Iterator[str]:
         yield "\n" * (line - 1) + f"datasets:\n{chunk}" if start else chunk
         line += chunk.count("\n")
         start = end
+
+
+def blocks(text: str) -> dict[str, tuple[int, str]]:
+    """Return the first line and the text of each block; none if the layout is not ours."""
+    found: dict[str, tuple[int, str]] = {}
+    line, end = 1, 0
+    for block in re.finditer(_WHOLE_BLOCK, text):
+        if found and block.start() != end:  # a comment, or something else, is between them
+            return {}
+        found[block[1].strip('"')] = line + text.count("\n", end, block.start()), block[0]
+        line += text.count("\n", end, block.end())
+        end = block.end()
+    return found if end == len(text) else {}
 
 
 def conflict_line(text: str) -> int | None:

@@ -33,10 +33,10 @@ class Snippet:
 def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
     """Yield the file and the text of each page of a dataset: its own, then further samples."""
     parts = list(sample_pages(view.samples or (), view.records)) or [SamplePage()]
-    starts = [0, *(part.first for part in parts), 0]
+    starts = [part.first for part in parts]
     shown = len(view.samples or ())
-    for part, previous, following in zip(parts, starts, starts[2:], strict=False):
-        linked = replace(part, previous=previous, following=following)
+    for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):
+        linked = replace(part, previous=previous, following=following, starts=starts)
         yield sample_file(view.name, part.first), dataset_page(view, linked, shown=shown)
 
 
@@ -66,6 +66,7 @@ def dataset_page(
         "position": part.position(view.total, shown),
         "previous": _link(view.name, part.previous),
         "following": _link(view.name, part.following),
+        "jumps": [(one, _link(view.name, one)) for one in part.jumps],
     }
     if part.first > 1:
         return linked_page("samples.html", **page)

@@ -60,6 +60,7 @@ class _Row:
 class _Change:
     """A dataset that differs."""
 
+    name: str
     words: tuple[str, ...]
     head: Markup
     """All but its samples."""
@@ -138,7 +139,8 @@ def _with_examples(changes: Sequence[DatasetChange], heads: Sequence[Markup]) ->
         shown = tuple(examples_html(by_importance(found), numbers, most=share))
         left -= sum(len(one.encode()) for one in shown)
         note = _left_out(len(found) - len(shown), "more example", why=", as the page is full")
-        yield _Change(words=_words(change), head=head, examples=shown, note=note)
+        name, words = _short(change.name), _words(change)
+        yield _Change(name=name, words=words, head=head, examples=shown, note=note)
 
 
 def _words(change: DatasetChange) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def linked_page(
 def standalone_page(
     template: str, *, styles: Sequence[str] = (), scripts: Sequence[str] = (), **values: Any
 ) -> str:
-    """Return a page with its styles and scripts in it; arguments as for `linked_page`.
+    """Return a page with its styles and scripts in it.
 
     Args:
         template: A template that extends `base.html`.

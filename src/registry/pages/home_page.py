@@ -31,6 +31,8 @@ ROWS_PER_PAGE = 200
 _LIST_SIZE = 180_000
 """Bytes of HTML that the rows of a page take at most."""
 _MOST_TAGS, _MOST_PROBLEMS = 60, 20
+_OPEN_TAGS = 12
+"""Tags that are seen at once: about a line on a wide screen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +140,7 @@ def list_page(
         number=number,
         items=items,
         frame=frame,
+        most_tags=_OPEN_TAGS,
         pages=[list_file(one) for one in range(frame.pages)],
         problems=frame.problems[:_MOST_PROBLEMS],
         more_problems=len(frame.problems) - _MOST_PROBLEMS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from registry.base.gc import gc_paused
@@ -88,7 +88,7 @@ def _by_workers(workers: list[Worker], order: _Order) -> Iterator[WrittenPage]:
     asked = [
         (worker, chunk)
         for _, worker, chunk in zip(
-            range(len(workers) * (1 + _AHEAD)), _in_turns(workers), waiting, strict=False
+            range(len(workers) * (1 + _AHEAD)), cycle(workers), waiting, strict=False
         )
     ]
     for worker, chunk in asked:
@@ -102,11 +102,6 @@ def _by_workers(workers: list[Worker], order: _Order) -> Iterator[WrittenPage]:
         for following in islice(waiting, 1):
             worker.send(f"{__name__}:_write_chunk", following)
             turns.append(worker)
-
-
-def _in_turns(workers: list[Worker]) -> Iterator[Worker]:
-    while True:
-        yield from workers
 
 
 def _chunks(names: Iterable[str]) -> Iterator[list[str]]:

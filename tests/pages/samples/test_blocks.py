@@ -77,6 +77,6 @@ JSON = st.recursive(
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_json_is_that_of_the_standard_library(value: Any) -> None:
     line = json.dumps(value, ensure_ascii=False)
-    assert _json_text(value) == (
+    assert _json_text(value, 60) == (
         line if len(line) <= 60 else json.dumps(value, ensure_ascii=False, indent=2)
     )

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from registry.pages.samples.sample_pages import SamplePage, sample_file, sample_pages
+from registry.pages.samples.sample_pages import SamplePage, sample_file, sample_page, sample_pages
 from registry.samples.sample import Sample
 
 
@@ -32,6 +32,35 @@ def test_pages_may_begin_anywhere_and_have_the_records_of_their_samples() -> Non
     assert "q24" in pages[1].articles[-1]
     assert "record 124" in pages[1].articles[-1]
     assert list(sample_pages((), ())) == []
+
+
+@pytest.mark.parametrize("size", [10, 4_000])
+@pytest.mark.parametrize("first", [1, 2, 20, 21, 33])
+def test_one_page_is_found_without_those_before(size: int, first: int) -> None:
+    samples = [Sample("<" * size, metadata={"k": "é" * size}) for _ in range(60)]
+    start = max(first - 20, 1)
+    page = sample_page(samples[start - 1 :], (), first=first, start=start)
+    (known, *_) = sample_pages(samples[first - 1 :], (), first=first)
+    assert (page.first, page.articles) == (first, known.articles)
+    if first == 1:
+        assert page.previous == 0
+        return
+    (before, *_) = sample_pages(samples[page.previous - 1 :], (), first=page.previous)
+    assert before.last >= first - 1
+    if page.previous > max(first - 20, 1):
+        (longer, *_) = sample_pages(samples[page.previous - 2 :], (), first=page.previous - 1)
+        assert longer.last < first - 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7, 24, 1_000])
+def test_pages_that_are_far_away_are_linked(count: int) -> None:
+    starts = range(1, 20 * count, 20)
+    for first in (1, 21, starts[-1]):
+        jumps = SamplePage(first=first, starts=starts).jumps
+        near = {one for one in (first - 20, first, first + 20) if one in starts}
+        assert jumps == sorted({first, 1, starts[-1], *near, *jumps})
+        assert len(jumps) <= 16
+    assert SamplePage(first=8, starts=starts).jumps[1] == 8
 
 
 def test_position_counts_what_is_there_and_what_is_shown() -> None:

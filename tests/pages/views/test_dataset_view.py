@@ -9,5 +9,5 @@ def test_states_are_what_a_dataset_is_found_by() -> None:
     row = SpecRow(key="pin.samples", value="2", layer="lock", place="datasets.lock:4")
     assert DatasetView(name="qa").states == ()
     assert DatasetView(name="qa", problems=("x",)).states == ("broken",)
-    view = DatasetView(name="qa", samples=(), pin=(row,), warnings=("odd",))
+    view = DatasetView(name="qa", samples=(), pin=(row,), is_pinned=True, warnings=("odd",))
     assert view.states == ("cached", "pinned", "warned")

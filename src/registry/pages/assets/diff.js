@@ -6,14 +6,15 @@
   const boxes = [...bar.querySelectorAll("input[type=checkbox]")];
   const changes = [...document.querySelectorAll("section.change")];
   const stops = [...document.querySelectorAll("section.change, article.example")];
+  const links = [...document.querySelectorAll("nav.datasets li")]; // one for each of `changes`, or none
   const place = document.getElementById("place");
   const none = document.getElementById("none");
   let current = null;
 
-  const visible = () => stops.filter((stop) => !stop.closest("[hidden]"));
+  const visible = (some) => some.filter((stop) => !stop.closest("[hidden]"));
 
   const tell = () => {
-    const shown = visible();
+    const shown = visible(stops);
     place.textContent = shown.length ? `${shown.indexOf(current) + 1} of ${shown.length}` : "";
     none.hidden = shown.length > 0;
   };
@@ -23,6 +24,7 @@
     for (const change of changes) {
       change.hidden = !change.dataset.kinds.split(";").some((kind) => chosen.has(kind));
     }
+    links.forEach((link, at) => (link.hidden = changes[at].hidden));
     tell();
   };
 
@@ -35,12 +37,12 @@
     tell();
   };
 
-  const step = (by) => {
-    const shown = visible();
+  const step = (by, some = stops) => {
+    const shown = visible(some);
     if (!shown.length) return;
     let next = shown.indexOf(current) + by;
     if (current && !shown.includes(current)) {
-      // Hidden by a filter: go on from where it would be.
+      // Hidden by a filter, or a sample on the way to another dataset: go on from where it is.
       const after = shown.findIndex((stop) => current.compareDocumentPosition(stop) & Node.DOCUMENT_POSITION_FOLLOWING);
       const first = after < 0 ? shown.length : after;
       next = by > 0 ? first : first - 1;
@@ -57,7 +59,15 @@
     if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
     if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
+    else if (event.key === "J") step(1, changes);
+    else if (event.key === "K") step(-1, changes);
   });
+  const follow = () => {
+    const linked = document.getElementById(location.hash.slice(1))?.closest("section.change");
+    if (linked) go(linked);
+  };
+  addEventListener("hashchange", follow);
   bar.hidden = false;
   tell();
+  follow();
 })();

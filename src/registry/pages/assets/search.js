@@ -5,12 +5,14 @@
   const input = document.getElementById("search");
   const list = document.getElementById("results");
   const status = document.getElementById("search-status");
-  const rest = document.getElementById("rest"); // pages and tags, which stand below without a search
+  const rest = document.querySelectorAll(".unsearched"); // pages and tags, which are there without a search
   const chunks = Number(input.dataset.chunks);
   const untouched = [...list.children];
   const rows = [];
   let loaded = 0;
   let asked = false;
+  let vocabulary = []; // the words of all rows, made when one that is typed is found nowhere
+  let counted = 0; // rows that it has
 
   // Each chunk calls this with rows of [name, description, tags, license, samples, states, columns].
   globalThis.registryRows = (added) => {
@@ -50,9 +52,49 @@
     is: (row, value) => row.states.includes(value),
   };
 
-  const test = (word) => {
+  // How many letters to add, drop, change or swap until a word begins a text; both are short.
+  const distance = (word, text) => {
+    let beforeLast = [];
+    let last = Array.from({ length: text.length + 1 }, (_, at) => at);
+    for (let i = 0; i < word.length; i += 1) {
+      const next = [i + 1];
+      for (let j = 0; j < text.length; j += 1) {
+        const changed = last[j] + (word[i] === text[j] ? 0 : 1);
+        const isSwap = i && j && word[i] === text[j - 1] && word[i - 1] === text[j];
+        const swapped = isSwap ? beforeLast[j - 1] + 1 : Infinity;
+        next.push(Math.min(changed, last[j + 1] + 1, next[j] + 1, swapped));
+      }
+      [beforeLast, last] = [last, next];
+    }
+    return Math.min(...last);
+  };
+
+  // The words and names of the catalog that are most like one that is found nowhere.
+  const nearest = (word) => {
+    if (counted < rows.length) {
+      const wordsOf = (row) => [row.name, ...(row.text.match(/[\p{L}\p{N}]{4,40}/gu) || [])];
+      vocabulary = [...new Set(rows.flatMap(wordsOf))];
+      counted = rows.length;
+    }
+    let least = word.length < 8 ? 1 : 2;
+    let found = [];
+    for (const one of word.length < 4 || word.length > 60 ? [] : vocabulary) {
+      const far = one.length < word.length - least ? Infinity : distance(word, one.slice(0, word.length + least));
+      if (far < least) found = [];
+      if (far <= least) found.push(one);
+      least = Math.min(far, least);
+    }
+    return found.sort((a, b) => a.length - b.length).slice(0, 3);
+  };
+
+  // What a word of the query finds: what it names, the rows that have it, or words that are like it.
+  const meant = (word) => {
     const [, key, value] = /^([a-z]+):(.+)$/.exec(word) || [];
-    return Object.hasOwn(KEYS, key) ? (row) => KEYS[key](row, value) : (row) => row.text.includes(word);
+    if (Object.hasOwn(KEYS, key)) return { words: [word], test: (row) => KEYS[key](row, value) };
+    const isFound = loaded < chunks || rows.some((row) => row.text.includes(word));
+    const near = isFound ? [] : nearest(word);
+    const words = near.length ? near : [word];
+    return { words, like: near.length ? word : "", test: (row) => words.some((one) => row.text.includes(one)) };
   };
 
   // Names first, then tags, then whatever else has the words.
@@ -108,19 +150,22 @@
   const search = () => {
     const text = input.value.trim().toLowerCase();
     const words = text.split(/\s+/).filter(Boolean);
-    rest.hidden = words.length > 0;
+    for (const one of rest) one.hidden = words.length > 0;
     if (!words.length) {
       list.replaceChildren(...untouched);
       status.textContent = "";
       return;
     }
     load();
-    const tests = words.map(test);
-    const found = rows.filter((row) => tests.every((one) => one(row)));
-    found.sort((a, b) => rank(a, words) - rank(b, words) || (a.name < b.name ? -1 : 1));
+    const all = words.map(meant);
+    const meantWords = all.flatMap((one) => one.words);
+    const found = rows.filter((row) => all.every((one) => one.test(row)));
+    found.sort((a, b) => rank(a, meantWords) - rank(b, meantWords) || (a.name < b.name ? -1 : 1));
     list.replaceChildren(...found.slice(0, MOST).map(item));
     const more = found.length > MOST ? `, the first ${MOST} are shown` : "";
-    status.textContent = loaded < chunks ? "Reading the index ..." : `${count(found.length, "dataset")}${more}`;
+    const like = all.filter((one) => one.like).map((one) => `. No dataset has \u201c${one.like}\u201d: showing ${one.words.join(", ")}`);
+    const told = `${count(found.length, "dataset")}${more}${like.join("")}`;
+    status.textContent = loaded < chunks ? "Reading the index ..." : told;
   };
 
   const remember = () => {
@@ -129,15 +174,16 @@
   };
 
   const follow = () => {
-    const match = /^#q=(.*)$/s.exec(location.hash);
-    if (!match) return;
+    const match = /^(?:#q=(.*))?$/s.exec(location.hash);
+    if (!match) return; // the link to the content
+    const query = match[1] || "";
     try {
-      input.value = decodeURIComponent(match[1]);
+      input.value = decodeURIComponent(query);
     } catch {
-      input.value = match[1];
+      input.value = query;
     }
     search();
-    scrollTo(0, 0);
+    if (query) scrollTo(0, 0);
   };
 
   input.addEventListener("focus", load);

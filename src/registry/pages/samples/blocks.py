@@ -31,7 +31,8 @@ __all__ = [
 VALUE_TEXT = 1_000
 """Characters of a value of the metadata, of an argument and the like."""
 LABEL_TEXT = 200
-_LINE_TEXT = 60
+_LINE_TEXT = 240
+"""Characters of JSON that is not indented: metadata must not fill the screen."""
 _FENCE = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)^ {0,3}\1[ \t]*$\n?")
 # Formats that a browser only draws: SVG could contain links and scripts.
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif|bmp);base64,[A-Za-z0-9+/=\s]+")
@@ -44,10 +45,15 @@ def text_html(text: str, most: int, allowance: Allowance, *, label: str = "") ->
 
 
 def json_html(
-    value: Any, allowance: Allowance, *, most: int = VALUE_TEXT, label: str = ""
+    value: Any,
+    allowance: Allowance,
+    *,
+    most: int = VALUE_TEXT,
+    line: int = _LINE_TEXT,
+    label: str = "",
 ) -> Markup:
-    """Return a value as JSON in HTML."""
-    shown, note = allowance.take(_json_text(value), most)
+    """Return a value as JSON in HTML: on one line of at most `line` characters, or indented."""
+    shown, note = allowance.take(_json_text(value, line), most)
     return _block(label, _code(shown), note)
 
 
@@ -119,10 +125,10 @@ def _code(html: str) -> str:
     return f'<pre class="code"><code>{html}</code></pre>'
 
 
-def _json_text(value: Any) -> str:
+def _json_text(value: Any, line: int) -> str:
     """Return JSON as `json.dumps` indents it, on one line if it is short."""
     text = json.dumps(value, ensure_ascii=False, default=_unknown)
-    if len(text) <= _LINE_TEXT:
+    if len(text) <= line:
         return text
     try:
         # json indents in Python, which takes ten times as long.

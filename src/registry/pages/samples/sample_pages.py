@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import accumulate, chain, islice, repeat, takewhile
 from typing import Any
 
 from markupsafe import Markup
@@ -14,12 +15,13 @@ from registry.pages.samples.allowance import Allowance
 from registry.pages.samples.sample_view import sample_view
 from registry.samples.sample import Sample
 
-__all__ = ["SAMPLES_PER_PAGE", "SamplePage", "sample_file", "sample_pages"]
+__all__ = ["SAMPLES_PER_PAGE", "SamplePage", "sample_file", "sample_page", "sample_pages"]
 
 SAMPLES_PER_PAGE = 20
 _PAGE_SIZE = 190_000
 """Bytes of HTML that the samples of a page take at most, since a page has less than 300 kB."""
 _SAMPLE_SIZE, _PICTURES_SIZE = 24_000, 150_000
+_FAR_JUMPS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +34,21 @@ class SamplePage:
     previous: int = 0
     """The number that the page before begins with; 0 if there is none."""
     following: int = 0
+    starts: Sequence[int] = ()
+    """The numbers that pages begin with."""
 
     @property
     def last(self) -> int:
         """The number of the last one."""
         return self.first + len(self.articles) - 1
+
+    @property
+    def jumps(self) -> list[int]:
+        """The numbers that a few pages begin with: this one, those near it, and some far away."""
+        here = bisect_right(self.starts, self.first) - 1
+        near = self.starts[max(here - 1, 0) : here + 2]
+        far = self.starts[:: max(len(self.starts) // _FAR_JUMPS, 1)]
+        return sorted({self.first, *near, *far, *self.starts[-1:]})
 
     def position(self, total: int | None, shown: int) -> str:
         """Return which samples these are.
@@ -74,17 +86,43 @@ def sample_pages(
         records: The number and the record of each, None if it is unknown; empty if all are.
         first: The number of the first sample.
     """
-    page: list[Markup] = []
-    left = _PAGE_SIZE
-    for article in _articles(samples, records, first):
-        size = len(article.encode())
-        if page and (size > left or len(page) == SAMPLES_PER_PAGE):
-            yield SamplePage(first=first, articles=tuple(page))
-            first, page, left = first + len(page), [], _PAGE_SIZE
-        page.append(article)
-        left -= size
-    if page:
-        yield SamplePage(first=first, articles=tuple(page))
+    articles = _articles(samples, records, first)
+    waiting = list(islice(articles, SAMPLES_PER_PAGE))
+    while waiting:
+        count = _fitting(waiting)
+        yield SamplePage(first=first, articles=tuple(waiting[:count]))
+        first += count
+        waiting = [*waiting[count:], *islice(articles, count)]
+
+
+def sample_page(
+    samples: Iterable[Sample],
+    records: Iterable[tuple[int, Mapping[str, Any]] | None],
+    *,
+    first: int,
+    start: int,
+) -> SamplePage:
+    """Return the page that begins with a sample, and where the page that ends before it begins.
+
+    Args:
+        samples: The samples from `start` on, as many as two pages may have.
+        records: As for `sample_pages`.
+        first: The number of the sample.
+        start: The number of the first of `samples`, `SAMPLES_PER_PAGE` before `first`, or 1.
+    """
+    articles = list(_articles(samples, records, start))
+    before, after = articles[: first - start], articles[first - start :]
+    return SamplePage(
+        first=first,
+        articles=tuple(after[: _fitting(after)]),
+        previous=first - _fitting(before[::-1]) if first > 1 else 0,
+    )
+
+
+def _fitting(articles: Sequence[Markup]) -> int:
+    """Return how many of the first articles a page has: never none, if there are any."""
+    sizes = accumulate(len(one.encode()) for one in articles[:SAMPLES_PER_PAGE])
+    return max(sum(1 for _ in takewhile(_PAGE_SIZE.__ge__, sizes)), min(len(articles), 1))
 
 
 def _articles(

@@ -26,7 +26,7 @@ from registry.samples.sample import Sample
 __all__ = ["ChoiceView", "SampleView", "sample_view"]
 
 _MOST_CHOICES, _MOST_KEYS = 40, 60
-_CHOICE_TEXT, _JSON_TEXT = 800, 4_000
+_CHOICE_TEXT, _JSON_TEXT, _JSON_LINE = 800, 4_000, 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +87,15 @@ def sample_view(
         choices=choices,
         targets=target_blocks,
         fields=tuple(_fields(sample, metadata, allowance)),
-        data=json_html(data, allowance, most=_JSON_TEXT),
+        data=json_html(data, allowance, most=_JSON_TEXT, line=_JSON_LINE),
         record=record
-        and json_html(record[1], allowance, most=_JSON_TEXT, label=f"record {record[0]:,}"),
+        and json_html(
+            record[1],
+            allowance,
+            most=_JSON_TEXT,
+            line=_JSON_LINE,
+            label=f"record {record[0]:,}",
+        ),
         notes=tuple(
             _more(
                 ("message", sample.input if isinstance(sample.input, list) else (), MOST_MESSAGES),

@@ -8,14 +8,14 @@ from functools import cached_property
 
 from registry.base.names import name_fault
 from registry.cache.cache import Cache
+from registry.catalog.cache import parents_of
 from registry.catalog.catalog import Catalog, display_path
 from registry.errors import ManifestError, RegistryError
 from registry.load.cached import find_fingerprint
-from registry.lockfile.models import Lock, Pin, read_documents, read_lock
+from registry.lockfile.pin_cache import CachedPins
 from registry.lockfile.pinned import PinnedSources, pin_sources
-from registry.lockfile.provenance import pin_provenance
+from registry.lockfile.provenance import PinOrigins
 from registry.manifest.models import DatasetSpec
-from registry.manifest.provenance import Origin
 from registry.pages.views.cached_samples import SampleSource, sample_count, warnings_of
 from registry.pages.views.dataset_view import DatasetView
 from registry.pages.views.lineage import Family, children_of, family_of
@@ -62,7 +62,7 @@ class CatalogView:
             license=spec.license or "",
             tags=tuple(map(str, spec.tags)),
             columns=column_names(spec, self._pins.get(name)),
-            pin=pin_rows(self._pin_origins.get(name, ()), self.paths),
+            is_pinned=self._pins.get(name) is not None,
             samples=None if entry is None else (),
             total=None if entry is None else sample_count(entry, spec),
             warnings=() if entry is None else warnings_of(spec, entry),
@@ -80,7 +80,9 @@ class CatalogView:
             spec = self.catalog[name]
             pin = self._pins.get(name)
             view = described(view, spec, self.catalog.entries, pin, self.paths)
-            view = replace(view, pin=pin_rows(self._pin_origins.get(name, ()), self.paths))
+            if pin is not None:
+                rows = pin_rows(self._pin_origins.of(name), self.paths)
+                view = replace(view, pin=rows, is_pinned=True)
             with self.catalog.locating(name):
                 if name in self.failures:
                     raise self.failures[name]
@@ -118,19 +120,18 @@ class CatalogView:
         return display_path(self.settings.lock_file)
 
     @cached_property
-    def _pins(self) -> Mapping[str, Pin]:
-        lock = read_lock(self.settings.lock_file, shown_as=self._lock_name)
-        return (lock or Lock()).pins
+    def _pins(self) -> CachedPins:
+        settings = self.settings
+        return CachedPins.read(settings.lock_file, settings.cache_dir, shown_as=self._lock_name)
 
     @cached_property
-    def _pin_origins(self) -> dict[str, tuple[Origin, ...]]:
-        return pin_provenance(read_documents(self.settings.lock_file, shown_as=self._lock_name))
+    def _pin_origins(self) -> PinOrigins:
+        return PinOrigins(self.settings.lock_file, shown_as=self._lock_name)
 
     @cached_property
     def _children(self) -> dict[str, list[str]]:
-        entries = self.catalog.entries
-        parents = {name: entries[name].value.get("extends") for name in self.names}
-        return children_of({name: one for name, one in parents.items() if isinstance(one, str)})
+        parents = parents_of(self.catalog.entries).items()
+        return children_of({name: parent for name, parent in parents if name in self._pages})
 
     def _family(self, name: str) -> Family | None:
         ancestors = [entry.name for entry in self.catalog.lineage(name)][1:]

@@ -45,6 +45,7 @@ class DatasetView:
     """What is written in files."""
     defaults: tuple[SpecRow, ...] = ()
     """What is not."""
+    is_pinned: bool = False
     pin: tuple[SpecRow, ...] = ()
     samples: tuple[Sample, ...] | None = None
     """The first ones, or those from `first` on; None if they are not cached."""
@@ -65,7 +66,7 @@ class DatasetView:
         states = {
             "broken": self.problems,
             "cached": self.samples is not None,
-            "pinned": self.pin,
+            "pinned": self.is_pinned,
             "warned": self.warnings,
         }
         return tuple(name for name, has in states.items() if has)
