@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -84,6 +85,17 @@ def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
     assert isinstance(caught.value, DecodeError)
     with pytest.raises(SourceError, match="no such file"):
         csv_dataset(str(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize("loader", [csv_dataset, json_dataset, file_dataset])
+@pytest.mark.parametrize(
+    "url", ["http://[::1/x.csv", "zip://x.csv::https://h:x/y.zip", "s3://[b/x"]
+)
+def test_a_url_that_can_t_be_taken_apart_is_an_error_with_its_name(
+    loader: Callable[..., Any], url: str
+) -> None:
+    with pytest.raises(SourceError, match="^" + re.escape(url) + ": not a URL: "):
+        loader(url)
 
 
 def test_folder_is_read_with_a_function_that_returns_several_samples(

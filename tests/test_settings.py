@@ -70,6 +70,7 @@ def test_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert settings(root=root / "a").index == root / "a" / INDEX_NAME
     assert settings(root="other.yaml").index == Path.cwd() / "other.yaml"
     assert settings(root="~").index == root / INDEX_NAME
+    assert settings(root="~nobody-here/x").index == Path.cwd() / "~nobody-here" / "x"
 
 
 def test_cache_folder_follows_the_settings(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import local_path, public_location, unpacked_suffix
+from registry.base.locations import check_url, local_path, public_location, unpacked_suffix
 from registry.boundary.boundary import UNBOUNDED
 from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
@@ -175,6 +175,7 @@ def file_dataset(
     Raises:
         ValueError: no reader for the suffix; else as for `csv_dataset` and `json_dataset`.
     """
+    check_url(file)
     suffix = unpacked_suffix(file)
     read: Callable[..., Dataset]
     options: dict[str, Any]
@@ -312,6 +313,7 @@ def _read_files(
 ) -> Dataset:
     """Read the files, then map, number, shuffle and limit the samples."""
     location = source.path[0]
+    check_url(location)
     title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
     files = open_files(source.path, source.fs_options)
     records = chain.from_iterable(read(file, source) for file in files)

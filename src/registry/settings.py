@@ -109,7 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 def _absolute(path: str | Path) -> Path:
     """Return an absolute path; `~` is the home folder."""
     found = _path(path)
-    return found if found.is_absolute() else found.expanduser().absolute()
+    # Not `Path.expanduser`, which raises an error where `~x` is not the name of a user.
+    return found if found.is_absolute() else Path(os.path.expanduser(found)).absolute()
 
 
 @functools.lru_cache(maxsize=16)  # a path that is made again is parsed again

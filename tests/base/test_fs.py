@@ -120,6 +120,16 @@ def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["file"]
 
 
+def test_a_pipe_is_not_replaced_also_behind_a_link(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(FileExistsError, match=f"it is a device or a pipe: .*{name}"):
+            write_atomic(tmp_path / name, lambda file: file.write(b"new"))
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
 def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")

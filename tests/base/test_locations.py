@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from registry.base.locations import (
     MAX_ARCHIVES,
     archive_of,
     change_archive,
+    check_url,
     has_secret,
     is_local,
     local_path,
@@ -19,6 +21,7 @@ from registry.base.locations import (
     public_location,
     unpacked_suffix,
 )
+from registry.errors import SourceError
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,23 @@ def test_public_location_has_no_secrets(location: str, public: str) -> None:
 )
 def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: str) -> None:
     assert (packed_suffix(location), unpacked_suffix(location)) == (packed, unpacked)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["[::1", "/a:x/y", "https://h:8/x", "s3://arn:aws:s3:r:1:accesspoint/n/x", "zip://[::x"],
+)
+def test_locations_that_can_be_taken_apart(location: str) -> None:
+    check_url(location)
+
+
+@pytest.mark.parametrize("url", ["http://[::1/x", "https://u:secret@h:x/y?k=secret", "s3://[b/x"])
+def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str) -> None:
+    for location in (url, f"zip://x.csv::{url}"):
+        with pytest.raises(
+            SourceError, match=re.escape(f"{public_location(location)}: not a URL: ")
+        ):
+            check_url(location)
 
 
 @pytest.mark.parametrize("depth", [0, 1, MAX_ARCHIVES])

@@ -58,7 +58,10 @@ def test_a_pipe_is_refused(folder: Path) -> None:
         ("---\nconfigs: &c [*c, {data_files: .git/x}]\n---\n", "'.git/x' leads out"),
         ("---\n---x: 1\nconfigs: [{data_files: /etc/x}]\n---\n", "'/etc/x' leads out"),
         ("---\nconfigs: [{data_files: /etc/x}]\n--- \t\n---x\n", "'/etc/x' leads out"),
-        ("---\nconfigs: [\n---\n", "not valid YAML"),
+        *[
+            (f"---\nconfigs: {value}\n---\n", "not valid YAML")
+            for value in ("[", "[" * 20_000, "2024-99-99", "9" * 5_000, "!!timestamp x")
+        ],
         (f"---\nconfigs: []\n---\n{'x' * (1 << 20)}", "larger than 1 MiB"),
     ],
 )

@@ -73,6 +73,16 @@ def test_folder_gets_all_files_and_keeps_others(opened: Opener, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".out")] == []
 
 
+def test_folder_may_be_the_working_directory(
+    opened: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported, folder = opened("mixed"), tmp_path / "out"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    files = publish(exported, find_format("croissant"), Path())
+    assert sorted(path.resolve() for path in files) == sorted(folder.iterdir())
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_pipes_are_refused_also_behind_a_link(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -27,7 +27,7 @@ FAULTS: Mapping[int, str] = {
     9: "a body that ends too early",
     10: "a reset connection",
     11: "429 and 503 with `Retry-After`",
-    12: "500, 502, 504, some times or for ever",
+    12: "500, 502, 504, a few times or always",
     13: "a server that is silent, or slow",
     14: "a server that ignores `Range`",
     15: "S3: SlowDown",

@@ -1,4 +1,4 @@
-"""A command that is killed at any change of a file is made good by the next run, and leaves no stray file.
+"""After a command is killed at any change of a file, the next run succeeds and leaves no stray file.
 
 Measured: killed at each of 325 changes by `sync`, 27 by `lock`, 302 by `lock --upgrade` and 74 by
 `cache prune --unreferenced`: each time the next run was right, the lockfile the old or the new one, and

@@ -1,4 +1,4 @@
-"""What a killed process leaves is never used, and goes by `cache prune`, or by `sync` after a day."""
+"""What a killed process leaves is never used; `cache prune` removes it, and `sync` does after a day."""
 
 from __future__ import annotations
 

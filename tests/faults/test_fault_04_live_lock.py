@@ -1,4 +1,4 @@
-"""A process that waits for another one says for which, and gives up when that one is stuck.
+"""A process that waits for another names it, and gives up if that one is stuck.
 
 The other one downloads from a server that stops in the middle of its answer.
 """

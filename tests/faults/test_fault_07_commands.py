@@ -1,4 +1,4 @@
-"""`sync` and `sync --refresh` repair samples and views; offline, damage that can't be is an error."""
+"""`sync` and `sync --refresh` repair samples and views; offline, damage that can't be repaired is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of the Hub that breaks off is resumed where it broke off, also without its length."""
+"""A file of the Hub that breaks off is resumed at that place, even if its length is unknown."""
 
 from __future__ import annotations
 

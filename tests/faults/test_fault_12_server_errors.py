@@ -1,6 +1,6 @@
-"""Statuses that pass are requested again, a bounded number of times; others end at once, and every error names its source.
+"""After a transient status the request is repeated, a bounded number of times; other statuses end at once, and every error names its source.
 
-Measured: 502 for ever, 6 attempts in 11 s.
+Measured: if 502 never ends, 6 attempts in 11 s.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`verify` asks a server again that fails for now; for ever it is unreachable, which is no drift."""
+"""`verify` asks a server that fails again; if it always fails it is unreachable, which is no drift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSY = Fault(status=503)
 @pytest.mark.parametrize(
     ("fault", "times", "code"),
     [(BUSY, 1, 0), (BUSY, math.inf, 1), (Fault(drip=20), math.inf, 1)],
-    ids=["once", "for ever", "slow"],
+    ids=["once", "always", "slow"],
 )
 def test_it_is_asked_again(tmp_path: Path, fault: Fault, times: float, code: int) -> None:
     with StaticFiles({"/a.parquet": questions(3000)}) as site, FaultProxy(site.url) as proxy:

@@ -1,4 +1,4 @@
-"""A Hub that is silent, or sends a byte a second, ends as an error in time."""
+"""A Hub that is silent, or sends a byte a second, leads to an error in time."""
 
 from __future__ import annotations
 

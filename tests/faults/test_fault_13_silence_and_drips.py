@@ -1,4 +1,4 @@
-"""A server that says nothing, or a byte now and then, is left after the time-out and the attempts; no wait is for ever.
+"""A server that sends nothing, or a byte now and then, is given up after the time-out and the attempts; no wait is endless.
 
 Measured: with the usual time-outs 6 attempts of a minute, about 380 s in silence and 370 s at a byte per
 second.

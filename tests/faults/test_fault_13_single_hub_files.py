@@ -1,4 +1,4 @@
-"""A single file on a Hub that is silent, slow or asks to come back in hours is given up in time, too."""
+"""A single file on a Hub that is silent, slow, or asks to wait for hours is given up in time, too."""
 
 from __future__ import annotations
 

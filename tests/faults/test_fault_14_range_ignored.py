@@ -1,4 +1,4 @@
-"""A server that ignores the range of a resumed download, or answers with another version, has it begin again."""
+"""If a server ignores the range of a resumed download, or answers with another version, it begins again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A branch that moves on changes nothing under a lock, and is never silently stale without one."""
+"""When a branch moves, nothing changes under a lock, and without one it is never silently stale."""
 
 from __future__ import annotations
 

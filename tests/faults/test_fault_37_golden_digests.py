@@ -1,4 +1,4 @@
-"""The order of samples and choices, and ids, are for ever those of today: constants hold each feature that decides them."""
+"""The order of samples and choices, and ids, never change: constants hold each feature that determines them."""
 
 from __future__ import annotations
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from registry.errors import LockStaleError
+from registry.errors import LockStaleError, SourceError
 from registry.load.dataset import CachedSamples, get_dataset, list_datasets
 from tests.conftest import OneDataset
 
@@ -27,6 +28,17 @@ def test_datasets_are_listed_by_tags(root: Path) -> None:
 def test_pin_does_not_cover_other_data(root: Path, switch: str) -> None:
     with pytest.raises(LockStaleError, match=r"`source` selects data that datasets\.lock does not"):
         get_dataset("data", root=root, source=str(root.parent / "data.jsonl"), **{switch: True})
+
+
+@pytest.mark.parametrize("source", [1, {"path": "x.csv"}, Path("x.csv")])
+def test_a_source_that_is_not_a_str_is_refused(root: Path, source: Any) -> None:
+    with pytest.raises(TypeError, match=r"^`source` must be a path or a URL, a str, not a \w+$"):
+        get_dataset("data", root=root, source=source)
+
+
+def test_a_source_that_is_no_url_is_an_error_with_its_name(root: Path) -> None:
+    with pytest.raises(SourceError, match=r"^http://\[::1/x\.csv: not a URL: Invalid IPv6 URL"):
+        get_dataset("data", root=root, source="http://[::1/x.csv")
 
 
 def test_pickled_dataset_is_its_key_and_the_call(root: Path) -> None:

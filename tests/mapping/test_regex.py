@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import MappingError
-from registry.mapping import regex
+from registry.mapping import regex, regex_worker
 from registry.mapping.regex import MAX_PATTERN, Pattern
 from registry.mapping.regex_worker import APPLY
 
@@ -139,6 +140,48 @@ def test_a_forked_process_has_its_own(tmp_path: Path) -> None:
     os.waitpid(child, 0)
     assert (tmp_path / "found").read_text() == "[True, False]"
     assert [pattern.found("b"), pattern.found("a")] == [False, True]
+
+
+def kill_process() -> None:
+    running = regex._PROCESS._running
+    assert running is not None
+    os.kill(running.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
+
+
+def test_a_process_that_was_killed_is_started_again() -> None:
+    pattern = Pattern(SLOW)
+    assert pattern.found("aaa")
+    kill_process()
+    assert pattern.found("aaa")
+
+
+def test_a_process_that_is_killed_at_work_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_and_kill(file: Any, value: Any) -> None:
+        write_frame(file, value)
+        kill_process()
+
+    write_frame = regex_worker.write_frame
+    monkeypatch.setattr(regex_worker, "write_frame", write_and_kill)
+    with pytest.raises(MappingError, match=r"process that applies the pattern .* was ended"):
+        Pattern(SLOW).found(EVIL)
+    monkeypatch.undo()
+    assert Pattern(SLOW).found("aaa")
+
+
+def test_an_interrupt_of_this_process_does_not_reach_the_other_one() -> None:
+    assert Pattern(SLOW).found("aaa")
+    running = regex._PROCESS._running
+    assert running is not None
+    assert os.getpgid(running.pid) == running.pid
+
+
+def test_a_pattern_does_not_warn() -> None:
+    # Python warns of `[[`; warnings are errors in tests.
+    pattern = Pattern("[[a]+b")
+    for direct in (-1, 1 << 30):
+        pattern.longest_direct = direct
+        assert pattern.first("x[ab") == "[ab"
 
 
 @pytest.mark.parametrize(

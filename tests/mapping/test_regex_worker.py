@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -43,6 +44,22 @@ def test_requests_are_answered_in_order() -> None:
         ("too large", 9),
         None,
     ]
+
+
+def test_an_answer_that_is_cut_is_none() -> None:
+    pipe = io.BytesIO()
+    write_frame(pipe, ("result", "text"))
+    assert read_frame(io.BytesIO(pipe.getvalue()[:-1])) is None
+
+
+def test_it_ends_by_itself_when_nobody_is_left_to_kill_it() -> None:
+    pipe = io.BytesIO()
+    write_frame(pipe, ("found", "(a+)+$", "a" * 60 + "b", "", 99))
+    code = "from registry.mapping import regex_worker as w; w._MOST_SECONDS = 1; w._main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=pipe.getvalue(), check=False, capture_output=True
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGALRM, b"")
 
 
 @pytest.mark.parametrize("to", ["", "x", r"[\1]", r"\g<0>\\", "\\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,13 @@ def test_files_that_samples_name_are_in_it(one_dataset: OneDataset, tmp_path: Pa
     assert main(["lock", "--root", str(root)]) == 0
     names = {member.name for member in listed(packed(root, tmp_path, "data")).members}
     assert {name for name in names if name.endswith(".txt")} == {"catalog/data/one.txt"}
+
+
+def test_a_pipe_is_not_replaced(local: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "out.tar.zst")
+    with pytest.raises(BundleError, match=r"can't write .*out\.tar\.zst: it is a device or a pipe"):
+        packed(local, tmp_path, "data")
+    assert (tmp_path / "out.tar.zst").is_fifo()
 
 
 def test_an_unlocked_dataset_is_refused(local: Path, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -277,6 +279,19 @@ def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(BundleError, match=str(tmp_path / "a")):
         read(tmp_path / "a")
+
+
+def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path) -> None:
+    class FullDisk(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "x.tar.zst"
+    written(path)
+    with pytest.raises(
+        BundleError, match=r"x\.tar\.zst: can't be unpacked: No space left on device$"
+    ):
+        read_bundle(path, lambda _: FullDisk(), lambda _: None)
 
 
 def test_a_tar_of_something_else_is_refused(tmp_path: Path) -> None:

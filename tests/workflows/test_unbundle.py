@@ -238,6 +238,15 @@ def test_files_that_are_there_are_not_replaced(file: Path, tmp_path: Path) -> No
     assert traces(tmp_path) == [str(lock)]
 
 
+def test_a_root_that_can_t_be_made_leaves_nothing(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file")
+    cache = Cache(tmp_path / "new-cache")
+    root = tmp_path / "blocked" / "x"
+    with pytest.raises(BundleError, match=r"can't write .*blocked.x: Not a directory"):
+        unbundle(file, root, cache, report=lambda *_: None)
+    assert list(cache.entries("samples")) == []
+
+
 def test_links_below_the_root_are_not_followed(file: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "new").mkdir()

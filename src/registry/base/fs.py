@@ -142,7 +142,15 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     After a power cut the file has its old content or the new one. Temporary files that killed
     writers of the same path left are removed.
+
+    Raises:
+        FileExistsError: a device or a pipe is there.
     """
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # The rename would succeed for root, and then `/dev/null` were a file.
+            raise FileExistsError(errno.EEXIST, "it is a device or a pipe", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # "x" never opens an existing file, such as a symbolic link of another user.
     _replace(path, write, lambda temporary: temporary.open("xb"), durable=True)

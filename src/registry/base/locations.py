@@ -12,6 +12,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from registry.base.packages import PACKAGE, package_file
+from registry.errors import SourceError
 
 __all__ = [
     "ARCHIVE_PROTOCOLS",
@@ -19,6 +20,7 @@ __all__ = [
     "PACKED_SUFFIXES",
     "archive_of",
     "change_archive",
+    "check_url",
     "has_secret",
     "is_local",
     "is_package",
@@ -78,6 +80,23 @@ def archive_of(location: str) -> str:
             break
         location = parts[2]
     return location
+
+
+def check_url(location: str) -> None:
+    """Check a location that a user names in a call; those of manifests are checked with them.
+
+    Raises:
+        SourceError: it is a URL that can't be taken apart, such as `http://[::1/x.csv`.
+    """
+    if is_local(location):
+        return
+    try:
+        parts = urlsplit(archive_of(location))
+        if parts.scheme in _WEB:  # the name of an S3 access point has colons
+            _ = parts.port
+    except ValueError as error:
+        message = f"{public_location(location)}: not a URL: {error} (correct it)"
+        raise SourceError(message) from None
 
 
 @_remembered

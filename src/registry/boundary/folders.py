@@ -66,7 +66,8 @@ def _check_card(card: str, pattern: str, boundary: Boundary) -> None:
     found = re.match(pattern, text, re.DOTALL)
     try:
         data = yaml.safe_load(found[1]) if found else None
-    except yaml.YAMLError as error:
+    # PyYAML leaks errors of its own: for deep nesting, 2024-99-99, 5,000 digits, `!!timestamp x`.
+    except (yaml.YAMLError, RecursionError, ValueError, AttributeError) as error:
         message = f"is not valid YAML, so it can't be checked: {error}"
         raise ReachError(f"{card}: {message} (correct it)") from error
     configs = data.get("configs") if isinstance(data, dict) else None

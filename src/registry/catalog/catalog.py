@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.base.file_state import FileState
+from registry.base.locations import check_url
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
@@ -182,8 +183,11 @@ class Catalog(Mapping[str, DatasetSpec]):
         Raises:
             DatasetNotFoundError: there is no such dataset; the error has similar names.
             ManifestError: its manifest, or one that it extends, is invalid.
+            SourceError: `source` is a URL that can't be taken apart.
         """
         self.check_name(name)
+        if source is not None:
+            check_url(source)
         entries = list(self.lineage(name))
         files = {entry.document.file for entry in entries}
         indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}

@@ -85,10 +85,12 @@ def publish(exported: Exported, kind: Format, target: Path) -> list[Path]:
 
 
 def _publish_folder(exported: Exported, kind: Format, folder: Path) -> list[Path]:
-    """Write all files beside the folder, then move them there; other files in it stay."""
+    """Write all files to a temporary folder, then move them; other files in the folder stay."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    # A folder that exists may be `.` or `/`, which have nothing beside them.
+    parent = folder if folder.exists() else folder.parent
     # Not a temporary folder of Python's: that would be closed to all others.
-    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary = parent / f".{folder.name}.{uuid.uuid4().hex}"
     temporary.mkdir()
     try:
         kind.write(exported, temporary)

@@ -75,11 +75,13 @@ def get_dataset(
         DecodeError: a file is invalid for its type.
         MappingError: a record can't be mapped to a sample.
         ExpectationError: the samples differ from what `expect` says.
-        TypeError: an unknown override.
+        TypeError: an unknown override, or a `source` that is not a str.
 
     Warns:
         UserWarning: samples that were just built are questionable, such as blank targets.
     """
+    if not isinstance(source, str | None):
+        raise TypeError(f"`source` must be a path or a URL, a str, not a {type(source).__name__}")
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     catalog = Catalog.open(settings=settings)
     spec = catalog.resolve(name, overrides=overrides, source=source)

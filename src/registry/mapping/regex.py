@@ -7,6 +7,7 @@ Where a pattern could take long with a text, a second process applies it, and is
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import re
@@ -21,9 +22,10 @@ from typing import IO, Any, NamedTuple, cast
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker
+from registry.mapping.no_warnings import no_warnings
 from registry.mapping.regex_worker import APPLY, TooLargeError
 
-__all__ = ["MAX_PATTERN", "Pattern", "compile_pattern"]
+__all__ = ["ENDLESS", "MAX_PATTERN", "Pattern", "compile_pattern"]
 
 MAX_PATTERN = 2000
 """Characters of a pattern."""
@@ -31,7 +33,8 @@ SECONDS = 5.0
 """Time that a pattern may take with one text."""
 
 _PARSER: Any = import_module("re._parser")  # `re` has no public way to look into a pattern
-_ENDLESS = int(_PARSER.MAXREPEAT)
+ENDLESS = int(_PARSER.MAXREPEAT)
+"""The upper bound of a repeat that has none."""
 _FEW_STEPS = 100_000_000
 """Steps of `re` that take a few seconds at most, and nearly always much less."""
 _FEW_REPEATS = 4
@@ -50,12 +53,13 @@ class Pattern:
         if len(text) > MAX_PATTERN:
             raise ValueError(f"the pattern has more than {MAX_PATTERN:,} characters")
         try:
-            self.compiled = re.compile(text)
-            tree = _PARSER.parse(text)
+            with no_warnings():  # of what a later Python may read differently, such as `[[a]`
+                self.compiled = re.compile(text)
+                self.tree: Any = _PARSER.parse(text)
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"not a regular expression: {error or 'nested too deeply'}") from error
         self.text = text
-        self.longest_direct = _longest_direct(tree)
+        self.longest_direct = _longest_direct(self.tree)
         """Length of the texts that `compiled` may be applied to in this process; -1 for none."""
 
     def found(self, value: str) -> bool:
@@ -87,6 +91,9 @@ class Pattern:
                 f"the pattern {self.text!r} takes more than {SECONDS:g} s (does it repeat what"
                 " is itself repeated? Let each character match in one way only)"
             )
+            raise MappingError(message, value=value) from error
+        except ChildProcessError as error:
+            message = f"the process that applies the pattern {self.text!r} was ended (try again)"
             raise MappingError(message, value=value) from error
         except (re.error, IndexError) as error:
             raise MappingError(f"can't substitute {to!r}: {error}", value=value) from error
@@ -173,7 +180,7 @@ def _cost_of_step(operator: str, argument: Any) -> _Cost:
 
 def _cost_of_repeat(most: int, body: _Cost) -> _Cost:
     if body.degree == 0 and body.factor == 1:  # each repetition has one way
-        degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
+        degree, factor = (1, 1) if most == ENDLESS else (0, max(most, 1))
         return _Cost(degree, factor, body.inside_degree, body.inside_factor, body.looks)
     if body.degree is None or most > _FEW_REPEATS:
         return _SLOW
@@ -187,7 +194,7 @@ def _cost_of_possessive(most: int, body: _Cost) -> _Cost:
     """Return the cost of a repeat that never gives back: it adds no ways, but its own work."""
     if body.degree is None:
         return _SLOW
-    degree, factor = (1, 1) if most == _ENDLESS else (0, max(most, 1))
+    degree, factor = (1, 1) if most == ENDLESS else (0, max(most, 1))
     own = min(body.factor + body.inside_factor, _FEW_STEPS)
     if body.degree == 0 and not body.looks:
         # Each repetition takes as long as what it consumes, and only the last one is in vain.
@@ -223,6 +230,7 @@ class _Process:
 
         Raises:
             TimeoutError: it takes more than `SECONDS`.
+            ChildProcessError: something else ended the process.
             TooLargeError, re.error: as in this process.
         """
         with self._lock:
@@ -234,11 +242,16 @@ class _Process:
                 poll.register(_pipe(process.stdout), select.POLLIN)
                 if not poll.poll(SECONDS * 1000):
                     raise TimeoutError
-                kind, result = regex_worker.read_frame(_pipe(process.stdout))
+                answer = regex_worker.read_frame(_pipe(process.stdout))
+                if answer is None:
+                    raise ChildProcessError
                 done = True
+            except BrokenPipeError as error:
+                raise ChildProcessError from error
             finally:
                 if not done:  # also when the user interrupts it
                     self.stop()
+        kind, result = answer
         if kind == "too large":
             raise TooLargeError
         if kind == "invalid":
@@ -246,13 +259,17 @@ class _Process:
         return result
 
     def _started(self) -> subprocess.Popen[bytes]:
+        if self._parent == os.getpid() and self._running and self._running.poll() is not None:
+            self.stop()  # it was killed, as by a kernel that is short of memory
         # A forked process must not talk to the process of its parent.
         if self._running is None or self._parent != os.getpid():
             self._parent = os.getpid()
             self._running = subprocess.Popen(  # nosec B603 # noqa: S603 (a program of ours)
-                [sys.executable, "-I", "-S", regex_worker.__file__],
+                [sys.executable, "-I", "-S", "-W", "ignore", regex_worker.__file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # An interrupt of the terminal or a notebook is for this process, which ends it.
+                process_group=0,
                 env={},
             )
         return self._running
@@ -264,7 +281,8 @@ class _Process:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                pipe.close() if pipe else None
+                with contextlib.suppress(BrokenPipeError):  # a request that it did not read
+                    _pipe(pipe).close()
 
 
 def _pipe(file: IO[bytes] | None) -> IO[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 import re
+import signal
 import sys
 from collections.abc import Callable
 from typing import IO, Any
@@ -15,6 +16,8 @@ from typing import IO, Any
 __all__ = ["APPLY", "TooLargeError", "read_frame", "write_frame"]
 
 _LENGTH_BYTES = 8
+_MOST_SECONDS = 60
+"""The parent ends it much sooner, unless it was killed itself while it waited."""
 
 
 class TooLargeError(ValueError):
@@ -71,9 +74,11 @@ def _captured(match: re.Match[str]) -> str:
 
 def read_frame(file: IO[bytes]) -> Any:
     """Return the next value of a pipe; None at its end."""
-    head = file.read(_LENGTH_BYTES)
-    data = file.read(int.from_bytes(head, "big")) if head else b""
-    return marshal.loads(data) if data else None  # nosec B302 # noqa: S302 (of our process)
+    size = int.from_bytes(file.read(_LENGTH_BYTES), "big")
+    data = file.read(size)
+    if not data or len(data) < size:  # the writer was killed
+        return None
+    return marshal.loads(data)  # nosec B302 # noqa: S302 (of our process)
 
 
 def write_frame(file: IO[bytes], value: Any) -> None:
@@ -95,7 +100,9 @@ def _answer(name: str, pattern: str, text: str, to: str, most: int) -> tuple[str
 
 def _main() -> None:
     while (request := read_frame(sys.stdin.buffer)) is not None:
+        signal.alarm(_MOST_SECONDS)  # the signal ends the process, without any Python code
         write_frame(sys.stdout.buffer, _answer(*request))
+        signal.alarm(0)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def bundle(
 
     Raises:
         LockStaleError: a dataset is not locked.
-        BundleError: it needs a file that is outside the catalog's folder.
+        BundleError: it needs a file that is outside the catalog's folder, or can't be written.
     """
     # Another process may remove samples before they are read.
     return again_if_lost(
@@ -195,7 +195,10 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
     def write(output: Any) -> None:
         write_bundle(Path(output.name), contents, parts.open, moved)
 
-    write_atomic(file, write)
+    try:
+        write_atomic(file, write)
+    except OSError as error:
+        raise BundleError(f"can't write {file}: {error.strerror or error}") from error
 
 
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:

@@ -165,6 +165,10 @@ def read_bundle(
         # Arrow's message names the path and the number of the error twice.
         raise BundleError(f"{path}: can't be read: {os.strerror(error.errno or 0)}") from error
     except (pa.ArrowException, OSError, EOFError) as error:
+        # Of a damaged stream, the errors have no number; one of a full disk does.
+        if isinstance(error, OSError) and error.errno is not None:
+            reason = os.strerror(error.errno)
+            raise BundleError(f"{path}: can't be unpacked: {reason}") from error
         raise BundleError(f"{path}: not a bundle, or cut or altered: {error}") from error
     except BundleError as error:
         raise BundleError(f"{path}: {error}") from error.__cause__

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,6 +97,8 @@ def unbundle(
         staged = Cache(folder / "cache")
         entries = _stage_entries(file, contents, folder, staged)
         _check_datasets(file, contents, folder / "catalog", staged)
+        with _writing(root):  # before the cache changes
+            root.mkdir(parents=True, exist_ok=True)
         for entry in entries:
             target = cache.versioned / "samples" / entry.folder.name
             publish_folder(entry.folder, target)
@@ -264,6 +266,14 @@ def _write_catalog(members: Sequence[Member], folder: Path, root: Path) -> tuple
     """Write what is not there yet; the index last, so that no catalog is ever seen in part."""
     names = [name for name in _catalog_members(members) if not (root / name).exists()]
     for name in sorted(names, key=lambda name: (name == "datasets.yaml", name)):
-        with (folder / "catalog" / name).open("rb") as source:
+        with _writing(root / name), (folder / "catalog" / name).open("rb") as source:
             write_atomic(root / name, partial(shutil.copyfileobj, source))
     return tuple(sorted(names))
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BundleError(f"can't write {path}: {error.strerror or error}") from error

@@ -141,6 +141,12 @@ def test_positions_may_be_expressions(step: Any, value: Any, result: Any) -> Non
         ({"slice": [0, "att"]}, "ab", "no column 'att' (did you mean 'at'?)", None),
         ({"shuffle": "half"}, [1], "needs a string or an integer as seed", 0.5),
         ({"shuffle": "key"}, "ab", "needs a list", "ab"),
+        (
+            {"shuffle": {"const": "\ud800"}},
+            [1],
+            "a seed can't have half of a surrogate pair",
+            "\ud800",
+        ),
     ],
 )
 def test_a_position_of_the_wrong_type_is_refused(

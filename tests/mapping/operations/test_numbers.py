@@ -77,6 +77,7 @@ def test_a_value_of_the_wrong_type_is_refused(
         ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
         ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
         ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
+        ({"date": "%Y %Y"}, "the format '%Y %Y' has a directive twice"),
     ],
 )  # fmt: skip
 def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
@@ -93,6 +94,11 @@ def test_literal_error_is_deterministic() -> None:
 def test_reading_a_literal_does_not_warn() -> None:
     # Python warns of escapes that it does not know; data is not the place to look for them.
     assert run({"parse": "literal"}, r"'\d'") == r"\d"
+
+
+def test_a_literal_that_no_string_can_be_made_of_is_an_error() -> None:
+    error = error_of({"parse": "literal"}, "[0x" + "f" * 5000 + "]")
+    assert "Exceeds the limit (4300 digits)" in error.message
 
 
 @pytest.mark.parametrize("text", ["{'a', 'b'}", "[{'a'}]", "...", "1 + 2j"])

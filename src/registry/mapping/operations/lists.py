@@ -125,7 +125,11 @@ def _shuffle(argument: Any, compiler: Compiler) -> Apply:
         seed = seed_of(row)
         if not isinstance(seed, str):
             expect_type(seed, int, "a string or an integer as seed")
-        random.Random(seed).shuffle(items)
+        try:
+            generator = random.Random(seed)
+        except UnicodeEncodeError as error:
+            raise MappingError("a seed can't have half of a surrogate pair", value=seed) from error
+        generator.shuffle(items)
         return items
 
     return apply

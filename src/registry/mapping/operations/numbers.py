@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
+import re
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from registry.base.digest import encode_value
+from registry.base.digest import encode_value, to_json
 from registry.errors import MappingError
+from registry.mapping.no_warnings import no_warnings
 from registry.mapping.operations.base import (
     Apply,
     Operation,
@@ -60,10 +62,11 @@ def _parse(argument: Any, _: Any) -> Apply:
 
 def _parse_literal(text: str) -> Any:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of escapes such as \d in the data
+        with no_warnings():  # of escapes such as \d in the data
             value = ast.literal_eval(text.strip())
-        encode_value(value)  # rejects a set, for example: it has no fixed order
+        # Rejects a set, which has no fixed order, and what no string can be made of later: the
+        # limit for digits of integers does not hold for `0x…`.
+        to_json(value)
     # The parser raises a MemoryError for deep nesting, and a TypeError for a list as a dict key.
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         # The message of `ast` has the address of a node, which differs in each run.
@@ -95,6 +98,11 @@ def _dump(argument: Any, _: Any) -> Apply:
 def _date(argument: Any, _: Any) -> Apply:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes a format such as %Y-%m-%d, a string")
+    try:
+        with suppress(ValueError):  # an empty string has none of the formats
+            datetime.strptime("", argument or "")  # noqa: DTZ007
+    except re.error as error:
+        raise ValueError(f"the format {argument!r} has a directive twice") from error
 
     def apply(value: Any, row: Any) -> datetime:
         text = to_str(value)

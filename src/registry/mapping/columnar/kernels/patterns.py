@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.mapping.columnar.kernels.arrays import NoKernelError
+from registry.mapping.regex import ENDLESS, compile_pattern
 
 __all__ = ["contains_pattern", "first_match", "replace_matches"]
 
-_PARSER: Any = import_module("re._parser")  # `re` has no public way to look into a pattern
-_ENDLESS = int(_PARSER.MAXREPEAT)
 _MOST_REPEATS = 100
 _GROUP = "found"
 
@@ -75,7 +73,7 @@ def _apply(
 
 
 def _parse(pattern: str) -> Any:
-    tree = _PARSER.parse(pattern)
+    tree = compile_pattern(pattern).tree
     if tree.state.flags & ~(re.UNICODE | re.DOTALL):
         raise NoKernelError
     return tree
@@ -120,10 +118,10 @@ class _Translator:
     def _repeat(self, argument: Any) -> str:
         least, most, body = int(argument[0]), int(argument[1]), argument[2]
         # Of repeats within repeats, the two engines may capture and count differently.
-        if len(body) != 1 or max(least, 0 if most == _ENDLESS else most) > _MOST_REPEATS:
+        if len(body) != 1 or max(least, 0 if most == ENDLESS else most) > _MOST_REPEATS:
             raise NoKernelError
         inner = self._character(str(body[0][0]), body[0][1])
-        return f"{inner}{{{least},{'' if most == _ENDLESS else most}}}"
+        return f"{inner}{{{least},{'' if most == ENDLESS else most}}}"
 
     def _character(self, name: str, argument: Any) -> str:
         if name == "LITERAL":
