@@ -118,7 +118,7 @@ def _bad_protocol(path: OptionPath, location: str) -> Violation | None:
         )
     else:
         known = ", ".join(PROTOCOLS)
-        hint = f"use one of {known}, or read it by your own word: `get_dataset(name, source=URL)`"
+        hint = f"use one of {known}, or name it in a call: `get_dataset(name, source=URL)`"
         if shown.lower() in PROTOCOLS:
             hint = f"write {shown.lower()}://"
     return Violation("refused-protocol", path, f"the protocol '{shown[:40]}' is not allowed", hint)
