@@ -128,9 +128,9 @@ Whatever a manifest says:
 - The values of variables, and what follows `?` or `#` in a URL, are in no message, cache or lock.
 - `--offline` opens no socket.
 
-What you write into a call is your own word, and not checked: `csv_dataset("ftp://…",
+Locations that you write into a call are yours, and not checked: `csv_dataset("ftp://…",
 fs_options={…})`, and the location in `get_dataset(name, source=URL)`. `HF_ENDPOINT` and
-`AWS_ENDPOINT_URL` are your word, too. Protocols that are not below need such a call.
+`AWS_ENDPOINT_URL` are yours, too. Protocols that are not listed below need such a call.
 
 ## Protocols and their options
 
