@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from registry.mapping.conditions import equal
+from registry.mapping.operations import lists
 from tests.mapping.operations.one_step import (
     argument_error,
     check_error,
@@ -164,3 +167,28 @@ def test_shuffle_is_that_of_random_with_the_seed(seed: str | int) -> None:
     random.Random(seed).shuffle(wanted)
     assert run({"shuffle": "seed"}, items, {"seed": seed}) == wanted
     assert items == list(range(9))
+
+
+def test_unique_items_are_those_that_equal_no_earlier_one() -> None:
+    nan, half = Decimal("NaN"), {"a": [1, (2,)]}
+    items = [1, True, 1.0, Decimal(1), "1", b"1", None, nan, nan, [1], [True], (1,), {"a": 1}]
+    items += [half, {"a": [1, (2,)]}, {"a": [1, [2]]}, [], (), {}, "", 0, False, Decimal("sNaN")]
+    items += [math.nan, *items]
+    wanted: list[Any] = []
+    for item in items:
+        if not any(equal(item, earlier) for earlier in wanted):
+            wanted.append(item)
+    assert list(map(repr, run("unique", items))) == list(map(repr, wanted))
+
+
+def test_unique_compares_no_item_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def counted(left: Any, right: Any) -> bool:
+        compared.append(left)
+        return equal(left, right)
+
+    monkeypatch.setattr(lists, "equal", counted)
+    items = [number / 2 for number in range(1000)]
+    assert run("unique", items) == items
+    assert len(compared) <= len(items)

@@ -102,11 +102,32 @@ def _drop_null(argument: Any, _: Any) -> Apply:
 
 def _unique(value: Any, _: Any) -> list[Any]:
     unique: list[Any] = []
-    # Not a set: items may be unhashable, and to manifests true is not 1.
+    seen: set[Any] = set()  # a list may have any number of items
     for item in expect_type(value, list, "a list"):
-        if not any(equal(item, other) for other in unique):
+        key = _key(item)
+        if key is None or key not in seen:
             unique.append(item)
+            seen.add(key)
     return unique
+
+
+def _key(item: Any) -> Any:
+    """Return what is equal for equal items; None for what equals nothing, such as NaN."""
+    try:
+        key = (isinstance(item, bool), _hashable(item))  # to manifests true is not 1
+        hash(key)
+    except TypeError:  # a signalling NaN of decimal has no hash
+        return None
+    return key if equal(item, item) else None
+
+
+def _hashable(item: Any) -> Any:
+    """Return a value that is equal to that of another item if the items are equal."""
+    if isinstance(item, list | tuple):
+        return type(item).__name__, tuple(map(_hashable, item))
+    if isinstance(item, dict):
+        return "dict", frozenset((key, _hashable(inner)) for key, inner in item.items())
+    return item
 
 
 def _sort(value: Any, row: Any) -> list[Any]:
