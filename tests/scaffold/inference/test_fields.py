@@ -224,7 +224,7 @@ OTHERS = (
         st.dictionaries(st.sampled_from((*NAMES, *OTHERS, "", "a b")), VALUES, min_size=1),
         min_size=1,
         max_size=3,
-    ).filter(lambda records: any(name for record in records for name in record))
+    ).filter(lambda records: any(any(record) for record in records))  # a column with a name
 )
 def test_any_records_give_a_manifest_that_can_be_read(records: list[dict[str, Any]]) -> None:
     mapping = infer_fields("d", records)

@@ -26,6 +26,7 @@ def target(
 KEYS = {"from": "options", "do": ["keys"]}
 FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
     "a text": ([{"answer": "x"}], "answer"),
+    "one or several": ([{"ideal": "x"}, {"ideal": ["y", "z"]}], "ideal"),
     "after ####": (
         [{"answer": "so #### 4"}],
         {"from": "answer", "do": [{"split": "####"}, {"index": -1}, "strip"]},
