@@ -120,6 +120,18 @@ def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["file"]
 
 
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    path, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(path)
+    link.symlink_to(path)  # as /dev/stdout is
+    for one in (path, link):
+        with pytest.raises(OSError, match="Is a device or a pipe"):
+            write_atomic(one, lambda file: file.write(b"new"))
+    assert path.is_fifo()
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
 def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")

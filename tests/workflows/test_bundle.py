@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_a_source_outside_the_catalog_is_refused(one_dataset: OneDataset, tmp_pa
     assert main(["lock", "--root", str(root)]) == 0
     with pytest.raises(BundleError, match=r"rows\.csv is outside the catalog's folder"):
         packed(root, tmp_path, "data")
+
+
+def test_a_pipe_is_not_replaced_by_a_bundle(local: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "out.tar.zst")
+    with pytest.raises(BundleError, match="can't write the bundle .*Is a device or a pipe"):
+        packed(local, tmp_path, "data")
+    assert (tmp_path / "out.tar.zst").is_fifo()
 
 
 def test_what_is_not_cached_is_built_unless_offline(

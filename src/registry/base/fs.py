@@ -142,8 +142,14 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     After a power cut the file has its old content or the new one. Temporary files that killed
     writers of the same path left are removed.
+
+    Raises:
+        OSError: it can't be written, or is a device or a pipe.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        # For root, the rename would make /dev/null a file, for all programs of the machine.
+        raise OSError(errno.EINVAL, "Is a device or a pipe", str(path))
     # "x" never opens an existing file, such as a symbolic link of another user.
     _replace(path, write, lambda temporary: temporary.open("xb"), durable=True)
     _sync(path.parent)

@@ -113,7 +113,7 @@ def bundle(
 
     Raises:
         LockStaleError: a dataset is not locked.
-        BundleError: it needs a file that is outside the catalog's folder.
+        BundleError: it can't be written, or needs a file that is outside the catalog's folder.
     """
     parts, found, needs = _Parts(), [], set[str]()
     _add_catalog(parts, catalog, {name: pins[name] for name in names if name in pins})
@@ -178,7 +178,10 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
     def write(output: Any) -> None:
         write_bundle(Path(output.name), contents, parts.open, moved)
 
-    write_atomic(file, write)
+    try:
+        write_atomic(file, write)
+    except OSError as error:  # it names the file, which may be one that is read
+        raise BundleError(f"can't write the bundle {file}: {error}") from error
 
 
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
