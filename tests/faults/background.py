@@ -49,7 +49,7 @@ def registry(*arguments: str, root: Path, **options: Any) -> subprocess.Popen[st
     return start(["-m", "registry", *arguments], root, **options)
 
 
-def finish(process: subprocess.Popen[str], *, timeout: float = 60) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], *, timeout: float = 180) -> tuple[int, str, str]:
     """Wait for the end of a process; return exit code, stdout and stderr."""
     try:
         out, err = process.communicate(timeout=timeout)

@@ -44,7 +44,7 @@ def registry_each(folder: Path, *commands: str, **environment: str) -> Ended:
     return _run(folder, ["-c", _EACH, *commands], environment)
 
 
-_SECONDS = 60
+_SECONDS = 180
 _EACH = """
 import sys
 from registry.cli import main

@@ -463,7 +463,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
             check=False,
         )
     assert done.returncode == 0, done.stderr

@@ -51,7 +51,7 @@ def test_listing_an_archive_ends(tmp_path: Path, kind: str) -> None:
         "version: 1\ndatasets:\n  d:\n    source: {type: csv, path: 'tar://*.csv::x.tar'}\n"
         "    fields: {input: q, target: a}\n"
     )
-    result = run_measured(tmp_path, "sync", cache=tmp_path / "cache", timeout=30)
+    result = run_measured(tmp_path, "sync", cache=tmp_path / "cache", timeout=120)
     assert result.code == 1
     assert "error: d: tar://*.csv::x.tar: the tar archive is damaged" in result.text.replace(
         f"{tmp_path}/", ""

@@ -68,7 +68,7 @@ def run_in_terminal(
     rows: int = 2000,
     keys: str = "",
     environment: Mapping[str, str | None],
-    seconds: float = 60,
+    seconds: float = 180,
 ) -> Screen:
     """Run a program in a pseudo-terminal of a size.
 

@@ -139,6 +139,22 @@ def test_a_source_outside_the_catalog_is_refused(one_dataset: OneDataset, tmp_pa
         packed(root, tmp_path, "data")
 
 
+def test_a_file_that_can_not_be_read_is_named(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = write_bundle
+
+    def write_late(path: Path, contents: Contents, *others: Any) -> None:
+        (local / "data" / "rows.csv").unlink()
+        write(path, contents, *others)
+
+    monkeypatch.setattr(module, "write_bundle", write_late)
+    message = r"can't write .*out\.tar\.zst: .*rows\.csv: No such file or directory"
+    with pytest.raises(BundleError, match=message):
+        packed(local, tmp_path, "data")
+    assert not (tmp_path / "out.tar.zst").exists()
+
+
 def test_what_is_not_cached_is_built_unless_offline(
     https: Https, one_dataset: OneDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,7 +149,7 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            # The rename would succeed for root, and then `/dev/null` were a file.
+            # The rename would succeed for root, and make `/dev/null` a file for all programs.
             raise FileExistsError(errno.EEXIST, "it is a device or a pipe", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     # "x" never opens an existing file, such as a symbolic link of another user.

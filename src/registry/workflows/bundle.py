@@ -198,7 +198,11 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
     try:
         write_atomic(file, write)
     except OSError as error:
-        raise BundleError(f"can't write {file}: {error.strerror or error}") from error
+        read = {str(path): name for name, path in parts.files.items()}.get(str(error.filename), "")
+        if isinstance(error, FileNotFoundError) and read.startswith("samples/"):
+            raise  # another process has removed them: they are built again
+        reason = f"{error.filename}: {error.strerror}" if read else error.strerror or error
+        raise BundleError(f"can't write {file}: {reason}") from error
 
 
 def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
