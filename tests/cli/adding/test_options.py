@@ -15,7 +15,7 @@ from registry.errors import SourceError
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "either --hf PATH or --file URL"),
+        ({}, "name the source: --file data.csv (or a URL), or --hf owner/name"),
         ({"hf": "a/b", "file": "q.csv"}, "either --hf PATH or --file URL"),
         ({"file": "q.csv", "split": "test"}, "--split and --revision go with --hf"),
         ({"hf": "a/b", "skip_rows": 0}, "--skip-rows goes with --file"),
@@ -67,8 +67,9 @@ def test_type_is_the_users_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"file": "q.xlsx"}, "or --type says it"),
-        ({"file": "."}, "is a folder: name a file, or a glob"),
+        ({"file": "https://example.org/q.xlsx"}, "or --type says it"),
+        ({"file": "."}, "is a folder: name a file, or a glob such as './*.csv'"),
+        ({"file": "{folder}"}, "is a folder: name a file, or a glob such as '{folder}/*.jsonl'"),
         ({"file": "q.parquet", "encoding": "x"}, "--encoding is for csv and json"),
         ({"file": "q.json", "header": False}, "--header is for csv, and the file is json"),
         ({"file": "https://huggingface.co/datasets/a/b/"}, "pass --hf a/b"),
@@ -78,10 +79,17 @@ def test_type_is_the_users_word(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_file_that_is_not_meant(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+def test_file_that_is_not_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines").mkdir()
+    for name in ("README", "a.md", "b.jsonl"):
+        (tmp_path / "lines" / name).touch()
+    file = options["file"].format(folder="lines")
     with pytest.raises(click.UsageError) as caught:
-        file_keys(SourceOptions(**options), tmp_path)
-    assert words in caught.value.message
+        file_keys(SourceOptions(**{**options, "file": file}), tmp_path)
+    assert words.format(folder="lines") in caught.value.message
 
 
 def test_missing_file_has_similar_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

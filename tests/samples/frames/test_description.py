@@ -6,6 +6,7 @@ import copy
 import json
 
 import msgspec
+import pytest
 
 from registry import (
     ChatMessage,
@@ -55,6 +56,18 @@ def test_target_balance_counts_each_of_several_and_starts_with_the_most_frequent
 
 def test_lengths_are_those_of_texts_and_conversations() -> None:
     assert FOUND.input_lengths == Lengths(0, 4.0, 22 / 6, 5)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "text"),
+    [
+        (Lengths(4, 4.0, 4.0, 4), "4 characters"),
+        (Lengths(4, 4.5, 4.5, 5), "4 to 5 characters, median 4.5"),
+        (Lengths(4, 1_250.0, 900.0, 2_000), "4 to 2,000 characters, median 1,250"),
+    ],
+)
+def test_lengths_are_a_line_with_the_exact_median(lengths: Lengths, text: str) -> None:
+    assert str(lengths) == text
 
 
 def test_duplicates_have_the_same_input_and_choices_whatever_the_ids_of_messages() -> None:

@@ -83,7 +83,8 @@ def _target(catalog: Catalog, name: str) -> Path:
     """Return the file to write: one that an `include` of the index matches."""
     if name in catalog.entries:
         where = catalog.entries[name].document.file
-        raise _refusal(f"the catalog already has a dataset '{name}', in {where}")
+        hint = "edit that file, or choose another name"
+        raise _refusal(f"the catalog already has a dataset '{name}', in {where} ({hint})")
     target = catalog.file_for(name)
     if target is None:
         index = display_path(catalog.index)

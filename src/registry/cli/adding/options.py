@@ -41,7 +41,9 @@ class SourceOptions:
 
 def check_options(options: SourceOptions) -> None:
     """Raise a usage error for options that do not go together."""
-    if (options.hf is None) == (options.file is None):
+    if options.hf is None and options.file is None:
+        raise click.UsageError("name the source: --file data.csv (or a URL), or --hf owner/name")
+    if options.hf is not None and options.file is not None:
         raise click.UsageError("pass either --hf PATH or --file URL")
     if options.file is not None and (options.name or options.split or options.revision):
         raise click.UsageError("--name, --split and --revision go with --hf")
@@ -66,10 +68,12 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
     kind = options.type or inferred.get("type")
     if kind is None:
         if os.path.isdir(file):
-            pattern = os.path.join(file, "*.csv")
+            pattern = os.path.join(file, f"*{_suffix_in(file)}")
             raise click.UsageError(
                 f"{file} is a folder: name a file, or a glob such as '{pattern}'"
             )
+        if "://" not in file:
+            _check_exists(file)  # a suffix that is misspelt
         hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
         raise click.UsageError(f"can't infer the type of {file} ({hint})")
     _check_type(options, str(kind))
@@ -79,6 +83,12 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
         inside = local.is_relative_to(folder)
         file = local.relative_to(folder).as_posix() if inside else str(local)
     return {"type": kind, "path": file}
+
+
+def _suffix_in(folder: str) -> str:
+    """Return the suffix of the first file that a source can read."""
+    suffixes = (Path(name).suffix for name in sorted(os.listdir(folder)))
+    return next((one for one in suffixes if infer_source_keys(f"x{one}")), ".csv")
 
 
 def _check_exists(file: str) -> None:

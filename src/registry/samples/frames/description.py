@@ -33,7 +33,8 @@ class Lengths(Struct, frozen=True):
     def __str__(self) -> str:
         if self.least == self.most:
             return f"{self.least:,} characters"
-        return f"{self.least:,} to {self.most:,} characters, median {self.median:,.0f}"
+        median = f"{self.median:,.1f}".removesuffix(".0")  # as the plot has it
+        return f"{self.least:,} to {self.most:,} characters, median {median}"
 
 
 class Description(Struct, frozen=True, kw_only=True):

@@ -415,7 +415,7 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "pass either --hf PATH or --file URL"),
+        ([], "name the source: --file data.csv (or a URL), or --hf owner/name"),
         (
             ["--hf", REPO, "--split", "test", "--file", "questions.csv"],
             "pass either --hf PATH or --file URL",
@@ -434,10 +434,13 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
             "pass --file https://raw.githubusercontent.com/a/b/main/q.csv",
         ),
         (
-            ["--file", "questions.xlsx"],
-            "can't infer the type of questions.xlsx (its name must end in",
+            ["--file", "https://example.org/questions.xlsx"],
+            "can't infer the type of https://example.org/questions.xlsx (its name must end in",
         ),
-        (["--file", "questions"], "can't infer the type of questions (its name must end in"),
+        (
+            ["--file", "datasets.yaml"],
+            "can't infer the type of datasets.yaml (its name must end in",
+        ),
         (["--file", "questions.csv", "--split", "test"], "--split and --revision go with --hf"),
         (["--file", "questions.csv", "--name", "easy"], "--name, --split and --revision go"),
         (["--file", "questions.csv", "--revision", "main"], "and --revision go with --hf"),
