@@ -210,7 +210,7 @@ def test_damaged_view_that_cannot_be_quarantined_is_recomputed_each_time(
     first = questions(get_dataset("data", root=root, **view))
     damaged = the_entry(cache_dir, "views") / name
     zero(damaged)
-    monkeypatch.setattr(registry.cache.cache.Cache, "quarantine", lambda *_: None)
+    monkeypatch.setattr(registry.cache.cache.Cache, "quarantine_file", lambda *_: False)
     for _ in range(2):
         assert questions(get_dataset("data", root=root, **view)) == first
     assert not any(damaged.read_bytes())

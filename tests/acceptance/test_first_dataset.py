@@ -166,7 +166,6 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "two readings": ("q.csv", b"a, b;c\nd, e;f\n", "--delimiter ';' gives 2 columns: 'a, b', 'c'"),
     "no JSON": ("q.json", b"{", "not JSON"),
     "two lists": ("q.json", b'{"a": [{"x": 1}], "b": [{"y": 1}]}', "--records b gives 1 record"),
-    "lines": ("q.json", b'{"a": 1}\n{"a": 2}\n', "its name must end in .jsonl"),
     "a page": ("q.csv", b"<!DOCTYPE html><title>Log in</title>", "this is an HTML page"),
 }
 
