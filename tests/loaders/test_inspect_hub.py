@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from filelock import FileLock
 from pydantic import BaseModel
 
 from tests.servers.hub import HubEmulator, parquet_repo
@@ -429,6 +430,20 @@ Outcomes = dict[str, dict[str, Outcome]]
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """Return what both libraries give, loaded once by all workers of pytest-xdist together."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return load_all(tmp_path_factory)
+    # The folder above is that of this run; each worker has its own in it.
+    shared = tmp_path_factory.getbasetemp().parent / "inspect_hub.json"
+    with FileLock(f"{shared}.lock"):
+        if not shared.exists():
+            shared.write_text(json.dumps(load_all(tmp_path_factory)), encoding="utf-8")
+    found: Outcomes = json.loads(shared.read_text(encoding="utf-8"))
+    return found
+
+
+def load_all(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """Load every case by both libraries, in a process of its own."""
     folder, home = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("home")
     fill_folder(folder)
     ambient = {
