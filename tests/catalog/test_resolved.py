@@ -102,6 +102,29 @@ def test_a_path_that_has_become_a_link_outside_is_refused(root: Path, tmp_path: 
         Catalog.open(root).resolve("one")
 
 
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("../x.jsonl", True),
+        ("in/../../x.jsonl", True),
+        ("[a.jsonl, ../x.jsonl]", True),
+        ("/x.jsonl", False),
+        ("~/x.jsonl", False),
+        ("link/x.jsonl", False),
+    ],
+)
+def test_the_hint_for_a_path_that_leads_up_says_where_paths_start(
+    root: Path, tmp_path: Path, written: str, says: bool
+) -> None:
+    (root / "link").symlink_to(tmp_path)
+    text = f"datasets: {{up: {{source: {{type: json, path: {written}}}}}}}\n"
+    (root / "b.manifest.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ManifestError, match="outside the catalog's folder") as caught:
+        Catalog.open(root).resolve("up")
+    start = "(a relative path starts at the folder of datasets.yaml; if that is meant, add"
+    assert (start in str(caught.value)) is says
+
+
 def test_a_number_of_another_type_is_another_call(root: Path) -> None:
     assert Catalog.open(root).resolve("one", overrides={"limit": 1}).view.limit == 1
     with pytest.raises(ManifestError):

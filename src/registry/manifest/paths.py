@@ -11,7 +11,7 @@ from registry.manifest.source_models import source_model
 from registry.rules import Finding
 
 if TYPE_CHECKING:
-    from registry.manifest.merge import Merged
+    from registry.manifest.merge import Layer, Merged
     from registry.yamldoc.reader import DataPath
 
 __all__ = ["outside_path", "sources_in", "strings_in", "with_absolute_paths", "without_nulls"]
@@ -65,7 +65,8 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
             for where, text in strings_in(keys.get(key), place):
                 refused = _leaving(text) if inner else _refusal(text, merged)
                 if refused is not None:
-                    yield Finding(where, f"'{text}' {refused[0]}", refused[1])
+                    start = "" if inner else _start_hint(merged.layer(place), where)
+                    yield Finding(where, f"'{text}' {refused[0]}", start + refused[1])
 
 
 def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
@@ -77,6 +78,19 @@ def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
 
         path = fixed_folder(path)
     return merged.boundary.refusal(path)
+
+
+def _start_hint(layer: Layer, path: DataPath) -> str:
+    """Return the start of a hint for a path that was written with `..`."""
+    written: Any = layer.document and layer.document.value
+    try:
+        for step in (*layer.base, *path):
+            written = written[step]
+    except (LookupError, TypeError):  # a default of the index is at another place
+        return ""
+    # It is easy to think that paths are relative to the manifest.
+    leads_up = isinstance(written, str) and "../" in written
+    return "a relative path starts at the folder of datasets.yaml; " if leads_up else ""
 
 
 def _leaving(path: str) -> tuple[str, str] | None:
