@@ -85,4 +85,4 @@ def test_what_was_pushed_again_is_young(tmp_path: Path, folder: Path) -> None:
         os.utime(path, (time.time() - 40 * DAY,) * 2)
     one.push(entry(tmp_path), replace=True)
     prune_remote(one, older=30 * DAY)
-    assert one.find(FINGERPRINT, pinned=2) is not None
+    assert one.find(FINGERPRINT, pinned=2, dataset="d") is not None

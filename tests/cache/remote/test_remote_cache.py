@@ -49,7 +49,13 @@ def remote(folder: Path, **settings: Any) -> RemoteCache:
 
 
 def fetch(tmp_path: Path, one: RemoteCache, record: Record, **options: Any) -> CacheEntry | None:
-    arguments = {"limit": None, "check": lambda _: None, "report": silent, **options}
+    arguments = {
+        "limit": None,
+        "check": lambda _: None,
+        "report": silent,
+        "dataset": "d",
+        **options,
+    }
     return one.fetch(Cache(tmp_path / "reader"), record, **arguments)
 
 
@@ -60,7 +66,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_what_was_pushed_is_fetched_with_the_same_bytes(tmp_path: Path, folder: Path) -> None:
     one, own = remote(folder), entry(tmp_path)
     assert [one.push(own), one.push(own)] == ["pushed", "present"]
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     fetched = fetch(tmp_path, one, record)
     assert fetched is not None
@@ -86,7 +92,7 @@ def test_who_is_trusted(
     tmp_path: Path, folder: Path, settings: dict[str, Any], pinned: int | None, is_found: bool
 ) -> None:
     remote(folder, signs_as=CI).push(entry(tmp_path))
-    found = remote(folder, **settings).find(FINGERPRINT, pinned=pinned)
+    found = remote(folder, **settings).find(FINGERPRINT, pinned=pinned, dataset="d")
     assert (found is not None) == is_found
 
 
@@ -95,7 +101,7 @@ def test_a_writer_signs_what_others_left_unsigned(tmp_path: Path, folder: Path) 
     remote(folder).push(own)
     signing = remote(folder, signs_as=CI)
     assert [signing.push(own), signing.push(own)] == ["pushed", "present"]
-    assert remote(folder, writers=(CI,)).find(FINGERPRINT, pinned=None) is not None
+    assert remote(folder, writers=(CI,)).find(FINGERPRINT, pinned=None, dataset="d") is not None
 
 
 def test_two_writers_with_other_bytes_leave_one_complete_entry(
@@ -104,7 +110,7 @@ def test_two_writers_with_other_bytes_leave_one_complete_entry(
     first, second = remote(folder), remote(folder)
     assert first.push(entry(tmp_path, b"one way to write it")) == "pushed"
     assert second.push(entry(tmp_path, b"another")) == "present"
-    record = second.find(FINGERPRINT, pinned=2)
+    record = second.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     assert fetch(tmp_path, second, record) is not None
 
@@ -124,17 +130,17 @@ def test_what_the_check_refuses_is_not_published(
 
     one = remote(folder)
     one.push(entry(tmp_path))
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     assert fetch(tmp_path, one, record, check=refuse) is None
     assert fetch(tmp_path, one, record, check=refuse) is None
     assert list(Cache(tmp_path / "reader").entries("samples")) == []
     assert len(told(caplog)) == 1
-    assert "not used: its samples are others (the source is used" in told(caplog)[0]
+    assert "d: not used: its samples are others (the source is used" in told(caplog)[0]
     # It is not asked for again, and the next push replaces it.
-    assert one.find(FINGERPRINT, pinned=2) is None
+    assert one.find(FINGERPRINT, pinned=2, dataset="d") is None
     assert one.push(entry(tmp_path)) == "pushed"
-    assert one.find(FINGERPRINT, pinned=2) is not None
+    assert one.find(FINGERPRINT, pinned=2, dataset="d") is not None
 
 
 def test_first_samples_are_not_taken_for_all(
@@ -142,7 +148,7 @@ def test_first_samples_are_not_taken_for_all(
 ) -> None:
     one = remote(folder)
     one.push(entry(tmp_path))
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     assert fetch(tmp_path, one, record, limit=5) is None
     assert "another part of the samples" in told(caplog)[0]
@@ -177,7 +183,9 @@ def test_a_store_that_fails_is_asked_once_and_reported_once(
 ) -> None:
     store = Failing(folder, error, "read")
     one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
-    assert [one.find(f"sha256:{key(str(n))}", pinned=2) for n in range(100)] == [None] * 100
+    assert [one.find(f"sha256:{key(str(n))}", pinned=2, dataset="d") for n in range(100)] == [
+        None
+    ] * 100
     assert store.calls == 1
     (warning,) = told(caplog)
     assert warning.endswith("the sources are used")
@@ -205,7 +213,7 @@ def test_a_download_that_fails_leaves_nothing(
     remote(folder).push(entry(tmp_path))
     store = Failing(folder, ConnectionResetError("reset"), "download")
     one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     assert fetch(tmp_path, one, record) is None
     assert list((tmp_path / "reader" / "v2" / "tmp").iterdir()) == []
@@ -217,7 +225,7 @@ def test_samples_that_are_gone_say_nothing_about_other_entries(
 ) -> None:
     one = remote(folder)
     one.push(entry(tmp_path))
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     (samples,) = folder.rglob("*.arrow")
     samples.unlink()  # by `cache prune --remote`, or a rule of the bucket
@@ -251,7 +259,7 @@ def test_an_entry_that_is_gone_here_is_no_fault_of_the_remote_cache(
 def test_without_anything_to_prove_it_nothing_is_asked(folder: Path) -> None:
     store = Failing(folder, AssertionError(), "read")
     one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
-    assert one.find(FINGERPRINT, pinned=None) is None
+    assert one.find(FINGERPRINT, pinned=None, dataset="d") is None
     assert store.calls == 0
 
 
@@ -266,7 +274,7 @@ def test_a_damaged_local_entry_is_not_spread(tmp_path: Path, folder: Path) -> No
 def test_progress_is_reported(tmp_path: Path, folder: Path) -> None:
     one = remote(folder)
     one.push(entry(tmp_path, b"x" * 5_000_000))
-    record = one.find(FINGERPRINT, pinned=2)
+    record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     seen: list[int | None] = []
     assert fetch(tmp_path, one, record, report=lambda progress: seen.append(progress.total))

@@ -90,7 +90,7 @@ class RemoteCache:
         """Whether it is a folder, which can be read without a request."""
         return is_local(self.settings.url)
 
-    def find(self, fingerprint: str, *, pinned: int | None, dataset: str = "") -> Record | None:
+    def find(self, fingerprint: str, *, pinned: int | None, dataset: str) -> Record | None:
         """Return what is known about an entry that may be used, or None.
 
         Args:
@@ -134,7 +134,7 @@ class RemoteCache:
         limit: int | None,
         check: Check,
         report: Report,
-        dataset: str = "",
+        dataset: str,
     ) -> CacheEntry | None:
         """Publish an entry locally if it is what it should be; else warn, and return None.
 
@@ -272,7 +272,7 @@ class RemoteCache:
         self._wrong.add(fingerprint)
         self._warn(
             fingerprint,
-            f"{dataset or fingerprint[7:19]}: not used: {error}"
+            f"{dataset}: not used: {error}"
             f" (the source is used; `registry sync --push --refresh {dataset}` replaces it)",
         )
 
