@@ -143,9 +143,10 @@ cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask clus
 	REGISTRY_CLUSTER_RECORDS=20000000 REGISTRY_CLUSTER_KILL=2 \
 		$(BIN)/python -m pytest --numprocesses 0 tests/workflows/engines/test_dask.py
 
-bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: BENCH="--only warm")
-	$(BIN)/python -m benchmarks --parity $(PARITY)/bin/python --work build/bench \
-		--json build/bench/figures.json $(BENCH)
+# REAL names a folder with files of benchmarks/real.yaml.
+bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: REAL=FOLDER BENCH="--only real")
+	$(BIN)/python -m benchmarks --parity $(PARITY)/bin/python $(if $(REAL),--real $(REAL)) \
+		--work build/bench --json build/bench/figures.json $(BENCH)
 
 audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
 	$(BIN)/python -I .ci/audit.py

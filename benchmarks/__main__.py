@@ -13,7 +13,6 @@ from pathlib import Path
 
 from benchmarks.case import Case
 from benchmarks.cases import FIRST_OF_TINY, all_cases
-from benchmarks.distribution import Distribution, failed_distribution, result_of_mappings
 from benchmarks.machine import machine
 from benchmarks.page import write_page
 from benchmarks.place import FULL, QUICK, Place
@@ -29,11 +28,11 @@ from benchmarks.report import (
 from benchmarks.runner import (
     MeasurementError,
     measure,
+    measure_files,
     measure_imports,
-    measure_mappings,
-    measure_operations,
     prepare,
 )
+from benchmarks.whole_files import WholeFiles, failed_files, result_of_files
 
 __all__ = ["main"]
 
@@ -63,9 +62,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--work", type=Path, help="folder for data and caches, kept (default: a temporary one)")
     add("--json", type=Path, help="file for the figures; cases not run now stay in it")
     add("--write-docs", action="store_true", help="put the results into docs/performance.md")
-    add(
-        "--parity", type=Path, metavar="PYTHON", help="interpreter with inspect_evals, for mappings"
-    )
+    add("--parity", type=Path, metavar="PYTHON", help="interpreter with inspect_evals, for real*")
+    add("--real", type=Path, metavar="FOLDER", help="where files of benchmarks/real.yaml are")
     options = parser.parse_args(arguments)
     if options.write_docs and options.quick:
         parser.error("the table of the documents takes no quick figures")
@@ -81,12 +79,16 @@ def _positive(text: str) -> int:
 
 def _run(options: argparse.Namespace, folder: Path) -> Report:
     """Run the cases, and keep the figures after each: a run that is broken off has some, too."""
-    place = Place(folder / ("quick" if options.quick else "full"), QUICK if options.quick else FULL)
+    place = Place(
+        folder / ("quick" if options.quick else "full"),
+        QUICK if options.quick else FULL,
+        real=options.real and options.real.absolute(),
+        python=options.parity and options.parity.absolute(),
+    )
     cases = all_cases(place)
     order = [case.name for case in cases]
     chosen = [case for case in cases if options.only.search(case.name)]
-    _say(f"preparing data in {place.folder}")
-    prepare(place, [case for case in chosen if isinstance(case, Case)])
+    prepare(place, [])
     report = _kept(options.json, {"machine": machine(), "quick": options.quick, "cases": []})
     for result in _results(chosen, place, options):
         report = merged(report, {**report, "cases": [result]})
@@ -102,38 +104,35 @@ def _run(options: argparse.Namespace, folder: Path) -> Report:
 
 
 def _results(
-    chosen: Sequence[Case | Distribution], place: Place, options: argparse.Namespace
+    chosen: Sequence[Case | WholeFiles], place: Place, options: argparse.Namespace
 ) -> Iterable[CaseResult]:
     for case in chosen:
         _say(f"measuring {case.name}")
         try:
-            yield _result(case, place, options)
+            yield _result(case, place, options.rounds)
         except MeasurementError as error:
             _say(f"{case.name} failed: {error}")
             message = str(error)
             if isinstance(case, Case):
                 yield failed(case, message)
             else:
-                yield failed_distribution(case, message)
+                yield failed_files(case, message)
 
 
 def _tables(place: Place, options: argparse.Namespace) -> Tables:
     """Measure the tables of the page that are asked for."""
     tables: Tables = {}
-    if options.only.search("operations"):
-        _say("measuring operations")
-        tables["operations"] = measure_operations(place)
     if options.only.search("imports"):
         _say("measuring imports")
         tables["imports"] = measure_imports(place, FIRST_OF_TINY, rounds=options.rounds)
     return tables
 
 
-def _result(case: Case | Distribution, place: Place, options: argparse.Namespace) -> CaseResult:
+def _result(case: Case | WholeFiles, place: Place, rounds: int) -> CaseResult:
     if isinstance(case, Case):
-        return result_of(case, measure(case, place, rounds=options.rounds))
-    python = options.parity and options.parity.absolute()
-    return result_of_mappings(case, measure_mappings(case, place, python, rounds=options.rounds))
+        prepare(place, [case])
+        return result_of(case, measure(case, place, rounds=rounds))
+    return result_of_files(case, measure_files(place, rounds=rounds))
 
 
 def _say(line: str) -> None:

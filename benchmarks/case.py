@@ -31,9 +31,7 @@ CacheUse = Literal["fresh", "kept"]
 """A new empty cache for each measurement, or the one that the case keeps."""
 
 
-Need = tuple[
-    int, Literal["csv", "commas.csv", "jsonl", "parquet", "manifests", "change", "datasets"]
-]
+Need = tuple[int, Literal["jsonl", "parquet", "real.jsonl", "manifests", "change", "datasets"]]
 """Rows in a file of a format, manifests or datasets in a catalog, or changed datasets."""
 
 
@@ -201,6 +199,8 @@ class Case:
     """Name of the cache that is kept; cases with the same one share what they warmed."""
     rounds: int | None = None
     """How many rounds, where the number does not depend on chance; None is what was asked for."""
+    parity: bool = False
+    """Whether its processes need inspect_evals, so the environment that `make parity` makes."""
 
 
 def number(value: float) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from benchmarks.case import OURS, PEER, AtMost, Call, Case, EachAtMost, Over, Program, Times, Within
+from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
 from benchmarks.catalogs import KNOWN, SYNCED
-from benchmarks.distribution import Distribution, distributions
 from benchmarks.place import Place
+from benchmarks.real import GSM8K, REPOSITORY, found
+from benchmarks.whole_files import WHOLE_FILES, WholeFiles
 
 __all__ = ["FIRST_OF_TINY", "all_cases"]
 
 
-def all_cases(place: Place) -> tuple[Case | Distribution, ...]:
+def all_cases(place: Place) -> tuple[Case | WholeFiles, ...]:
     """Return the cases, in the order of the table."""
     return (
-        *distributions(place.sizes.mapped, place.sizes.mapped_few),
+        WHOLE_FILES,
+        *_real(place),
         *_cold(place),
         *_warm(place),
         *_catalog(place),
@@ -25,87 +27,78 @@ def all_cases(place: Place) -> tuple[Case | Distribution, ...]:
     )
 
 
-def _build(name: str, count: int) -> Call:
-    return Call("benchmarks.ours:build", {"name": name, "rows": count}, cache="fresh")
+def _real(place: Place) -> tuple[Case, ...]:
+    """Return the cases on the lengths of a real file beside the single files."""
+    file = str(found(place.real).get(GSM8K, "")) if place.real else ""
+    large = str(place.data(place.sizes.large, "real.jsonl"))
+    first = Program(("-c", _FIRST_OF_REAL.format(name=GSM8K, file=file, root=str(REPOSITORY))))
+    peer = Program(("-c", _FIRST_OF_REAL_PEER.format(file=file)))
+    sides = {"file": large, "warm": file}
+    return (
+        Case(
+            name="real-process-cold",
+            what="new process: import, build gsm8k's 7,473 records, empty cache, print the first",
+            unit="ms",
+            runs={OURS: replace(first, cache="fresh"), PEER: peer},
+            goals=(Times(1 / 3.5),),
+            parity=True,
+        ),
+        Case(
+            name="real-process-warm",
+            what="new process: import, open the same again, print the first",
+            unit="ms",
+            runs={OURS: first, PEER: peer},
+            goals=(Times(1 / 15),),
+            before=(Call("benchmarks.real:opened", {"file": file}),),
+            parity=True,
+        ),
+        Case(
+            name="real-large",
+            what=f"cold build, {place.sizes.large:,} records of gsm8k's lengths",
+            unit="s",
+            runs={
+                who: Call("benchmarks.real:large", {"who": who, **sides}, cache="fresh")
+                for who in (OURS, PEER)
+            },
+            goals=(Times(1 / 4),),
+            needs=((place.sizes.large, "real.jsonl"),),
+            parity=True,
+        ),
+        Case(
+            name="real-memory",
+            what=f"peak memory of the same build, {place.sizes.large:,} records (one round)",
+            unit="MB",
+            runs={OURS: Call("benchmarks.real:memory", cache="fresh")},
+            goals=(AtMost(150),),
+            needs=((place.sizes.large, "real.jsonl"),),
+            rounds=1,
+        ),
+    )
+
+
+_FIRST_OF_REAL = (
+    "import registry; print(registry.get_dataset({name!r}, source={file!r}, root={root!r})[0])"
+)
+_FIRST_OF_REAL_PEER = (
+    "from inspect_ai.dataset import json_dataset;"
+    " from inspect_evals.gsm8k.gsm8k import record_to_sample;"
+    " print(json_dataset({file!r}, record_to_sample)[0])"
+)
 
 
 def _opened(name: str, count: int, **root: str) -> Call:
     return Call("benchmarks.ours:opened", {"name": name, "rows": count, **root})
 
 
-def _peer_arguments(place: Place, suffix: str, mapping: str) -> dict[str, Any]:
-    count = place.sizes.rows
+def _peer_arguments(place: Place, suffix: str, count: int) -> dict[str, Any]:
     files = {"file": place.data(count, suffix), "tiny": place.data(place.sizes.tiny, suffix)}
-    return {**{key: str(file) for key, file in files.items()}, "mapping": mapping, "rows": count}
-
-
-def _peer_load(place: Place, suffix: str, mapping: str) -> Call:
-    return Call("benchmarks.peer:load", _peer_arguments(place, suffix, mapping))
-
-
-def _floor(peer: Call) -> Call:
-    files = {key: peer.arguments[key] for key in ("file", "tiny")}
-    return Call("benchmarks.arrow:copy", files, cache="fresh", takes_cache=True)
+    return {**{key: str(file) for key, file in files.items()}, "rows": count}
 
 
 def _cold(place: Place) -> tuple[Case, ...]:
     sizes = place.sizes
-    jsonl, csv = _peer_load(place, "jsonl", "fields"), _peer_load(place, "csv", "columns")
+    peer = Call("benchmarks.peer:load", _peer_arguments(place, "parquet", sizes.rows))
     return (
-        Case(
-            name="cold-jsonl",
-            what=f"cold build and open, JSONL, {sizes.rows:,} rows",
-            unit="s",
-            runs={
-                OURS: _build("jsonl", sizes.rows),
-                PEER: jsonl,
-                "pyarrow": _floor(jsonl),
-            },
-            goals=(Times(1 / 20), Times(2.5, "pyarrow")),
-            needs=((sizes.rows, "jsonl"),),
-        ),
-        Case(
-            name="cold-csv",
-            what=f"cold build and open, CSV, {sizes.rows:,} rows, choices from four columns",
-            unit="s",
-            runs={OURS: _build("csv", sizes.rows), PEER: csv, "pyarrow": _floor(csv)},
-            goals=(Times(1 / 40),),
-            needs=((sizes.rows, "csv"),),
-        ),
-        Case(
-            name="cold-commas",
-            what=f"cold, CSV, {sizes.rows:,} rows, choices as one comma-separated column",
-            unit="s",
-            runs={
-                OURS: _build("commas", sizes.rows),
-                PEER: _peer_load(place, "commas.csv", "commas"),
-            },
-            goals=(Times(1 / 20),),
-            needs=((sizes.rows, "commas.csv"),),
-        ),
-        Case(
-            name="cold-by-record",
-            what=f"cold, JSONL, {sizes.rows:,} rows, a mapping with a hash and two regexes",
-            unit="s",
-            runs={
-                OURS: _build("by-record", sizes.rows),
-                PEER: _peer_load(place, "jsonl", "by-record"),
-            },
-            goals=(Times(1 / 3),),
-            needs=((sizes.rows, "jsonl"),),
-        ),
-        Case(
-            name="cold-mapper",
-            what=f"cold, JSONL, {sizes.rows:,} rows, `mapper:` a Python function",
-            unit="s",
-            runs={
-                OURS: _build("mapper", sizes.rows),
-                _ONE: replace(_build("mapper", sizes.rows), jobs=1),
-                PEER: _peer_load(place, "jsonl", "mapper"),
-            },
-            goals=(Times(1 / 5), Times(1 / 3, run=_ONE)),
-            needs=((sizes.rows, "jsonl"),),
-        ),
         Case(
             name="cold-hub",
             what=f"`type: hf`, Parquet, {sizes.rows:,} rows, both with the records in a cache",
@@ -116,14 +109,14 @@ def _cold(place: Place) -> tuple[Case, ...]:
                     {"name": "hub", "rows": sizes.rows},
                     takes_cache=True,
                 ),
-                PEER: _peer_load(place, "parquet", "fields"),
+                PEER: peer,
             },
             goals=(Times(1 / 10),),
             needs=((sizes.rows, "parquet"),),
             before=(
                 _opened("hub", sizes.rows),
                 _opened("hub-tiny", sizes.tiny),
-                _peer_load(place, "parquet", "fields"),
+                peer,
             ),
         ),
         Case(
@@ -146,31 +139,12 @@ def _cold(place: Place) -> tuple[Case, ...]:
             needs=((sizes.many, "jsonl"), (sizes.most, "jsonl")),
             rounds=1,
         ),
-        Case(
-            name="memory-mappings",
-            what=f"peak memory of a cold build, {sizes.huge:,} records of mmlu-pro (one round)",
-            unit="MB",
-            runs={
-                OURS: _memory_of(place, "mmlu-pro"),
-                **{name: _memory_of(place, name) for name in ("secqa-v1", "agieval-sat-math")},
-            },
-            goals=(EachAtMost(250),),
-            rounds=1,
-        ),
     )
-
-
-_ONE = "one process"
 
 
 def _sync(jobs: int) -> Program:
     arguments = ("-m", "registry", "sync", "--tag", SYNCED, "--jobs", str(jobs))
     return Program(arguments, cache="fresh")
-
-
-def _memory_of(place: Place, name: str) -> Call:
-    arguments = {"name": name, "rows": place.sizes.huge, "folder": str(place.folder / "data")}
-    return Call("benchmarks.mappings:memory", arguments, cache="fresh")
 
 
 def _memory(name: str, count: int) -> Call:
@@ -181,9 +155,7 @@ def _warm(place: Place) -> tuple[Case, ...]:
     sizes = place.sizes
     many = {"name": "many-shuffled", "rows": sizes.many}
     small = f"{sizes.few:,} rows"
-    peer = _peer_arguments(place, "jsonl", "fields")
-    large = {**peer, "file": str(place.data(sizes.many, "jsonl")), "rows": sizes.many}
-    del large["mapping"]
+    large = _peer_arguments(place, "jsonl", sizes.many)
     return (
         Case(
             name="warm",
@@ -197,20 +169,6 @@ def _warm(place: Place) -> tuple[Case, ...]:
             needs=((sizes.many, "jsonl"), (sizes.few, "jsonl")),
             before=(_opened("many-shuffled", sizes.many), _opened("few-shuffled", sizes.few)),
             cache="shuffled",
-        ),
-        Case(
-            name="fresh-process",
-            what=f"new process: import, warm `get_dataset` of {sizes.rows:,} rows, print the first",
-            unit="ms",
-            runs={
-                OURS: Program(("-c", _FIRST_OF_OURS), times=5),
-                PEER: Program(("-c", _FIRST_OF_PEER.format(**peer))),
-                "import pyarrow": Program(("-c", "import pyarrow"), times=5),
-                "and a pydantic model": Program(("-c", _FIRST_OF_A_MODEL), times=5),
-            },
-            goals=(Times(1 / 12), Over(80, "import pyarrow")),
-            needs=((sizes.rows, "jsonl"),),
-            before=(_opened("jsonl", sizes.rows),),
         ),
         Case(
             name="iteration",
@@ -252,22 +210,6 @@ def _warm(place: Place) -> tuple[Case, ...]:
 
 FIRST_OF_TINY = Program(("-c", "import registry; print(registry.get_dataset('jsonl-tiny')[0])"))
 """A new process that opens samples of the cache; its imports are listed."""
-_FIRST_OF_OURS = "import registry; print(registry.get_dataset('jsonl')[0])"
-_FIRST_OF_A_MODEL = """
-import pyarrow
-from pydantic import BaseModel
-
-class Row(BaseModel, defer_build=True):
-    text: str
-
-print(Row.model_construct(text="one"))
-"""
-_FIRST_OF_PEER = (
-    "from inspect_ai.dataset import FieldSpec, json_dataset;"
-    " fields = FieldSpec(input='question', choices='choices', target='answer', id='id',"
-    " metadata=['subject']);"
-    " print(json_dataset({file!r}, fields)[0])"
-)
 
 
 def _catalog(place: Place) -> tuple[Case, ...]:

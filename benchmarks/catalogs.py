@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from benchmarks.data import LETTERS
 from benchmarks.place import Place
 
 __all__ = [
@@ -23,6 +22,8 @@ __all__ = [
     "write_datasets",
     "write_manifests",
 ]
+
+_REPOSITORY = Path(__file__).parents[1]
 
 KNOWN = "known"
 """The one dataset of a catalog of many manifests whose data is there."""
@@ -40,8 +41,7 @@ _FIELDS = {
     "id": "id",
     "metadata": ["subject"],
 }
-# What pyarrow has no kernels for: a digest, and captures of patterns, one of them of texts that
-# hardly repeat.
+# A digest, and captures of patterns, one of them of texts that hardly repeat.
 _BY_RECORD: dict[str, Any] = {
     **_FIELDS,
     "id": {"hash": ["question", "choices"], "prefix": "q", "length": 12},
@@ -50,7 +50,6 @@ _BY_RECORD: dict[str, Any] = {
         "asked": {"from": "question", "do": [{"regex": r"; (.*)\?$"}]},
     },
 }
-_COMMAS = {**_FIELDS, "choices": {"from": "choices", "do": [{"split": ","}]}}
 _SHUFFLED = {"shuffle": True, "seed": SEED}
 
 
@@ -58,21 +57,28 @@ def _datasets(place: Place) -> dict[str, dict[str, Any]]:
     sizes = place.sizes
     return {
         **_sized(place, "jsonl", sizes.rows, "jsonl", fields=_FIELDS),
-        **_sized(place, "csv", sizes.rows, "csv", fields={**_FIELDS, "choices": list(LETTERS)}),
-        **_sized(place, "commas", sizes.rows, "commas.csv", fields=_COMMAS),
-        **_sized(place, "by-record", sizes.rows, "jsonl", fields=_BY_RECORD),
-        **_sized(place, "mapper", sizes.rows, "jsonl", mapper="benchmarks.mappers:to_sample"),
         **_sized(place, "hub", sizes.rows, "parquet", fields=_FIELDS),
         **_sized(place, "many", sizes.many, "jsonl", fields=_FIELDS),
         **_sized(place, "most", sizes.most, "jsonl", fields=_FIELDS),
         **_sized(place, "few-shuffled", sizes.few, "jsonl", fields=_FIELDS, **_SHUFFLED),
         **_sized(place, "many-shuffled", sizes.many, "jsonl", fields=_FIELDS, **_SHUFFLED),
         **{f"synced-{number}": _synced(place, number) for number in range(4)},
+        "real-lengths": _real_lengths(place),
         "remote": {
             "source": {"type": "json", "path": REMOTE},
             "fields": _FIELDS,
             "limit": 100,
         },
+    }
+
+
+def _real_lengths(place: Place) -> dict[str, Any]:
+    """Return gsm8k's mapping over many records, whose ids are too long to meet."""
+    manifest = yaml.safe_load((_REPOSITORY / "registry" / "gsm8k.yaml").read_text(encoding="utf-8"))
+    fields = manifest["datasets"]["gsm8k"]["fields"]
+    return {
+        "source": {"type": "json", "path": str(place.data(place.sizes.large, "real.jsonl"))},
+        "fields": {**fields, "id": {**fields["id"], "length": 24}},
     }
 
 
@@ -99,7 +105,7 @@ def _sized(
 def _source(file: Path) -> dict[str, Any]:
     if file.suffix == ".parquet":
         return {"type": "hf", "path": "parquet", "split": "train", "data_files": str(file)}
-    return {"type": {".jsonl": "json", ".csv": "csv"}[file.suffix], "path": str(file)}
+    return {"type": "json", "path": str(file)}
 
 
 def write_catalog(place: Place) -> None:
@@ -108,7 +114,6 @@ def write_catalog(place: Place) -> None:
         "version": 1,
         "include": ["registry/*.yaml"],
         "paths": ["../data"],
-        "trust": ["benchmarks.mappers:to_sample"],
     }
     _write(place.catalog / "datasets.yaml", index)
     _write(place.catalog / "registry" / "rows.yaml", {"datasets": _datasets(place)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import random
@@ -110,26 +109,6 @@ def _write_jsonl(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
         file.writelines(f"{encode(row)}\n" for row in drawn)
 
 
-def _write_csv(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["question", *LETTERS, "answer", "id", "subject"])
-        writer.writerows(
-            [row["question"], *row["choices"], row["answer"], row["id"], row["subject"]]
-            for row in drawn
-        )
-
-
-def _write_commas(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
-    """Write CSV whose choices are one column, separated by commas."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(
-            file, ["question", "choices", "answer", "id", "subject"], lineterminator="\n"
-        )
-        writer.writeheader()
-        writer.writerows({**row, "choices": ",".join(row["choices"])} for row in drawn)
-
-
 def _write_parquet(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
@@ -142,8 +121,6 @@ def _write_parquet(path: Path, drawn: Iterator[dict[str, Any]]) -> None:
 
 
 _WRITERS: dict[str, Callable[[Path, Iterator[dict[str, Any]]], None]] = {
-    "csv": _write_csv,
-    "commas.csv": _write_commas,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,
 }

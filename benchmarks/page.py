@@ -1,26 +1,23 @@
-"""Put the results into docs/performance.md, each part between two markers, and draw the plot."""
+"""Put the results into docs/performance.md, each part between two markers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import distribution
-from benchmarks.distribution import Quantile, distributions, ratios
-from benchmarks.plot import plot
 from benchmarks.report import Report, markdown
-from benchmarks.tables import imports_table, operations_table
+from benchmarks.tables import imports_table
+from benchmarks.whole_files import files_markdown
 
-__all__ = ["PICTURE", "with_part", "write_page"]
+__all__ = ["with_part", "write_page"]
 
-PICTURE = "performance-mappings.svg"
 _END = "<!-- end -->"
 _HEAD_LINES = 4
 """Lines of the table before its first case: the machine, an empty one, the names of columns."""
 
 
 def write_page(documents: Path, report: Report, order: Sequence[str]) -> None:
-    """Replace the measured parts of the page, and the image of the distribution.
+    """Replace the measured parts of the page.
 
     What the report does not have stays as it is: parts, and on the same machine rows of the table.
     """
@@ -29,8 +26,6 @@ def write_page(documents: Path, report: Report, order: Sequence[str]) -> None:
     for name, part in _parts(text, report, order).items():
         text = with_part(text, name, part)
     page.write_text(text, encoding="utf-8")
-    if series := _series(report):
-        (documents / PICTURE).write_text(plot(series), encoding="utf-8")
 
 
 def _parts(document: str, report: Report, order: Sequence[str]) -> dict[str, str]:
@@ -38,10 +33,8 @@ def _parts(document: str, report: Report, order: Sequence[str]) -> dict[str, str
     parts = {}
     if report["cases"]:
         parts["table"] = _with_rows_of(_part(document, "table"), markdown(report, order), order)
-    if any("mappings" in case for case in report["cases"]):
-        parts["mappings"] = distribution.markdown(report, PICTURE)
-    if "operations" in report:
-        parts["operations"] = operations_table(report["operations"])
+    if any("files" in case for case in report["cases"]):
+        parts["files"] = files_markdown(report)
     if "imports" in report:
         parts["imports"] = imports_table(report["imports"])
     return parts
@@ -68,18 +61,6 @@ def _rows_by_case(table: str) -> dict[str, list[str]]:
         name = line.split("|")[1].strip() or name
         rows.setdefault(name, []).append(line)
     return rows
-
-
-def _series(report: Report) -> dict[str, tuple[list[float], tuple[Quantile, ...]]]:
-    goals = {case.name: case.goals for case in distributions(0, 0)}
-    return {
-        f"{case['rows']:,} records each": (
-            list(ratios(case["mappings"]).values()),
-            goals[case["name"]],
-        )
-        for case in report["cases"]
-        if "mappings" in case
-    }
 
 
 def with_part(document: str, name: str, text: str) -> str:

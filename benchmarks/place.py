@@ -1,4 +1,4 @@
-"""Where a run works, and how large its data is."""
+"""Where a run works, with what, and how large its data is."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Sizes:
     """Rows of the large warm dataset, and of the memory case."""
     most: int
     """Rows of the second memory run, and of the remote file."""
-    huge: int
-    """Records of the mappings of the catalog whose memory is measured."""
+    large: int
+    """Records of a real file's lengths."""
     manifests: int
     """Manifests of the large catalog."""
     few_manifests: int
@@ -34,14 +34,6 @@ class Sizes:
     """Datasets that a diff compares, all of them changed."""
     shown: int
     """Datasets of a site."""
-    mapped: int
-    """Records of each mapping of the catalog."""
-    mapped_few: int
-    """Records of each in the case of everyday size."""
-    mappings: int | None
-    """How many mappings of the catalog are measured, None for all."""
-    operated: int
-    """Records that each operation is applied to."""
 
 
 FULL = Sizes(
@@ -51,15 +43,11 @@ FULL = Sizes(
     synced=400_000,
     many=1_000_000,
     most=4_000_000,
-    huge=20_000_000,
+    large=1_000_000,
     manifests=10_000,
     few_manifests=10,
     changed=1_000,
     shown=10_000,
-    mapped=20_000,
-    mapped_few=1_000,
-    mappings=None,
-    operated=10_000,
 )
 QUICK = Sizes(
     tiny=10,
@@ -68,15 +56,11 @@ QUICK = Sizes(
     synced=200,
     many=1_500,
     most=6_000,
-    huge=500,
+    large=50,
     manifests=30,
     few_manifests=3,
     changed=5,
     shown=5,
-    mapped=60,
-    mapped_few=20,
-    mappings=3,
-    operated=10,
 )
 
 
@@ -86,6 +70,10 @@ class Place:
 
     folder: Path
     sizes: Sizes
+    real: Path | None = None
+    """A folder with files of `real.yaml`, under any names."""
+    python: Path | None = None
+    """The interpreter of the environment that has inspect_evals."""
 
     def data(self, count: int, suffix: str) -> Path:
         """Return the file with so many rows."""

@@ -12,6 +12,7 @@ from benchmarks.machine import sentence
 
 __all__ = [
     "CaseResult",
+    "GoalResult",
     "Report",
     "Tables",
     "empty",
@@ -55,17 +56,13 @@ class CaseResult(TypedDict):
     runs: dict[str, RunResult]
     goals: list[GoalResult]
     failure: str | None
-    rows: NotRequired[int]
-    """Records of each mapping."""
-    mappings: NotRequired[dict[str, dict[str, list[float]]]]
-    """Mapping → who → the seconds of each round."""
+    files: NotRequired[dict[str, dict[str, list[float]]]]
+    """Dataset of a whole real file → who → the seconds of each round."""
 
 
 class Tables(TypedDict, total=False):
     """What is measured beside the cases."""
 
-    operations: dict[str, dict[str, float | None]]
-    """Operation → way → seconds per record."""
     imports: dict[str, float]
     """Package → milliseconds of importing it in a new process."""
 

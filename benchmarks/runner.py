@@ -12,22 +12,22 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.case import Call, Case, Need, Program, Run
 from benchmarks.catalogs import write_catalog, write_change, write_datasets, write_manifests
-from benchmarks.distribution import Distribution
 from benchmarks.place import Place
+from benchmarks.real import GSM8K, found
 from benchmarks.tables import median_imports
 
 __all__ = [
     "UNITS",
     "MeasurementError",
     "measure",
+    "measure_files",
     "measure_imports",
-    "measure_mappings",
-    "measure_operations",
     "prepare",
 ]
 
@@ -35,13 +35,11 @@ UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6, "%": 1e2}
 """How many of a unit make one of what runs return: a second, a byte, the whole."""
 
 _REPOSITORY = Path(__file__).parents[1]
-_GROUP = 48
-"""How many mappings a pair of processes measures: few, so that none is slowed by what others leave,
-and enough to import inspect_evals, which takes 7 s, only some times."""
+_NO_PARITY = "needs an environment with inspect_evals: --parity PYTHON"
 _SAID = 2000
 """How many characters of a failed child's output are shown."""
-_Format = Literal["csv", "commas.csv", "jsonl", "parquet"]
-_FORMATS: tuple[_Format, ...] = ("csv", "commas.csv", "jsonl", "parquet")
+_Format = Literal["jsonl", "parquet"]
+_FORMATS: tuple[_Format, ...] = ("jsonl", "parquet")
 
 
 class MeasurementError(Exception):
@@ -59,8 +57,25 @@ def prepare(place: Place, cases: Iterable[Case]) -> None:
             write_change(place, count)
         elif kind == "datasets":
             write_datasets(place, count)
+        elif kind == "real.jsonl":
+            _bootstrap(place, count)
         else:
             _make(place, count, kind)
+
+
+def _bootstrap(place: Place, count: int) -> None:
+    file = real_here(place).get(GSM8K)
+    if file is None:
+        raise MeasurementError(
+            f"needs the file of {GSM8K} (see benchmarks/real.yaml): --real FOLDER"
+        )
+    arguments = {"path": str(place.data(count, "real.jsonl")), "count": count, "source": str(file)}
+    _result("benchmarks.real:bootstrapped", arguments, place)
+
+
+def real_here(place: Place) -> dict[str, Path]:
+    """Return the files of `real.yaml` that are at hand, by dataset."""
+    return {} if place.real is None else found(place.real)
 
 
 def _make(place: Place, count: int, suffix: str) -> None:
@@ -75,6 +90,9 @@ def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
     Raises:
         MeasurementError: a child process failed.
     """
+    if case.parity and place.python is None:
+        raise MeasurementError(_NO_PARITY)
+    place = place if case.parity else replace(place, python=None)
     kept = place.caches / (case.cache or case.name)
     for call in case.before:
         _call(call, place, kept)
@@ -87,50 +105,23 @@ def measure(case: Case, place: Place, *, rounds: int) -> dict[str, list[float]]:
     return values
 
 
-def measure_mappings(
-    case: Distribution, place: Place, python: Path | None, *, rounds: int
-) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of each round by mapping and by who; each has a process of its own.
-
-    Args:
-        case: The case.
-        place: Where the data goes.
-        python: The interpreter of the environment that has inspect_evals.
-        rounds: How often each mapping is measured.
+def measure_files(place: Place, *, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Return the seconds of each round by dataset and by who; each has a process of its own.
 
     Raises:
-        MeasurementError: there is no such interpreter, or a child process failed.
+        MeasurementError: inspect_evals or the files are missing, or a child process failed.
     """
-    if python is None:
-        raise MeasurementError("needs an environment with inspect_evals: --parity PYTHON")
-    names = _result("benchmarks.mappings:names", {}, place, python=python)
-    chosen = names[: place.sizes.mappings]
-    measured: dict[str, dict[str, list[float]]] = {}
-    for start in range(0, len(chosen), _GROUP):
-        arguments = {
-            "chosen": chosen[start : start + _GROUP],
-            "rows": case.rows,
-            "rounds": rounds * case.rounds,
-            "folder": str(place.folder / "data"),
-            "cache": str(place.caches / "mappings"),
-        }
-        function = "benchmarks.mappings:measured"
-        cache = place.caches / "mappings"
-        measured |= _result(function, arguments, place, cache, python=python)
-    return measured
-
-
-def measure_operations(place: Place) -> dict[str, dict[str, float | None]]:
-    """Return the seconds per record of each operation by row, function and kernel.
-
-    Raises:
-        MeasurementError: the child process failed.
-    """
-    arguments = {"rows": place.sizes.operated}
-    found: dict[str, dict[str, float | None]] = _result(
-        "benchmarks.operations:measured", arguments, place
+    if place.python is None:
+        raise MeasurementError(_NO_PARITY)
+    files = {name: str(file) for name, file in real_here(place).items()}
+    if not files:
+        raise MeasurementError("no file of benchmarks/real.yaml is there: --real FOLDER")
+    cache = place.caches / "real"
+    arguments = {"files": files, "rounds": rounds, "cache": str(cache)}
+    result: dict[str, dict[str, list[float]]] = _result(
+        "benchmarks.real:measured", arguments, place, cache
     )
-    return found
+    return result
 
 
 def measure_imports(place: Place, program: Program, *, rounds: int) -> dict[str, float]:
@@ -176,12 +167,11 @@ def _result(
     place: Place,
     cache: Path | None = None,
     *,
-    python: Path | None = None,
     jobs: int | None = None,
 ) -> Any:
     """Return what a function of a child process returns."""
     command = ["-m", "benchmarks.child", function, json.dumps(arguments)]
-    output = _output(command, place, cache, python=python, jobs=jobs)
+    output = _output(command, place, cache, jobs=jobs)
     return json.loads(output.splitlines()[-1])
 
 
@@ -196,11 +186,10 @@ def _output(
     place: Place,
     cache: Path | None = None,
     *,
-    python: Path | None = None,
     jobs: int | None = None,
 ) -> str:
     """Run Python and return what it writes."""
-    return _run(arguments, place, cache, python=python, jobs=jobs).stdout
+    return _run(arguments, place, cache, jobs=jobs).stdout
 
 
 def _run(
@@ -208,12 +197,11 @@ def _run(
     place: Place,
     cache: Path | None = None,
     *,
-    python: Path | None = None,
     jobs: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     environment = _environment(place, cache or place.caches / "none")
     done = subprocess.run(
-        [python or sys.executable, *arguments],
+        [place.python or sys.executable, *arguments],
         cwd=place.folder,
         env=environment if jobs is None else {**environment, "REGISTRY_JOBS": str(jobs)},
         capture_output=True,

@@ -28,7 +28,7 @@ Actions = Callable[[str, Path], Callable[[], object]]
 @contextmanager
 def side(who: str) -> Iterator[Timer]:
     """Start a process that builds for one of the two; yield what asks it for a time."""
-    command = [sys.executable, "-m", "benchmarks.mappings", who]
+    command = [sys.executable, "-m", "benchmarks.real", who]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

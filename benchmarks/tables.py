@@ -1,4 +1,4 @@
-"""The tables of the page beside those of cases: cost of operations, and of imports."""
+"""The table of the page beside those of cases: what importing each package costs."""
 
 from __future__ import annotations
 
@@ -6,24 +6,10 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-__all__ = ["imports_table", "median_imports", "operations_table", "packages"]
+__all__ = ["imports_table", "median_imports", "packages"]
 
-_WAYS = {"row": "by row", "function": "by generated function", "kernel": "by kernel"}
 _SHOWN = 12
 """Packages of the imports table; the others are summed up."""
-
-
-def operations_table(operations: Mapping[str, Mapping[str, float | None]]) -> str:
-    """Return the µs per record of each operation in each way."""
-    rows = [
-        f"| {name} | {' | '.join(_micro(costs[way]) for way in _WAYS)} |"
-        for name, costs in operations.items()
-    ]
-    return "\n".join([_head(["", *(f"µs {name}" for name in _WAYS.values())]), *rows])
-
-
-def _micro(cost: float | None) -> str:
-    return "" if cost is None else f"{cost * 1e6:.2f}"
 
 
 def _head(names: Sequence[str]) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-from xml.etree import ElementTree as ET
 
 import pytest
 from inspect_ai.dataset import Sample
 
-from benchmarks import distribution, mappings, operations, peer, runner
+from benchmarks import peer, real, runner
 from benchmarks.__main__ import main
 from benchmarks.case import (
     OURS,
@@ -30,29 +31,20 @@ from benchmarks.case import (
 )
 from benchmarks.cases import all_cases
 from benchmarks.data import rows
-from benchmarks.distribution import (
-    Distribution,
-    Quantile,
-    distributions,
-    failed_distribution,
-    quantile,
-    ratios,
-    result_of_mappings,
-)
 from benchmarks.machine import machine
-from benchmarks.page import PICTURE, with_part, write_page
+from benchmarks.page import with_part, write_page
 from benchmarks.place import FULL, QUICK, Place
-from benchmarks.plot import plot
+from benchmarks.real import GSM8K, RealFile, bootstrap, found
 from benchmarks.report import Report, failed, markdown, merged, result_of, table
-from benchmarks.runner import MeasurementError, measure, measure_mappings, prepare
+from benchmarks.runner import MeasurementError, measure, measure_files, prepare
 from benchmarks.sides import serve, side
-from benchmarks.tables import imports_table, median_imports, operations_table, packages
+from benchmarks.tables import imports_table, median_imports, packages
+from benchmarks.whole_files import WHOLE_FILES, failed_files, files_markdown, result_of_files
 from registry import get_dataset
 from tests.parity import cases as parity
-from tests.parity.expand import expanded, json_lines
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
-ORDER = ["mappings", "one", "two"]
+ORDER = ["real", "one", "two"]
 CASE = Case(
     name="one",
     what="something",
@@ -74,7 +66,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = "^(operations|imports|memory-mappings|cold-mapper|sync-jobs|cold-jsonl|validate-again|import|s3-first)$"
+    chosen = "^(imports|cold-hub|sync-jobs|validate-again|import|s3-first)$"
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -84,17 +76,15 @@ def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
-    assert [case["failure"] for case in report["cases"]] == [None] * 7
+    assert [case["failure"] for case in report["cases"]] == [None] * 5
     assert code == 0
     shape = {
         case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
         for case in report["cases"]
     }
     assert shape == {
-        "cold-jsonl": {OURS: 2, PEER: 2, "pyarrow": 2},
-        "cold-mapper": {OURS: 2, "one process": 2, PEER: 2},
+        "cold-hub": {OURS: 2, PEER: 2},
         "sync-jobs": {OURS: 2, "--jobs 1": 2},
-        "memory-mappings": {OURS: 1, "secqa-v1": 1, "agieval-sat-math": 1},
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
         "s3-first": {OURS: 1},
@@ -110,7 +100,6 @@ def test_quick_run_reports_the_machine_and_the_goals(
 ) -> None:
     _, report = quick_run
     assert report["quick"] is True
-    assert "`split`" in report["operations"]
     assert report["imports"]["registry"] > 0
     assert {"cpu", "cores", "python", "pyarrow", "inspect_ai", "datasets"} <= set(report["machine"])
     for case in report["cases"]:
@@ -165,23 +154,13 @@ def small_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return place
 
 
-@pytest.mark.parametrize(
-    ("name", "suffix", "mapping"),
-    [
-        ("jsonl", "jsonl", "fields"),
-        ("csv", "csv", "columns"),
-        ("commas", "commas.csv", "commas"),
-        ("by-record", "jsonl", "by-record"),
-        ("mapper", "jsonl", "mapper"),
-        ("hub", "parquet", "fields"),
-    ],
-)
+@pytest.mark.parametrize(("name", "suffix"), [("jsonl", "jsonl"), ("hub", "parquet")])
 def test_registry_and_peer_produce_the_same_samples(
-    name: str, suffix: str, mapping: str, small_place: Place, monkeypatch: pytest.MonkeyPatch
+    name: str, suffix: str, small_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(small_place.peer_cache))
     ours = get_dataset(f"{name}-tiny", root=small_place.catalog)
-    theirs = peer.read(str(small_place.data(40, suffix)), mapping)
+    theirs = peer.read(str(small_place.data(40, suffix)))
     kept = ("input", "choices", "target", "id", "metadata")
     made = [{field: getattr(sample, field) for field in kept} for sample in ours]
     assert made == [{field: getattr(sample, field) for field in kept} for sample in theirs]
@@ -252,7 +231,7 @@ def test_figures_from_a_different_machine_or_size_are_dropped() -> None:
 
 def test_part_of_a_document_is_replaced_between_its_markers() -> None:
     document = DOCUMENT.read_text(encoding="utf-8")
-    once = with_part(with_part(document, "table", "first"), "mappings", "other")
+    once = with_part(with_part(document, "table", "first"), "files", "other")
     twice = with_part(once, "table", "second")
     assert twice == once.replace("\n\nfirst\n\n", "\n\nsecond\n\n")
     assert "\n\nother\n\n" in twice
@@ -263,57 +242,101 @@ def test_part_of_a_document_is_replaced_between_its_markers() -> None:
 def test_document_lists_every_case() -> None:
     shown = DOCUMENT.read_text(encoding="utf-8")
     cases = all_cases(Place(Path(), FULL))
-    assert [case.name for case in cases if f"\n| {case.name} | {case.what} |" not in shown] == []
+    assert [case.name for case in cases if f"\n| {case.name} | {case.what}" not in shown] == []
 
 
-# ---------------------------------------------------------------- the catalog's mappings
+# ---------------------------------------------------------------- whole real files
 
-LARGE = Distribution(
-    name="mappings",
-    rows=100,
-    goals=(Quantile("median", 0.5, 3), Quantile("slowest", 0, 2)),
-    rounds=1,
-)
 MEASURED = {
-    f"m{number}": {OURS: [0.1, 0.2, 0.3], PEER: [0.2 * number, 0.2 * number, 9.0]}
-    for number in range(1, 5)
+    "gsm8k": {OURS: [0.1, 0.2, 0.3], PEER: [0.2, 0.2, 9.0]},
+    "bbq-age": {OURS: [0.2, 0.2, 0.2], PEER: [0.4, 0.4, 0.4]},
 }
+RECORDS = [
+    {"question": f"What is {n} plus {n}?", "answer": f"It is\n#### {n * 2}"} for n in range(9)
+]
 
 
-def mappings_report() -> Report:
-    results = [result_of_mappings(LARGE, MEASURED)]
-    return {"machine": machine(), "quick": False, "cases": results}
+@pytest.fixture
+def real_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file in the place of a real one, which the table knows by its digest."""
+    file = tmp_path / "published" / "train.jsonl"
+    file.parent.mkdir()
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in RECORDS), encoding="utf-8")
+    content = file.read_bytes()
+    row = RealFile(
+        origin="github:o/r@c:train.jsonl",
+        sha256=hashlib.sha256(content).hexdigest(),
+        bytes=len(content),
+        records=len(RECORDS),
+        like="gsm8k",
+    )
+    monkeypatch.setattr(real, "real_files", lambda: {GSM8K: row})
+    return file
 
 
-def test_quantiles_are_ratios_of_mappings() -> None:
-    assert ratios(MEASURED) == {"m1": 1.0, "m2": 2.0, "m3": pytest.approx(3), "m4": 4.0}
-    assert [quantile([5, 1, 4, 2, 3], share) for share in (0, 0.1, 0.5, 1)] == [1, 1, 3, 5]
+def files_report() -> Report:
+    return {
+        "machine": machine(),
+        "quick": False,
+        "cases": [result_of_files(WHOLE_FILES, MEASURED)],
+    }
 
 
-def test_distribution_is_held_against_its_goals() -> None:
-    result = result_of_mappings(LARGE, MEASURED)
-    shown = [(goal["target"], goal["measured"], goal["met"]) for goal in result["goals"]]
-    assert shown == [("median ≥ 3 ×", "3 ×", True), ("slowest ≥ 2 ×", "1 ×", False)]
-    assert result["runs"][OURS]["values"] == [2000.0] * 4
-    failure = failed_distribution(LARGE, "no")
-    assert (failure["failure"], [goal["met"] for goal in failure["goals"]]) == ("no", [False] * 2)
+def test_sum_of_whole_files_is_held_against_the_goal() -> None:
+    result = result_of_files(WHOLE_FILES, MEASURED)
+    assert {who: run["median"] for who, run in result["runs"].items()} == {
+        OURS: pytest.approx(400),
+        PEER: pytest.approx(600),
+    }
+    (goal,) = result["goals"]
+    assert (goal["measured"], goal["met"]) == ("1.5 ×", True)
+    (slow,) = result_of_files(replace(WHOLE_FILES, at_least=1.6), MEASURED)["goals"]
+    assert not slow["met"]
+    failure = failed_files(WHOLE_FILES, "no")
+    assert (failure["failure"], [goal["met"] for goal in failure["goals"]]) == ("no", [False])
 
 
-def test_page_shows_quantiles_and_each_mapping_with_the_slowest_first() -> None:
-    lines = distribution.markdown(mappings_report(), PICTURE).splitlines()
-    assert "| 100 | 4 | 1.00 | 1.00 | 2.00 | 3.00 | 4.00 | 4.00 | 0 |" in lines
-    rows = [line for line in lines if line.startswith("| m")]
-    assert rows[1] == "| m1 | 1.00 | 2,000 | 2,000 |"
-    assert [row.split(" ")[1] for row in rows] == ["mapping", "m1", "m2", "m3", "m4"]
+def test_page_shows_each_file_with_its_origin_and_the_slowest_first() -> None:
+    rows = files_markdown(files_report()).splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == ["| gsm8k", "| bbq-age", "| 2 files"]
+    assert rows[0].startswith("| gsm8k | 1,319 | 750 | 200 | 200 | 1.00 | `github:openai/")
+    assert rows[2] == "| 2 files | 4,999 |  | 400 | 600 | 1.50 |  |"
 
 
-def test_cost_of_operations_is_shown_for_each_way() -> None:
-    costs = operations.measured(rows=3)
-    assert {name for name, _, _ in operations.examples()} == costs.keys()
-    assert costs["`split`"]["row"] is not None
-    assert costs["messages"]["kernel"] is None
-    lines = operations_table({"`x`": {"row": 1.5e-6, "function": 2e-7, "kernel": None}})
-    assert lines.splitlines()[-1] == "| `x` | 1.50 | 0.20 |  |"
+def test_real_files_are_found_by_their_digest(real_file: Path) -> None:
+    other = real_file.with_name("other.jsonl")
+    other.write_bytes(real_file.read_bytes()[:-1] + b" ")
+    assert found(real_file.parent.parent) == {GSM8K: real_file}
+
+
+def test_every_real_file_states_where_it_is_from_and_which_function_maps_it() -> None:
+    known = {case.dataset for case in parity.CASES}
+    for name, file in real.real_files().items():
+        assert re.fullmatch(r"github:[\w.-]+/[\w.-]+@[0-9a-f]{40}:.+", file.origin), name
+        assert (file.like or name) in known
+
+
+def test_large_file_has_whole_records_each_made_unique(real_file: Path, tmp_path: Path) -> None:
+    made = bootstrap(tmp_path / "large.jsonl", 50, source=real_file)
+    records = [json.loads(line) for line in made.read_text(encoding="utf-8").splitlines()]
+    assert len({one["question"] for one in records}) == 50
+    assert {one["answer"] for one in records} <= {one["answer"] for one in RECORDS}
+    again = bootstrap(tmp_path / "again.jsonl", 50, source=real_file)
+    assert again.read_bytes() == made.read_bytes()
+
+
+def test_what_real_files_need_is_said(tmp_path: Path) -> None:
+    place = Place(tmp_path, QUICK)
+    with pytest.raises(MeasurementError, match="--parity PYTHON"):
+        measure_files(place, rounds=1)
+    with pytest.raises(MeasurementError, match="--real FOLDER"):
+        measure_files(replace(place, python=Path("python"), real=tmp_path), rounds=1)
+    (large,) = (case for case in all_cases(place) if case.name == "real-large")
+    assert isinstance(large, Case)
+    with pytest.raises(MeasurementError, match=f"the file of {GSM8K}"):
+        prepare(place, [large])
+    with pytest.raises(MeasurementError, match="--parity PYTHON"):
+        measure(large, place, rounds=1)
 
 
 def test_imports_are_summed_by_package() -> None:
@@ -325,24 +348,21 @@ def test_imports_are_summed_by_package() -> None:
     assert imports_table(imports).splitlines()[-1] == "| all | 3.0 |"
 
 
-def test_results_are_written_to_the_page_and_its_image(tmp_path: Path) -> None:
+def test_results_are_written_to_the_page(tmp_path: Path) -> None:
     (tmp_path / "performance.md").write_bytes(DOCUMENT.read_bytes())
-    write_page(tmp_path, mappings_report(), ["mappings"])
+    write_page(tmp_path, files_report(), ["real"])
     page = (tmp_path / "performance.md").read_text(encoding="utf-8")
-    assert "| m4 | 4.00 | 2,000 | 8,000 |" in page
-    assert f"]({PICTURE})" in page
-    assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<circle") == 4
+    assert "\n| 2 files | 4,999 |  | 400 | 600 | 1.50 |  |\n" in page
 
 
 def test_parts_that_are_not_measured_stay_on_the_page(tmp_path: Path) -> None:
     document, facts = tmp_path / "performance.md", machine()
     full: Report = {
         **report_of(CASE, replace(CASE, name="two")),
-        "operations": {"`x`": {"row": 1e-6, "function": None, "kernel": None}},
         "imports": {"a": 1.0},
     }
     document.write_bytes(DOCUMENT.read_bytes())
-    write_page(tmp_path, {**full, "cases": [*mappings_report()["cases"], *full["cases"]]}, ORDER)
+    write_page(tmp_path, {**full, "cases": [*files_report()["cases"], *full["cases"]]}, ORDER)
     page = document.read_text(encoding="utf-8")
     write_page(tmp_path, {"machine": facts, "quick": False, "cases": []}, ORDER)
     assert document.read_text(encoding="utf-8") == page
@@ -361,82 +381,39 @@ def test_rows_of_another_machine_do_not_stay_on_the_page(tmp_path: Path) -> None
     assert ("\n| two |" in page, "\n| one |" in page) == (True, False)
 
 
-def test_plot_is_xml_with_a_mark_for_each_mapping_and_goal() -> None:
-    image = plot({"<a> & b": ([0.17, 1.0, 40.0], LARGE.goals)})
-    root = ET.fromstring(image)
-    named = "{http://www.w3.org/2000/svg}"
-    circles = root.findall(f"{named}circle")
-    assert len(circles) == 3
-    heights = [float(circle.attrib["cy"]) for circle in circles]
-    assert heights == sorted(heights, reverse=True)
-    assert len([line for line in root if line.attrib.get("class") == "one goal"]) == 2
-    assert "● <a> & b" in [text.text for text in root.findall(f"{named}text")]
-    assert "prefers-color-scheme: dark" in image
-
-
-def test_mappings_need_the_environment_of_the_parity_tests(tmp_path: Path) -> None:
-    with pytest.raises(MeasurementError, match="--parity PYTHON"):
-        measure_mappings(LARGE, Place(tmp_path, QUICK), None, rounds=1)
-
-
-def test_mappings_take_turns_in_processes_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_files_take_turns_in_processes_of_their_own(
+    real_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The peer's process needs inspect_evals."""
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
-    measured = mappings.measured(
-        chosen=["aime-2024", "secqa-v1"],
-        rows=30,
-        rounds=2,
-        folder=str(tmp_path),
-        cache=str(tmp_path / "cache"),
-        sides=(OURS,),
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(cache))
+    measured = real.measured(
+        files={GSM8K: str(real_file)}, rounds=2, cache=str(cache), sides=(OURS,)
     )
-    shape = {
-        name: {who: len(values) for who, values in runs.items()} for name, runs in measured.items()
-    }
-    assert shape == {"aime-2024": {OURS: 2}, "secqa-v1": {OURS: 2}}
-    assert list(tmp_path.iterdir()) == []
+    assert {who: len(values) for who, values in measured[GSM8K].items()} == {OURS: 2}
+    assert not cache.exists()
 
 
 def test_side_that_fails_ends_the_measurement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
-    with side(OURS) as timed, pytest.raises(RuntimeError, match="registry ended at aime-2024"):
-        timed("aime-2024", tmp_path / "absent.jsonl")
+    with side(OURS) as timed, pytest.raises(RuntimeError, match="registry ended at gsm8k"):
+        timed("gsm8k", tmp_path / "absent.jsonl")
     assert "absent.jsonl" in capfd.readouterr().err
 
 
 def test_function_of_the_peer_maps_the_records_of_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    real_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[dict[str, Any]] = []
 
     def record_to_sample(record: dict[str, Any]) -> Sample:
         read.append(record)
-        return Sample(input=record["Problem"])
+        return Sample(input=record["question"])
 
-    case = parity.Case("aime-2024", lambda: record_to_sample)
-    monkeypatch.setattr(mappings, "cases", lambda: {"aime-2024": case})
-    assert mappings.names() == ["aime-2024"]
-    file = tmp_path / "records.jsonl"
-    mappings.made(name="aime-2024", rows=30, file=str(file))
+    monkeypatch.setattr(parity, "CASES", (parity.Case("gsm8k", lambda: record_to_sample),))
     answers = io.StringIO()
-    serve(mappings.SIDES[PEER], [json.dumps(["aime-2024", str(file)])] * 2, answers)
-    assert len(read) == 30 * 2
+    serve(real.SIDES[PEER], [json.dumps([GSM8K, str(real_file)])] * 2, answers)
+    assert len(read) == len(RECORDS) * 2
     assert all(float(line) > 0 for line in answers.getvalue().splitlines())
-
-
-def test_records_are_expanded_with_the_same_forms_and_no_longer_text_twice() -> None:
-    records: list[dict[str, Any]] = [
-        {"text": "long " * 10, "letter": "A", "url": "https://x/" + "y" * 50},
-        {"n": [1]},
-    ]
-    made = list(expanded(records, 5))
-    assert [json.loads(line) for line in json_lines(records, 5)] == made
-    assert [list(one) for one in made[:3]] == [["text", "letter", "url"], ["n"], list(records[0])]
-    assert len({one["text"] for one in made if "text" in one}) == 3
-    assert made[2]["letter"] == "A"
-    assert made[2]["url"] == records[0]["url"]
-    assert [case.name for case in distributions(1, 1)] == ["mappings", "mappings-few"]
