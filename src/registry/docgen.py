@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -16,12 +15,10 @@ import yaml
 
 from registry.boundary.protocols import PROTOCOLS, Option
 from registry.cli import command as command_line
-from registry.cli.completion_table import completion_table
-from registry.cli.man_page import man_page
 from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
 
-__all__ = ["command_line_page", "manual_page", "network_page", "operations_page", "rules_page"]
+__all__ = ["command_line_page", "network_page", "operations_page", "rules_page"]
 
 _ROOT = Path(__file__).parents[2]
 
@@ -267,22 +264,6 @@ def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
     yield from (f"\n{note}\n" for note in notes)
 
 
-def manual_page() -> str:
-    """Return the page for `man`, with the variables that the README explains."""
-    return man_page(
-        command_line,
-        exit_codes=_table_after(_COMMANDS_HEAD, "| exit code"),
-        variables=_table_after((_ROOT / "README.md").read_text(encoding="utf-8"), "| variable"),
-    )
-
-
-def _table_after(text: str, head: str) -> list[tuple[str, str]]:
-    """Return the rows of a Markdown table of two columns."""
-    lines = text[text.index(f"\n{head}") :].split("\n")[3:]
-    rows = (re.fullmatch(r"\| (.*?) \| (.*) \|", line) for line in lines)
-    return [(row[1], row[2]) for row in itertools.takewhile(bool, rows) if row]
-
-
 if __name__ == "__main__":
     folder = _ROOT / "docs"
     pages = {
@@ -293,6 +274,3 @@ if __name__ == "__main__":
     }
     for page, text in pages.items():
         (folder / f"{page}.md").write_text(text(), encoding="utf-8")
-    cli = Path(__file__).parent / "cli"
-    (cli / "commands.json").write_text(completion_table(command_line), encoding="utf-8")
-    (folder / "registry.1").write_text(manual_page(), encoding="utf-8")

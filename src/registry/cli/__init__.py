@@ -8,15 +8,19 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from registry.base.escape import escape_control
-from registry.cli.completion import VARIABLE, completion_lines
+from registry.cli.completion import VARIABLE
 from registry.cli.help_text import with_help_text
 from registry.cli.output import print_line
 from registry.cli.streams import escaped_output
 from registry.errors import RegistryError, did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["main"]
 
@@ -75,6 +79,18 @@ class _Verbs(click.Group):
         module = importlib.import_module(f"registry.cli.commands.{_PACKAGES[cmd_name]}.{file}")
         return with_help_text(module.command)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        from click.shell_completion import CompletionItem
+
+        # From the table: click would import every command for its help.
+        verbs = [
+            CompletionItem(verb, help=about)
+            for group in _GROUPS.values()
+            for verb, about in group.items()
+            if verb.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
@@ -111,10 +127,11 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
+    if asked := os.environ.get(VARIABLE):
+        return _complete(asked)
     try:
         with escaped_output():
-            shell = os.environ.get(VARIABLE)
-            code = _complete(shell) if shell else _run(arguments)
+            code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, such as `head`, has exited. Python flushes stdout once more at exit and would
@@ -126,11 +143,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _complete(shell: str) -> int:
-    """Print what the shell may insert for the words of this command line."""
-    for line in completion_lines(sys.argv[1:], shell):
-        print(line)
-    return CLEAN
+def _complete(asked: str) -> int:
+    """Print what a shell may insert: what is asked is such as `bash_complete`."""
+    from click.shell_completion import shell_complete  # a shell asks; no command needs it
+
+    return shell_complete(command, {}, "registry", VARIABLE, asked)
 
 
 def _leave_jobs() -> None:

@@ -12,6 +12,7 @@ import click
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
+from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import RegistryError, RevisionError
 from registry.lockfile.models import read_lock
@@ -28,6 +29,7 @@ __all__ = [
     "frozen",
     "jobs",
     "locked",
+    "name",
     "names",
     "offline",
     "open_catalog",
@@ -68,6 +70,7 @@ _allow_path = click.option(
     "--allow-path",
     "allowed",
     multiple=True,
+    type=click.Path(),
     metavar="PATH",
     expose_value=False,
     callback=_allow,
@@ -76,6 +79,7 @@ _allow_path = click.option(
 )
 _root = click.option(
     "--root",
+    type=click.Path(),
     metavar="PATH",
     help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
     " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
@@ -102,7 +106,8 @@ frozen = click.option(
     default=None,
     help="Use the bytes that datasets.lock pins, even if manifests have changed; look up nothing.",
 )
-names = click.argument("names", nargs=-1, metavar="[NAMES]...")
+name = click.argument("name", shell_complete=dataset_names)
+names = click.argument("names", nargs=-1, metavar="[NAMES]...", shell_complete=dataset_names)
 plain = click.option(
     "--plain", is_flag=True, help="Print lines of words and numbers, as for a screen reader."
 )
@@ -118,6 +123,7 @@ tags = click.option(
     "tags",
     multiple=True,
     metavar="T",
+    shell_complete=tag_names,
     help="Only datasets with this tag; repeat it for datasets with all of several tags.",
 )
 

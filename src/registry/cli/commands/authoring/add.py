@@ -49,7 +49,12 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
     "--split", metavar="S", help="Split of the repository. Default: test, or the only one."
 )
 @click.option("--revision", metavar="R", help="Branch, tag or commit; pinned to its commit.")
-@click.option("--file", metavar="URL", help="A local file or a URL: csv, json, jsonl or parquet.")
+@click.option(
+    "--file",
+    type=click.Path(),
+    metavar="URL",
+    help="A local file or a URL: csv, json, jsonl or parquet.",
+)
 @click.option(
     "--type",
     type=click.Choice(["csv", "json", "parquet"]),

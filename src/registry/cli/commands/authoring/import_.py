@@ -35,7 +35,7 @@ registry import conf/catalog.yml --from kedro --json
 
 
 @click.command("import", epilog=_EXAMPLES)
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER...")
 @click.option(
     "--from",
     "kind",
@@ -50,7 +50,12 @@ registry import conf/catalog.yml --from kedro --json
     help="Repository, or local folder, that an eval.yaml or README belongs to.",
 )
 @click.option("--revision", metavar="COMMIT", help="Commit of the repository.")
-@click.option("--out", metavar="FILE", help="Write the manifest to a new file, not to stdout.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the manifest to a new file, not to stdout.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the manifest as a string.")
 def command(

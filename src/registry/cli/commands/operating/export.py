@@ -11,6 +11,7 @@ import click
 
 from registry.base.fs import file_sha256
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.completion import dataset_names
 from registry.cli.output import print_error, print_json, print_line, size_text
 from registry.cli.progress_bars import bars
 from registry.cli.streams import unescaped
@@ -43,10 +44,11 @@ registry export demo-mcq --to - --format jsonl
 
 
 @click.command("export", epilog=_EXAMPLES)
-@click.argument("names", nargs=-1, required=True, metavar="NAMES...")
+@click.argument("names", nargs=-1, required=True, metavar="NAMES...", shell_complete=dataset_names)
 @click.option(
     "--to",
     required=True,
+    type=click.Path(allow_dash=True),
     metavar="PATH",
     help="The file, or for several datasets a folder or a path with `{name}`; `-` is stdout.",
 )

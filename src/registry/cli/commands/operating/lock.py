@@ -11,6 +11,7 @@ import registry
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.completion import dataset_names
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, count_text, list_names
@@ -42,6 +43,7 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     is_flag=False,
     flag_value=_ALL,
     multiple=True,
+    shell_complete=dataset_names,
     help="Look up sources again and pin their current contents: those of dataset NAME, else of"
     " NAMES, else of all datasets.",
 )

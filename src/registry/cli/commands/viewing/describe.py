@@ -29,7 +29,7 @@ registry describe demo-mcq --json
 
 
 @click.command("describe", epilog=_EXAMPLES)
-@click.argument("name")
+@options.name
 @options.plain
 @options.offline
 @options.locked

@@ -42,7 +42,7 @@ class _Choice(Struct, frozen=True):
 
 
 @click.command("preview", epilog=_EXAMPLES)
-@click.argument("name")
+@options.name
 @click.option(
     "-n",
     "count",

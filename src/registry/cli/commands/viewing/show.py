@@ -51,7 +51,7 @@ registry show demo-mcq-small --all
 
 
 @click.command("show", epilog=_EXAMPLES)
-@click.argument("name")
+@options.name
 @click.option("--call", is_flag=True, help="Print the equivalent loader call as Python.")
 @click.option(
     "--origin", is_flag=True, help="Print the file, line and layer that each value comes from."
