@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.build.transforms import LookupRow, compile_transforms
+from registry.build.transforms import Lookup, LookupRow, compile_transforms
 from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
@@ -60,7 +60,8 @@ def sources(spec: DatasetSpec) -> Iterator[Source]:
 
 def mapped(spec: DatasetSpec, records: list[DatasetRecord]) -> list[Sample]:
     mapper = FieldMapper(spec.fields)
-    transform = compile_transforms(spec, lambda: looked_up(spec, records), UNBOUNDED)
+    lookup = spec.join and Lookup(spec.join, lambda: looked_up(spec, records))
+    transform = compile_transforms(spec, lookup, UNBOUNDED)
     rows = transform(iter(enumerate(records, 1)))
     return [mapper.map(Row(record, number)) for number, record in rows]
 

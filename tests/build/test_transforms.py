@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +166,41 @@ def test_a_key_missing_from_the_lookup_table(
             get_dataset("d", root=root)
     else:
         assert len(get_dataset("d", root=root)) == 2
+
+
+@pytest.mark.parametrize("missing", ["error", "null"])
+def test_lookup_table_whose_keys_have_another_type_is_an_error(
+    write: Write, tmp_path: Path, missing: str
+) -> None:
+    (tmp_path / "errata.csv").write_text("qid,answer\n0,B\n1,B\n2,B\n3,B\n", encoding="utf-8")
+    table = f"{{source: {{type: csv, path: errata.csv}}, on: id, key: qid, into: fix, missing: '{missing}'}}"
+    fields = "fields: {target: {from: fix.answer, do: [{coalesce: [target]}]}}"
+    root = write(f"join: {table}\n{fields}", rows())
+    both = (
+        r"'id' of the records is int \({}\),"
+        r" 'qid' of the lookup table str \('0', '1', '2'\)"
+    )
+    if missing == "error":
+        expected = r"record 1, field join: .* \(`missing: null` allows it\); " + both.format("0")
+        with pytest.raises(MappingError, match=expected):
+            get_dataset("d", root=root)
+        return
+    with pytest.raises(ManifestError) as caught:
+        get_dataset("d", root=root)
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.path) == (5, "$.datasets.d.join.on")
+    assert re.search(
+        f"no record has a row in the lookup table: {both.format('0, 1, 2')}", problem.message
+    )
+    assert "CSV has only strings" in (problem.hint or "")
+    # Later records may have a row.
+    assert len(get_dataset("d", root=root, limit=2)) == 2
+
+
+def test_lookup_table_that_no_record_asks_for_is_no_error(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "side.csv").write_text("kind\nx\n", encoding="utf-8")
+    keys = "join: {source: {type: csv, path: side.csv}, on: kind, into: side}\nexpect: {samples: 0}"
+    assert len(get_dataset("d", root=write(keys, []))) == 0
 
 
 SIDE_FAULTS: dict[str, tuple[dict[str, str], str]] = {

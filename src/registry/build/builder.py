@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from registry.base.arrow.memory import system_memory
 from registry.base.gc import gc_paused
 from registry.build.deduplicate import DuplicateIdDetector, resolve_duplicates
-from registry.build.diagnosis import check_columns
+from registry.build.diagnosis import check_columns, check_lookup
 from registry.build.parallel.files import map_source
 from registry.build.pipeline import (
     JsonKeys,
@@ -137,6 +137,8 @@ def _build_once(
         paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
         with paused:
             result = _write(batches, path, context.report, state, detector)
+    if pipeline.lookup is not None and limit is None:
+        check_lookup(spec, pipeline.lookup)
     result = _after_all(result, spec, folder, context.report, state)
     if result.path != path:
         result.path.replace(path)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from registry.build.pipeline import lookup_rows
-from registry.build.transforms import Numbered, compile_transforms, with_columns
+from registry.build.pipeline import lookup_of, lookup_rows
+from registry.build.transforms import Lookup, Numbered, compile_transforms, with_columns
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition
 from registry.mapping.columns_used import condition_dependencies
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from registry.samples.sample import DatasetRecord
     from registry.sources.pins import Pins, SourceContext
 
-__all__ = ["check_columns", "check_not_empty", "unseen_columns"]
+__all__ = ["check_columns", "check_lookup", "check_not_empty", "unseen_columns"]
 
 _SHOWN_CONDITION = 200
 _SHOWN_VALUES = 5
@@ -83,9 +83,8 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
     names = () if condition is None else sorted(condition_dependencies(condition) or ())
     values: dict[str, Counter[str]] = {name: Counter() for name in names}
     holds = None if condition is None else compile_condition(condition, compile_expression)
-    unfiltered = compile_transforms(
-        replace(spec, where=None), lambda: lookup_rows(spec, pins, context), context.boundary
-    )
+    lookup = lookup_of(spec, pins, context)
+    unfiltered = compile_transforms(replace(spec, where=None), lookup, context.boundary)
 
     def counted() -> Iterator[Numbered]:
         nonlocal count
@@ -109,6 +108,18 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
             f"the list '{spec.explode.column}' is empty in all of {count_text(count, 'record')}"
         )
         raise _error(spec, [Mismatch(("explode", "column"), message, _MEANT)])
+
+
+def check_lookup(spec: DatasetSpec, lookup: Lookup) -> None:
+    """Raise an error if no record of a whole source has a row in the lookup table.
+
+    Raises:
+        ManifestError: with the types and the first keys of both sides.
+    """
+    if lookup.asked and not lookup.found:
+        message = f"no record has a row in the lookup table: {lookup.mismatch}"
+        hint = "keys are equal if type and value are: CSV has only strings, JSON has both"
+        raise _error(spec, [Mismatch(("join", "on"), message, hint)])
 
 
 def _nothing_kept(where: Any, count: int, values: dict[str, Counter[str]]) -> Mismatch:

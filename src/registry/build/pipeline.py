@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from registry.base.locations import is_local
 from registry.boundary.limits import UNLIMITED, Limits
 from registry.build.file_references import Resolve, remote_resolver
-from registry.build.transforms import LookupRow, Transform, compile_transforms
+from registry.build.transforms import Lookup, LookupRow, Transform, compile_transforms
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper
@@ -37,6 +37,7 @@ __all__ = [
     "PipelineState",
     "compile_pipeline",
     "keep_pipeline",
+    "lookup_of",
     "lookup_rows",
 ]
 
@@ -61,6 +62,8 @@ class Pipeline:
     """Record batches → samples; None sends every record through the row pipeline."""
     transform: Transform
     """`join`, `explode` and `where`, applied to the records before they are mapped."""
+    lookup: Lookup | None
+    """The lookup table of `join`."""
     resolve: Resolve | None
     """Resolves names of files beside a remote source; None if the source is local."""
     boundary: Boundary
@@ -169,9 +172,8 @@ def _compile(
     except ValueError as error:
         raise _uncompiled(error, spec, "$.fields") from error
     try:
-        transform = compile_transforms(
-            spec, lambda: lookup_rows(spec, pins, context), context.boundary
-        )
+        lookup = lookup_of(spec, pins, context)
+        transform = compile_transforms(spec, lookup, context.boundary)
         columnar = None if few or rows_only else ColumnarMapper(spec.fields, spec.where, json_keys)
     except ValueError as error:
         raise _uncompiled(error, spec, "$.where") from error
@@ -180,6 +182,7 @@ def _compile(
         mapper=mapper,
         columnar=columnar,
         transform=transform,
+        lookup=lookup,
         resolve=_remote_resolver(spec.sources[0], context),
         boundary=context.boundary,
         json_keys=json_keys,
@@ -194,6 +197,11 @@ def _remote_resolver(source: Source, context: SourceContext) -> Resolve | None:
     if base is None or is_local(base):
         return None
     return remote_resolver(base, FilesystemPool(source.fs_options, context.boundary), context)
+
+
+def lookup_of(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Lookup | None:
+    """Return the lookup table of `join`, which is read when the first record needs it."""
+    return spec.join and Lookup(spec.join, lambda: lookup_rows(spec, pins, context))
 
 
 def lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:

@@ -5,12 +5,12 @@ The order is fixed: decode → columns → join → explode → where → map �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from registry.errors import DecodeError, MappingError
+from registry.errors import DecodeError, MappingError, shorten
 from registry.manifest.expressions import parse_condition
 from registry.mapping.conditions import RowPredicate, compile_condition, equal
 from registry.mapping.evaluate import compile_expression
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, Explode, Join
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["LookupRow", "Numbered", "Transform", "compile_transforms", "with_columns"]
+__all__ = ["Lookup", "LookupRow", "Numbered", "Transform", "compile_transforms", "with_columns"]
+
+_SHOWN_KEYS = 3
+"""Keys of each side that a message shows."""
 
 Numbered = tuple[int, "DatasetRecord"]
 """A record and its number in the source, from 1."""
@@ -51,19 +54,62 @@ class LookupRow(NamedTuple):
         return DecodeError(f"record {self.number} can't be joined: {message}", file=self.file)
 
 
+class Lookup:
+    """The lookup table of `join` during one build, and how often it was of use."""
+
+    def __init__(self, join: Join, read: Callable[[], Iterable[LookupRow]]) -> None:
+        """Take what reads the table: called once, for the first record."""
+        self.join = join
+        self._read = read
+        self.asked: list[Any] = []
+        """Keys of the first records that have no row in the table."""
+        self.found = 0
+        """How many records have a row in the table."""
+
+    @cached_property
+    def table(self) -> dict[Any, LookupRow]:
+        """The rows by key.
+
+        Raises:
+            DecodeError: a row has no key, or the key of an earlier one.
+        """
+        return _index(self._read(), self.join)
+
+    def row_of(self, key: Any) -> LookupRow | None:
+        """Return the row with a key."""
+        if (row := self.table.get(_hashable(key))) is not None:
+            self.found += 1
+        elif len(self.asked) < _SHOWN_KEYS:
+            self.asked.append(key)
+        return row
+
+    @property
+    def mismatch(self) -> str:
+        """Both sides' keys in words: their types, and the first of each."""
+        keys = [key for _, key in islice(self.table, _SHOWN_KEYS)]
+        own = self.join.key or self.join.on
+        table = "the numbers of its rows" if self.join.row_number is not None else f"'{own}'"
+        shown = f"of the lookup table {_keys(keys)}" if keys else "of the lookup table none"
+        return f"'{self.join.on}' of the records is {_keys(self.asked)}, {table} {shown}"
+
+
+def _keys(keys: Sequence[Any]) -> str:
+    """Return the types of some keys, and the keys."""
+    types = dict.fromkeys(type(key).__name__ for key in keys)
+    return f"{' or '.join(types)} ({', '.join(shorten(key, width=40) for key in keys)})"
+
+
 def with_columns(record: DatasetRecord, columns: Mapping[str, Any]) -> DatasetRecord:
     """Return a record with the constant columns of its source."""
     return {**record, **columns} if columns else record
 
 
-def compile_transforms(
-    spec: DatasetSpec, read_lookup: Callable[[], Iterable[LookupRow]], boundary: Boundary
-) -> Transform:
+def compile_transforms(spec: DatasetSpec, lookup: Lookup | None, boundary: Boundary) -> Transform:
     """Return join, explode and where as one function over records.
 
     Args:
         spec: The dataset.
-        read_lookup: Reads the lookup table of `join`; called once, for the first record.
+        lookup: The lookup table of `join`, for a dataset that has one.
         boundary: Which files operations may read.
 
     The function raises:
@@ -74,9 +120,8 @@ def compile_transforms(
         ValueError: the condition does not compile.
     """
     transforms: list[Callable[[Iterator[Numbered]], Iterator[Numbered]]] = []
-    if (join := spec.join) is not None:
-        lookup = cache(lambda: _index(read_lookup(), join))
-        transforms.append(lambda rows: _join(rows, join, lookup))
+    if lookup is not None:
+        transforms.append(lambda rows: _join(rows, lookup))
     if (explode := spec.explode) is not None:
         numbers = count()  # they go on in the next file
         transforms.append(lambda rows: _explode(rows, explode, numbers))
@@ -96,18 +141,18 @@ def compile_transforms(
     return transform
 
 
-def _join(
-    rows: Iterator[Numbered], join: Join, lookup: Callable[[], dict[Any, LookupRow]]
-) -> Iterator[Numbered]:
-    by_key = lookup()
+def _join(rows: Iterator[Numbered], lookup: Lookup) -> Iterator[Numbered]:
+    join = lookup.join
     for number, record in rows:
         try:
             key = _key(record, join.on)
         except MappingError as error:
             raise error.at(record=number, field="join") from error.__cause__
-        found = by_key.get(_hashable(key))
+        found = lookup.row_of(key)
         if found is None and join.missing == "error":
             message = "the lookup table has no record with this key (`missing: null` allows it)"
+            if not lookup.found:  # a whole table without a match is no gap in it
+                message = f"{message}; {lookup.mismatch}"
             raise MappingError(message, record=number, field="join", value=key)
         yield number, {**record, join.into: None if found is None else found.record}
 
