@@ -60,7 +60,7 @@ def sources(spec: DatasetSpec) -> Iterator[Source]:
 
 def mapped(spec: DatasetSpec, records: list[DatasetRecord]) -> list[Sample]:
     mapper = FieldMapper(spec.fields)
-    lookup = spec.join and Lookup(spec.join, lambda: looked_up(spec, records))
+    lookup = Lookup(spec.join, lambda: looked_up(spec, records)) if spec.join else None
     transform = compile_transforms(spec, lookup, UNBOUNDED)
     rows = transform(iter(enumerate(records, 1)))
     return [mapper.map(Row(record, number)) for number, record in rows]

@@ -201,7 +201,9 @@ def _remote_resolver(source: Source, context: SourceContext) -> Resolve | None:
 
 def lookup_of(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Lookup | None:
     """Return the lookup table of `join`, which is read when the first record needs it."""
-    return spec.join and Lookup(spec.join, lambda: lookup_rows(spec, pins, context))
+    if spec.join is None:
+        return None
+    return Lookup(spec.join, lambda: lookup_rows(spec, pins, context))
 
 
 def lookup_rows(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Iterator[LookupRow]:
