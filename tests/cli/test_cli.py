@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -395,6 +396,41 @@ def test_broken_pipe_is_not_an_error(demo: Path, arguments: list[str], unbuffere
     assert (result, process.wait(60)) == ("", 0)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["list", "--json"],
+        ["validate"],
+        ["preview", "demo-chat", "-n", "50"],
+        ["export", "demo-mcq", "--format", "jsonl", "--to", "-"],
+        ["completion", "bash"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("unbuffered", BUFFERS.values(), ids=BUFFERS)
+def test_full_stdout_is_one_error(demo: Path, arguments: list[str], unbuffered: str) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "registry", *arguments],
+            cwd=demo,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+    message = "error: the output can't be written: No space left on device"
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (1, [message])
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_closed_stream_is_not_an_unexpected_error(demo: Path, stream: str) -> None:
     number = {"stdout": 1, "stderr": 2}[stream]
@@ -404,6 +440,27 @@ def test_closed_stream_is_not_an_unexpected_error(demo: Path, stream: str) -> No
     )
     assert b"unexpected" not in done.stderr
     assert done.returncode == 0
+
+
+def test_user_without_a_home_folder_is_told_to_set_the_cache_folder(own: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to become a user that does not exist")
+    # It may read what only root may, such as this checkout.
+    reading = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    user = ["setpriv", "--reuid=54321", "--clear-groups", *reading]
+    if subprocess.run([*user, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine grants no capabilities")
+    done = subprocess.run(
+        [*user, sys.executable, "-m", "registry", "sync", "qa"],
+        cwd=own,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    message = "error: this user has no home folder, which the cache is in by default"
+    assert (done.returncode, done.stderr) == (1, f"{message} (set REGISTRY_CACHE_DIR)\n")
 
 
 def test_ascii_terminal_shows_other_characters_escaped(demo: Path) -> None:
