@@ -18,7 +18,9 @@ from typing import Any
 import click
 import pytest
 
+from registry import get_dataset
 from registry.cli import command, main
+from registry.errors import ManifestError
 from tests.cli.invocation import BAD_KEY, HUB, INDEX, SYNTAX, Invocation, Run, write
 
 ROOT = Path(__file__).parents[2]
@@ -534,3 +536,22 @@ def test_mapper_that_can_t_be_imported_fails_its_dataset(
     result = run("sync", "odd")
     assert result.code == 1
     assert f"can't import the mapper {name}:f: " in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["preview", "theirs"], ["show", "theirs"], ["sync", "theirs"], ["lock", "theirs"]]
+)
+def test_name_of_a_dataset_of_a_package_gives_neither_dataset(
+    run: Run, own: Path, shipped: Path, arguments: list[str]
+) -> None:
+    write(own, "zz", "datasets:\n  theirs: {extends: qa}\n")
+    result = run(*arguments)
+    assert result.code == 1
+    assert (
+        "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
+        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)\n"
+    ) in result.err
+    with pytest.raises(ManifestError, match="already defined by package shipped_sets"):
+        get_dataset("theirs")
+    # What extends it in the package still means that one.
+    assert run("preview", "theirs-apart").code == 0

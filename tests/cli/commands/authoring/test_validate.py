@@ -451,3 +451,28 @@ def test_stale_pin_is_only_reported_with_its_own_file(locked: Path, run: Run) ->
     write(locked, "m/b.yaml", LOCKED.replace("qa:", "other:"))
     assert run("m/b.yaml").lines == ["no problems (1 dataset)"]
     assert "$.datasets.qa" in run("m/a.yaml").out
+
+
+# --- catalogs of packages ---
+
+SAME_NAME = "datasets:\n  theirs: {source: {type: hf, path: org/name, split: test}}\n"
+
+
+@pytest.mark.parametrize(
+    "order", ["m/*.yaml, 'package:shipped_sets'", "'package:shipped_sets', m/*.yaml"]
+)
+@pytest.mark.parametrize("paths", [[], ["m/zz.yaml"], ["m"]])
+def test_name_of_a_dataset_of_a_package_is_an_error_in_the_own_file(
+    run: Run, own: Path, shipped: Path, order: str, paths: list[str]
+) -> None:
+    write(own, "datasets.yaml", f"version: 1\ninclude: [{order}]\n")
+    write(own / "m", "zz.yaml", SAME_NAME)
+    result = run(*paths)
+    assert result.code == 1
+    (problem,) = (line for line in result.lines[:-1] if "warning" not in line)
+    assert problem == (
+        "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
+        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)"
+        " [duplicate-name]"
+    )
+    assert result.lines[-1].startswith("1 error")
