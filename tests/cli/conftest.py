@@ -55,7 +55,7 @@ def shipped(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "m").mkdir(parents=True)
     (package / "__init__.py").write_text("raise SystemExit('it was imported')", encoding="utf-8")
     (package / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
-    (package / "theirs.csv").write_text("q;a\nFour?;4\nFive?;5\n", encoding="utf-8")
+    (package / "theirs.csv").write_text("q,a\nFour?,4\nFive?,5\n", encoding="utf-8")
     write(package, "theirs", THEIRS)
     monkeypatch.syspath_prepend(package.parent)
     index = INDEX.replace("[m/*.yaml]", "[m/*.yaml, 'package:shipped_sets']")

@@ -75,9 +75,9 @@ datasets:
     description: Questions of a package.
     source: {type: csv, path: theirs.csv}
     fields: {input: q, target: a}
-  theirs-apart: {extends: theirs, source: {delimiter: ";"}}
+  theirs-apart: {extends: theirs, source: {encoding: latin-1}}
 """
-"""A manifest of the package `shipped_sets`, whose parent reads a file as one column."""
+"""A manifest of the package `shipped_sets`."""
 MISSING_FILE = "datasets:\n  gone: {tags: [small], source: {type: csv, path: gone.csv}}\n"
 BAD_KEY = "datasets:\n  bad: {tags: [small], source: {type: csv, path: qa.csv}, bogus: 1}\n"
 SYNTAX = "datasets: [\n"
