@@ -82,6 +82,20 @@ def test_cache_folder_follows_the_settings(monkeypatch: pytest.MonkeyPatch, root
     assert settings({"REGISTRY_CACHE_DIR": ""}).cache_dir.name == "registry"
 
 
+@pytest.mark.parametrize("found", [RuntimeError("could not determine"), "~/.cache/registry"])
+def test_cache_without_a_home_folder_must_be_named(
+    monkeypatch: pytest.MonkeyPatch, found: str | RuntimeError
+) -> None:
+    def folder(*_: object, **__: object) -> str:
+        if isinstance(found, str):
+            return found
+        raise found
+
+    monkeypatch.setattr("platformdirs.user_cache_dir", folder)
+    with pytest.raises(RegistryError, match=r"no home folder.*set REGISTRY_CACHE_DIR"):
+        Settings.from_environment(environ={})
+
+
 SWITCHES = [
     ("offline", "REGISTRY_OFFLINE"),
     ("offline", "HF_HUB_OFFLINE"),

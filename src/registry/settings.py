@@ -89,9 +89,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         if folder := environ.get("REGISTRY_CACHE_DIR"):
             cache_dir = _absolute(folder)
         else:
-            import platformdirs  # not needed if the variable is set, as on clusters
-
-            cache_dir = Path(platformdirs.user_cache_dir("registry", appauthor=False))
+            cache_dir = _user_cache_dir()
         return cls(
             index=index / INDEX_NAME if os.path.isdir(index) else index,
             cache_dir=cache_dir,
@@ -104,6 +102,20 @@ class Settings(Struct, frozen=True, kw_only=True):
                 if path
             ),
         )
+
+
+def _user_cache_dir() -> Path:
+    """Return the cache's folder in the home folder of this user."""
+    import platformdirs  # not needed if the variable is set, as on clusters
+
+    try:
+        folder = platformdirs.user_cache_dir("registry", appauthor=False)
+    except RuntimeError:  # its older versions return a path that starts with `~`
+        folder = ""
+    if not os.path.isabs(folder):
+        message = "this user has no home folder, which the cache is in by default"
+        raise RegistryError(f"{message} (set REGISTRY_CACHE_DIR)")
+    return Path(folder)
 
 
 def _absolute(path: str | Path) -> Path:

@@ -214,6 +214,25 @@ def test_packages_may_include_each_other(write: Callable[..., Path], packages: P
     assert list(catalog) == ["one_of_two", "two_of_two"]
 
 
+@pytest.mark.parametrize("order", ["m/*.yaml, 'package:has_it'", "'package:has_it', m/*.yaml"])
+def test_name_of_a_package_stays_that_of_its_dataset(
+    write: Callable[..., Path], packages: Path, order: str
+) -> None:
+    child = "  child: {extends: one}\n"
+    write_package(packages, "has_it", INDEX, p=f"{dataset('one', 'theirs.csv')}{child}")
+    same = "datasets:\n  grandchild: {extends: child}\n  mine: {extends: one}\n"
+    catalog = Catalog.open(write(f"include: [{order}]\n", a=dataset("one", "ours.csv"), b=same))
+    (problem,) = catalog.problems
+    assert str(problem).startswith("m/a.yaml:2:3 $.datasets.one: the name 'one' is already defined")
+    for name in ("one", "mine"):  # in a file of ours, the name may mean either
+        with pytest.raises(ManifestError) as raised:
+            catalog[name]
+        assert raised.value.problems == (problem,)
+    for name in ("child", "grandchild"):
+        assert catalog[name].source.path == (str(packages / "has_it" / "theirs.csv"),)
+    assert check_all(catalog, [catalog.index.parent / "m"], select=["duplicate-name"]) == [problem]
+
+
 def test_catalog_of_this_package_can_be_included(write: Callable[..., Path]) -> None:
     catalog = Catalog.open(write("include: ['package:registry']\n"))
     assert catalog.problems == ()

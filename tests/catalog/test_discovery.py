@@ -11,7 +11,13 @@ import pytest
 
 from registry.base.file_state import ABSENT, FileState
 from registry.boundary.boundary import UNBOUNDED
-from registry.catalog.discovery import GlobMatches, find_included, list_files, listing_digest
+from registry.catalog.discovery import (
+    GlobMatches,
+    find_included,
+    list_files,
+    listing_digest,
+    package_of,
+)
 from registry.settings import builtin_root
 
 TREE = [
@@ -136,3 +142,17 @@ def test_digest_depends_on_the_patterns_and_their_order(root: Path) -> None:
         digest(root, *names) for names in (["a*"], ["a*", "b*"], ["b*", "a*"], ["package:x"])
     }
     assert len(digests) == 4
+
+
+def test_package_of_a_folder_is_the_one_that_include_finds_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "has_a_catalog"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    assert package_of(package) == ""
+    (package / "datasets.yaml").write_text("version: 1\n", encoding="utf-8")
+    assert package_of(package) == "has_a_catalog"
+    assert package_of(builtin_root().parent) == "registry"
+    assert package_of(tmp_path) == ""

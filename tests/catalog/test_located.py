@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from registry.catalog.located import (
     LocatedProblem,
+    conflicts,
     duplicate_name,
     include_limit,
     include_nothing,
     unread,
 )
 from registry.manifest.merge import Entry, index_defaults
+from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 
 INDEX = parse_yaml("include: [a.yaml, b.yaml]\ndatasets:\n  one: {}\n", file="/c/datasets.yaml")
@@ -40,3 +44,18 @@ def test_duplicate_name_names_both_files() -> None:
     assert shown(duplicate_name(second, first)) == (
         "m.yaml:2:3 $.datasets.one: the name 'one' is already in use (by datasets.yaml:3)"
     )
+
+
+def test_duplicate_of_a_dataset_of_a_package_names_the_package() -> None:
+    root, shipped = Path("/c"), builtin_root().parent
+    other = parse_yaml("datasets:\n  one: {}\n", file="/c/m.yaml")
+    own = Entry("one", other, root, index_defaults(INDEX))
+    theirs = Entry("one", INDEX, shipped, index_defaults(INDEX))
+    problem = duplicate_name(own, theirs)
+    assert shown(problem) == (
+        "m.yaml:2:3 $.datasets.one: the name 'one' is already defined by package registry"
+        " (choose another; that one is at datasets.yaml:3)"
+    )
+    elsewhere = replace(problem.problem, path="$.datasets.two")
+    assert conflicts(theirs, [problem.problem, elsewhere], root) == [problem.problem]
+    assert conflicts(own, [problem.problem], root) == []

@@ -145,7 +145,7 @@ def test_unparsable_file_has_no_document() -> None:
 
 
 def test_problem_is_displayed_with_all_its_files() -> None:
-    problem = Problem(message="taken", file="/a/b.yaml", line=1, column=1)
+    problem = Problem(message="taken", file="/a/b.yaml", line=1, column=1, hint="by")
     located = LocatedProblem(problem, "/a/c.yaml", 7)
     displayed = located.displayed(lambda file: file.removeprefix("/a/"))
     assert (displayed.file, displayed.hint) == ("b.yaml", "by c.yaml:7")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry.cli import main
-from tests.cli.invocation import INDEX, QA, Invocation, Run, write
+from tests.cli.invocation import INDEX, QA, THEIRS, Invocation, Run, write
 from tests.conftest import REPOSITORY
 
 
@@ -46,3 +46,18 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(folder, "qa", QA)
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture
+def shipped(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Include the catalog of a package in the small one; return the folder of the package."""
+    package = tmp_path / "installed" / "shipped_sets"
+    (package / "m").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('it was imported')", encoding="utf-8")
+    (package / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
+    (package / "theirs.csv").write_text("q,a\nFour?,4\nFive?,5\n", encoding="utf-8")
+    write(package, "theirs", THEIRS)
+    monkeypatch.syspath_prepend(package.parent)
+    index = INDEX.replace("[m/*.yaml]", "[m/*.yaml, 'package:shipped_sets']")
+    (own / "datasets.yaml").write_text(index, encoding="utf-8")
+    return package

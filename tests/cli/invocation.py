@@ -18,6 +18,7 @@ __all__ = [
     "MISSING_FILE",
     "QA",
     "SYNTAX",
+    "THEIRS",
     "Invocation",
     "Run",
     "Terminal",
@@ -68,6 +69,15 @@ datasets:
     fields: {input: q, target: a}
   qa-one: {extends: qa, limit: 1, tags: [small]}
 """
+THEIRS = """\
+datasets:
+  theirs:
+    description: Questions of a package.
+    source: {type: csv, path: theirs.csv}
+    fields: {input: q, target: a}
+  theirs-apart: {extends: theirs, source: {encoding: latin-1}}
+"""
+"""A manifest of the package `shipped_sets`."""
 MISSING_FILE = "datasets:\n  gone: {tags: [small], source: {type: csv, path: gone.csv}}\n"
 BAD_KEY = "datasets:\n  bad: {tags: [small], source: {type: csv, path: qa.csv}, bogus: 1}\n"
 SYNTAX = "datasets: [\n"

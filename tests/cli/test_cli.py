@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from typing import Any
 import click
 import pytest
 
+from registry import get_dataset
 from registry.cli import command, main
+from registry.errors import ManifestError
 from tests.cli.invocation import BAD_KEY, HUB, INDEX, SYNTAX, Invocation, Run, write
 
 ROOT = Path(__file__).parents[2]
@@ -302,6 +305,45 @@ def test_unknown_dataset_is_an_error_with_similar_names(run: Run, own: Path, ver
     )
 
 
+NAMED = [
+    ["bundle", "draft", "-o", "draft.tar.zst"],
+    ["describe", "draft"],
+    ["export", "draft", "--format", "jsonl", "--to", "out"],
+    ["lock", "--check", "draft"],
+    ["lock", "draft"],
+    ["preview", "draft"],
+    ["preview", "draft", "--from", "qa.csv"],
+    ["show", "draft"],
+    ["show", "draft", "--origin"],
+    ["sync", "draft"],
+    ["verify", "draft"],
+]
+BROKEN = "datasets:\n  draft:\n    description: Questions.\n      license: mit\n"
+HALF_WRITTEN = {
+    "an indented key": BROKEN,
+    "an open bracket": "datasets:\n  draft: {source: [",
+    "an open string": 'datasets:\n  draft: {description: "Que',
+    "a name only": "datasets:\n  draft:\n",
+    "a key only": "datasets:\n  draft:\n    source:\n",
+    "no dataset": "datasets:\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("arguments", NAMED, ids=" ".join)
+@pytest.mark.parametrize("text", HALF_WRITTEN.values(), ids=HALF_WRITTEN)
+def test_name_in_a_half_written_manifest_is_an_error_of_every_verb(
+    run: Run, own: Path, arguments: list[str], text: str
+) -> None:
+    write(own, "draft", text)
+    result = run(*arguments)
+    assert (result.code, "bug in registry" in result.err) == (1, False)
+    if text == BROKEN:
+        problem = run("validate").lines[0].removesuffix(" [yaml-syntax]")
+        assert problem.startswith("m/draft.yaml:4:14 $.datasets.draft: not YAML: ")
+        assert f"error: {problem}" in result.err.splitlines()
+
+
 # --- processes ---
 
 
@@ -356,6 +398,41 @@ def test_broken_pipe_is_not_an_error(demo: Path, arguments: list[str], unbuffere
     assert (result, process.wait(60)) == ("", 0)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["list", "--json"],
+        ["validate"],
+        ["preview", "demo-chat", "-n", "50"],
+        ["export", "demo-mcq", "--format", "jsonl", "--to", "-"],
+        ["completion", "bash"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("unbuffered", BUFFERS.values(), ids=BUFFERS)
+def test_full_stdout_is_one_error(demo: Path, arguments: list[str], unbuffered: str) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "registry", *arguments],
+            cwd=demo,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+    message = "error: the output can't be written: No space left on device"
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (1, [message])
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_closed_stream_is_not_an_unexpected_error(demo: Path, stream: str) -> None:
     number = {"stdout": 1, "stderr": 2}[stream]
@@ -365,6 +442,27 @@ def test_closed_stream_is_not_an_unexpected_error(demo: Path, stream: str) -> No
     )
     assert b"unexpected" not in done.stderr
     assert done.returncode == 0
+
+
+def test_user_without_a_home_folder_is_told_to_set_the_cache_folder(own: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv, to become a user that does not exist")
+    # It may read what only root may, such as this checkout.
+    reading = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    user = ["setpriv", "--reuid=54321", "--clear-groups", *reading]
+    if subprocess.run([*user, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine grants no capabilities")
+    done = subprocess.run(
+        [*user, sys.executable, "-m", "registry", "sync", "qa"],
+        cwd=own,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    message = "error: this user has no home folder, which the cache is in by default"
+    assert (done.returncode, done.stderr) == (1, f"{message} (set REGISTRY_CACHE_DIR)\n")
 
 
 def test_ascii_terminal_shows_other_characters_escaped(demo: Path) -> None:
@@ -438,3 +536,22 @@ def test_mapper_that_can_t_be_imported_fails_its_dataset(
     result = run("sync", "odd")
     assert result.code == 1
     assert f"can't import the mapper {name}:f: " in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["preview", "theirs"], ["show", "theirs"], ["sync", "theirs"], ["lock", "theirs"]]
+)
+def test_name_of_a_dataset_of_a_package_gives_neither_dataset(
+    run: Run, own: Path, shipped: Path, arguments: list[str]
+) -> None:
+    write(own, "zz", "datasets:\n  theirs: {extends: qa}\n")
+    result = run(*arguments)
+    assert result.code == 1
+    assert (
+        "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
+        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)\n"
+    ) in result.err
+    with pytest.raises(ManifestError, match="already defined by package shipped_sets"):
+        get_dataset("theirs")
+    # What extends it in the package still means that one.
+    assert run("preview", "theirs-apart").code == 0

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -15,6 +16,7 @@ from registry.base.locations import check_url
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
+from registry.catalog.located import conflicts
 from registry.catalog.permissions import IncludeReach, boundary_of, permissions_of
 from registry.catalog.reader import (
     CatalogReader,
@@ -196,12 +198,17 @@ class Catalog(Mapping[str, DatasetSpec]):
             for problem in self.problems
             if problem.file in files or (problem.file in indexes and _is_about_defaults(problem))
         ]
+        root = self.index.parent
+        # Where a package extends a dataset, it means its own.
+        own = (parent for child, parent in pairwise(entries) if child.folder == root)
+        for entry in (entries[0], *own):
+            problems += conflicts(entry, self.problems, root)
         parent = entries[-1].value.get("extends")
         if not problems and isinstance(parent, str) and parent not in self.entries:
             # It may be in a file, or a part of one, that can't be read.
             problems = [problem for problem in self.problems if may_hide_datasets(problem)]
         if problems:
-            raise ManifestError(problems)
+            raise ManifestError(dict.fromkeys(problems))
         known = self.entries
         run = (
             known.resolved.resolve

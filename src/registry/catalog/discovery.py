@@ -19,7 +19,15 @@ from registry.boundary.boundary import Boundary
 from registry.catalog.globs import EntryCount, GlobLimitError, match_glob
 from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
-__all__ = ["PACKAGE", "GlobMatches", "IndexFiles", "find_included", "list_files", "listing_digest"]
+__all__ = [
+    "PACKAGE",
+    "GlobMatches",
+    "IndexFiles",
+    "find_included",
+    "list_files",
+    "listing_digest",
+    "package_of",
+]
 
 _ENTRIES_PER_FILE = 5
 """How many entries of folders a glob may list for each manifest that a catalog may have."""
@@ -150,3 +158,11 @@ def _find_package_index(name: str) -> str | None:
     folders = package_folders(name) if name.isidentifier() else []
     indexes = (os.path.join(folder, INDEX_NAME) for folder in folders)
     return next(filter(os.path.isfile, indexes), None)
+
+
+def package_of(folder: Path) -> str:
+    """Return the name of the package whose catalog is in a folder; "" if no package's is."""
+    index = str(folder / INDEX_NAME)
+    # In a checkout, the folder of the built-in catalog has any name.
+    names = ("registry", folder.name)
+    return next((name for name in names if _find_package_index(name) == index), "")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.boundary.boundary import Boundary
+from registry.catalog.discovery import package_of
 from registry.errors import Problem, count_text
 from registry.manifest.merge import Entry
-from registry.yamldoc.reader import Document
+from registry.yamldoc.reader import Document, json_path
 
 __all__ = [
     "LocatedProblem",
+    "conflicts",
     "duplicate_name",
     "include_limit",
     "include_nothing",
@@ -27,7 +30,7 @@ class LocatedProblem(Struct, frozen=True):
 
     problem: Problem
     first_file: str = ""
-    """For a duplicate name: the file that defines the name first."""
+    """For a duplicate name: the file of the dataset that has it; the hint ends with its place."""
     first_line: int = 0
 
     def displayed(self, display: Callable[[str], str]) -> Problem:
@@ -35,7 +38,8 @@ class LocatedProblem(Struct, frozen=True):
         problem = replace(self.problem, file=display(self.problem.file))
         if not self.first_file:
             return problem
-        return replace(problem, hint=f"by {display(self.first_file)}:{self.first_line}")
+        place = f"{display(self.first_file)}:{self.first_line}"
+        return replace(problem, hint=f"{problem.hint} {place}")
 
 
 def include_nothing(document: Document, number: int) -> LocatedProblem:
@@ -76,7 +80,25 @@ def include_outside(
 
 def duplicate_name(entry: Entry, first: Entry) -> LocatedProblem:
     """Return the problem for a dataset whose name is already in use."""
-    message = f"the name '{entry.name}' is already in use"
-    problem = entry.problem((), message, rule="duplicate-name")
+    message, hint = f"the name '{entry.name}' is already in use", "by"
+    package = "" if first.folder == entry.folder else package_of(first.folder)
+    if package:
+        message = f"the name '{entry.name}' is already defined by package {package}"
+        hint = "choose another; that one is at"
+    problem = entry.problem((), message, hint, rule="duplicate-name")
     line = first.document.position(("datasets", entry.name)).line
     return LocatedProblem(problem, first.document.file, line)
+
+
+def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Problem]:
+    """Return the problems of other datasets that have the name of a package's dataset.
+
+    Args:
+        entry: The dataset that has the name.
+        problems: Those of the catalog.
+        root: The folder of the catalog; the entries of a package have another.
+    """
+    if entry.folder == root:
+        return []
+    path = json_path(("datasets", entry.name))
+    return [one for one in problems if (one.rule, one.path) == ("duplicate-name", path)]

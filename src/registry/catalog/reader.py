@@ -237,8 +237,17 @@ class CatalogReader:
                 continue
             entry = Entry(name, document, folder, defaults)
             first = self.entries.setdefault(name, entry)
-            if first is not entry:
-                self.problems.append(duplicate_name(entry, first))
+            if first is entry:
+                continue
+            if self._is_own(first) and not self._is_own(entry):
+                # Its dependents in the package are written for it, and only the own can be changed.
+                self.entries[name], entry, first = entry, first, entry
+            self.problems.append(duplicate_name(entry, first))
+
+    def _is_own(self, entry: Entry) -> bool:
+        """Return whether a dataset is of the root index, and not of a package."""
+        root = next(iter(self.permissions), None)
+        return root is None or entry.folder == root.parent
 
 
 def _patterns(index: Document) -> list[str]:

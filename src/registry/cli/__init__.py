@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import keyword
 import os
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Why a stream takes no more: its disk or quota is full, its file too large, or its device gone."""
 
 _GROUPS = {
     "authoring": {
@@ -133,14 +137,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with escaped_output():
             code = _run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader, such as `head`, has exited. Python flushes stdout once more at exit and would
-        # report the broken pipe, so that flush goes to the null device.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader, such as `head`, has exited
+        _discard_stdout()
         return CLEAN
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _discard_stdout()
+        print(f"error: the output can't be written: {error.strerror}", file=sys.stderr)
+        return PROBLEMS
     if code == INTERRUPTED:
         _leave_jobs()
     return code
+
+
+def _discard_stdout() -> None:
+    """Send to the null device what Python flushes once more at exit, and would fail to write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complete(asked: str) -> int:
@@ -185,6 +198,9 @@ def _run(arguments: Sequence[str] | None) -> int:
             print_line(f"error: {line}", err=True)
         return PROBLEMS
     except Exception as error:
+        # A stream has no file name. A file has one, and that of the cache is a CacheError.
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            raise
         if os.environ.get("REGISTRY_TRACEBACK"):
             traceback.print_exception(error)
         print(

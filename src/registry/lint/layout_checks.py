@@ -33,13 +33,15 @@ def key_order(document: Document) -> Iterator[Finding]:
 def layout_files(
     catalog: Catalog, index: Document, named: Collection[Path] = ()
 ) -> Iterator[ManifestFile]:
-    """Yield the files of a catalog that are in its index's folder, including the index.
+    """Yield the files of an index that are in its folder, including the index.
 
-    Files elsewhere (`package:`) have other owners, so they are skipped unless they are `named`.
+    Others, and those of a package (`package:`), which may be installed below that folder, have
+    other owners, so they are skipped unless they are `named`.
     """
     root = catalog.index.parent
     places = {path.resolve() for path in named}
     documents = {entry.document.file: entry.document for entry in catalog.entries.values()}
+    own = {entry.document.file for entry in catalog.entries.values() if entry.folder == root}
     malformed = {
         problem.file
         for problem in catalog.problems
@@ -49,5 +51,6 @@ def layout_files(
         if name in malformed:
             continue
         path = Path(os.path.abspath(name))  # resolves `..`, so that `../m.yaml` is not below `root`
-        if path.is_relative_to(root) or (places and path.resolve() in places):
+        is_own = name == index.file or name in own
+        if (is_own and path.is_relative_to(root)) or (places and path.resolve() in places):
             yield read_manifest_file(path, document, root, is_index="version" in document.value)

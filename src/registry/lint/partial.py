@@ -13,6 +13,7 @@ from msgspec import structs
 
 from registry.boundary.limits import Limits
 from registry.catalog.catalog import Catalog
+from registry.catalog.located import conflicts
 from registry.manifest.merge import Entry, Layer
 from registry.yamldoc.reader import json_path
 
@@ -69,7 +70,9 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
                 defaults[index.file] = _valid_defaults(entry.defaults, invalid_paths[index.file])
             entries[name] = structs.replace(entry, defaults=defaults[index.file][0])
         paths = invalid_paths.get(entry.document.file, ())
-        if entry.document.file in too_deep:  # even `extends` can't be followed
+        is_contested = conflicts(entry, catalog.problems, catalog.index.parent)
+        # Then even `extends` can't be followed: what has it as a parent may mean either dataset.
+        if is_contested or entry.document.file in too_deep:
             unchecked[name] = frozenset({"extends"})
         elif json_path(("datasets", name)) in paths:
             invalid = {key for key in entry.value if json_path(("datasets", name, key)) in paths}

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 
 from registry.base.gc import gc_paused
 from registry.catalog.catalog import Catalog, valid_index
+from registry.catalog.located import conflicts
 from registry.errors import ManifestError, Problem
 from registry.lint.code_files import code_problems
 from registry.lint.dataset_checks import DatasetChecks
@@ -19,13 +28,14 @@ from registry.lint.suppressions import apply_ignores, read_ignores
 from registry.rules import RULES, run_checks
 from registry.settings import lock_file_of
 
-__all__ = ["check", "count_checked", "files_under"]
+__all__ = ["check", "count_checked", "files_under", "split_packages"]
 
 _LAYOUT_RULES = tuple(
     rule.id
     for rule in RULES.values()
     if any(check.stage in ("text", "document") for check in rule.checks)
 )
+_OF_THE_CATALOG = ("duplicate-name", "stale-lock")
 
 
 @gc_paused()  # it creates thousands of documents and specs, which have no cycles
@@ -42,7 +52,8 @@ def check(
     """Return the problems of a catalog, or of some of its files, sorted by position.
 
     Args:
-        catalog: The catalog; the `validate` key of its index configures the check.
+        catalog: The catalog; the `validate` key of its index configures the check, and that of an
+            included package's index the check of the package's files.
         paths: Files and folders; a file outside the catalog is checked as if it were part of it.
         select: Rules or families, in place of those that the index selects and ignores.
         ignore: Rules or families not to report.
@@ -57,11 +68,17 @@ def check(
     base, config_problems = configured(index, invalid=invalid)
     if catalog.rules_from is not None:
         base = configured(valid_index(catalog.rules_from))[0]
-    selection = selected(base, select=select, ignore=ignore)
+    select, ignore = tuple(select), tuple(ignore)
+    selections = {
+        index: selected(one, select=select, ignore=ignore)
+        for index, one in [(catalog.index, base), *_selections_of_packages(catalog, wanted)]
+    }
     if locked:
-        selection = selection.with_error("stale-lock")
+        selections = {key: one.with_error("stale-lock") for key, one in selections.items()}
     found = _found(catalog, set() if data is None else data, deadline)
-    if any(rule in selection for rule in _LAYOUT_RULES):  # else no file is read again
+    if any(
+        rule in selections[catalog.index] for rule in _LAYOUT_RULES
+    ):  # else no file is read again
         for layout in layout_files(catalog, index, wanted):
             found += run_checks("text", layout, layout.document)
             found += run_checks("document", layout.document, layout.document)
@@ -70,7 +87,9 @@ def check(
     # An invalid configuration affects every result, so it is reported even if only other files are
     # checked.
     reported = [] if index.file in files else list(config_problems)
-    reported += _reported(found, config_problems, files, selection)
+    owner = _owner(catalog)
+    by_file = {file: selections[owner(file)] for file in files}
+    reported += _reported(found, config_problems, by_file, _unfinished(catalog, found))
     return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
 
 
@@ -87,23 +106,80 @@ def _found(catalog: Catalog, data: set[tuple[str, str]], deadline: float) -> lis
 def _reported(
     found: Sequence[Problem],
     config_problems: Sequence[Problem],
-    files: Iterable[str],
-    selection: Selection,
+    files: Mapping[str, Selection],
+    unfinished: Container[str],
 ) -> Iterator[Problem]:
-    """Yield the selected problems of files that no comment of theirs hides."""
+    """Yield the problems of files that are selected there and that no comment of theirs hides."""
     by_file: dict[str, list[Problem]] = defaultdict(list)
     # A dataset and its dependents report the same inherited problem: dict.fromkeys keeps one.
-    for problem in selection.apply(dict.fromkeys([*config_problems, *found])):
+    for problem in dict.fromkeys([*config_problems, *found]):
         by_file[problem.file].append(problem)
-    # A problem of the configuration hides no other: all rules of the default are checked then.
-    blocked = {problem.file for problem in found if RULES[problem.rule].blocking}
-    for file in files:
+    for file, selection in files.items():
+        problems = list(selection.apply(by_file[file]))
         # It may be a link that leads out of the catalog.
-        unread = any(problem.rule == "unreadable-file" for problem in by_file[file])
-        comments, complete = [] if unread else read_ignores(file), file not in blocked
+        unread = any(problem.rule == "unreadable-file" for problem in problems)
+        comments, complete = [] if unread else read_ignores(file), file not in unfinished
         yield from selection.apply(
-            apply_ignores(by_file[file], comments, selection=selection, complete=complete)
+            apply_ignores(problems, comments, selection=selection, complete=complete)
         )
+
+
+def _unfinished(catalog: Catalog, found: Iterable[Problem]) -> set[str]:
+    """Return the files for which not all checks ran."""
+    # A problem of the configuration hides no other: all rules of the default are checked then.
+    files = {problem.file for problem in found if RULES[problem.rule].blocking}
+    root = catalog.index.parent
+    entries = catalog.entries.values() if catalog.problems else ()
+    return files | {one.document.file for one in entries if conflicts(one, catalog.problems, root)}
+
+
+def _selections_of_packages(
+    catalog: Catalog, named: Collection[Path]
+) -> Iterator[tuple[Path, Selection]]:
+    """Yield the index of each included package, and what it selects for its own files."""
+    for index in catalog.indexes:
+        if index != catalog.index:
+            try:
+                selection = configured(valid_index(index))[0]
+            except ManifestError:
+                selection = Selection()
+            # The layout of its files is checked only if they are named.
+            yield index, selection if named else selection.without(_LAYOUT_RULES)
+
+
+def _owner(catalog: Catalog) -> Callable[[str], Path]:
+    """Return the function that says which index a file is checked by."""
+    indexes = {index.parent: index for index in (*catalog.indexes, catalog.index)}
+    if len(indexes) == 1:
+        return lambda _: catalog.index
+    folders = {entry.document.file: entry.folder for entry in catalog.entries.values()}
+
+    def owner(file: str) -> Path:
+        # A file without a dataset: the environment of a project is often in the project's folder.
+        above = (folders.get(file), *Path(file).absolute().parents)
+        return next((indexes[one] for one in above if one in indexes), catalog.index)
+
+    return owner
+
+
+def split_packages(
+    catalog: Catalog, problems: Sequence[Problem]
+) -> tuple[list[Problem], dict[Path, list[Problem]]]:
+    """Return the problems that are the catalog's own, and those of each included package by index.
+
+    A package's are in files that only its authors can change. That its name, or its pin, does not
+    fit the rest of the catalog is a problem of the catalog.
+    """
+    own: list[Problem] = []
+    of_packages: dict[Path, list[Problem]] = {}
+    owner = _owner(catalog) if problems else lambda _: catalog.index
+    for problem in problems:
+        index = owner(problem.file)
+        if index == catalog.index or problem.rule in _OF_THE_CATALOG:
+            own.append(problem)
+        else:
+            of_packages.setdefault(index, []).append(problem)
+    return own, of_packages
 
 
 def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:

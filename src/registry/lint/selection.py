@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -35,6 +35,10 @@ class Selection:
         """Return the selection with an additional rule, reported as an error."""
         severity: dict[str, Severity] = {**(self.severity or {}), rule: "error"}
         return Selection(self.rules | {rule}, severity)
+
+    def without(self, rules: Collection[str]) -> Selection:
+        """Return the selection without some rules."""
+        return replace(self, rules=self.rules.difference(rules))
 
     def apply(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Yield the selected problems with the configured severities."""

@@ -160,9 +160,11 @@ def located(error: RegistryError, name: str, entries: Mapping[str, Entry]) -> Re
             for problem, path in zip(error.problems, error.paths, strict=True)
         ]
         return ManifestError(sorted(problems, key=lambda one: (one.file, one.line, one.column)))
-    folder = entries[name].folder
-    if isinstance(error, SourceError) and Path(error.missing_path).is_relative_to(folder):
-        hint = _beside_manifest(error.missing_path, entries[name])
+    if isinstance(error, ManifestError):  # it has positions, and its dataset may not be readable
+        return error
+    entry = entries[name]
+    if isinstance(error, SourceError) and Path(error.missing_path).is_relative_to(entry.folder):
+        hint = _beside_manifest(error.missing_path, entry)
         return SourceError(f"{error} (a relative path starts at the folder of datasets.yaml{hint})")
     if isinstance(error, MappingError) and not error.origin:
         merged = merged_entry(name, entries)

@@ -15,7 +15,7 @@ from jsonschema import Draft4Validator
 
 from registry.cli import main
 from registry.rules import RULES
-from tests.cli.invocation import Invocation, Run
+from tests.cli.invocation import THEIRS, Invocation, Run
 
 ROOT = Path(__file__).parents[4]
 SARIF_SCHEMA = ROOT / "tests" / "data" / "sarif-schema-2.1.0.json"
@@ -451,3 +451,129 @@ def test_stale_pin_is_only_reported_with_its_own_file(locked: Path, run: Run) ->
     write(locked, "m/b.yaml", LOCKED.replace("qa:", "other:"))
     assert run("m/b.yaml").lines == ["no problems (1 dataset)"]
     assert "$.datasets.qa" in run("m/a.yaml").out
+
+
+# --- catalogs of packages ---
+
+SAME_NAME = "datasets:\n  theirs: {source: {type: hf, path: org/name, split: test}}\n"
+
+
+@pytest.mark.parametrize(
+    "order", ["m/*.yaml, 'package:shipped_sets'", "'package:shipped_sets', m/*.yaml"]
+)
+@pytest.mark.parametrize("paths", [[], ["m/zz.yaml"], ["m"]])
+def test_name_of_a_dataset_of_a_package_is_an_error_in_the_own_file(
+    run: Run, own: Path, shipped: Path, order: str, paths: list[str]
+) -> None:
+    write(own, "datasets.yaml", f"version: 1\ninclude: [{order}]\n")
+    write(own / "m", "zz.yaml", SAME_NAME)
+    result = run(*paths)
+    assert result.code == 1
+    (problem,) = (line for line in result.lines[:-1] if "warning" not in line)
+    assert problem == (
+        "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
+        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)"
+        " [duplicate-name]"
+    )
+    assert result.lines[-1].startswith("1 error")
+
+
+OWN = "datasets:\n  qa: {license: mit, source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
+PACKAGED = "version: 1\ninclude: [m/*.yaml, 'package:shipped_sets']\n"
+
+
+def warn(folder: Path, rules: str) -> None:
+    """Configure what `validate` reports in a catalog."""
+    text = f"version: 1\ninclude: [m/*.yaml]\nvalidate: {rules}\n"
+    write(folder, "datasets.yaml", text)
+
+
+@pytest.fixture
+def including(own: Path, shipped: Path) -> Path:
+    """Include a package whose manifest has warnings in a catalog without any; return its folder."""
+    write(own / "m", "qa.yaml", OWN)
+    write(own, "datasets.yaml", f"{PACKAGED}validate: {{ignore: [description]}}\n")
+    return shipped
+
+
+def test_problems_of_a_package_are_counted_and_shown_on_request(run: Run, including: Path) -> None:
+    for _ in range(2):  # read, and remembered
+        result = run("--strict")
+        assert (result.code, result.lines) == (0, ["no problems (3 datasets)"])
+        assert result.err == "note: package:shipped_sets: 1 warning (--packages shows them)\n"
+    place = f"{including}/m/theirs.yaml:2:3 $.datasets.theirs.license: warning: no license"
+    for arguments in (["--packages"], [str(including / "m" / "theirs.yaml")]):
+        result = run("--strict", *arguments)
+        assert (result.code, result.err, result.lines[-1]) == (1, "", "1 warning")
+        assert result.lines[0].startswith(place)
+    assert run("--strict", "--format", "json").out == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        ("{ignore: [missing-license]}", []),
+        ("{severity: {missing-license: error}}", ["error missing-license"]),
+        ("{select: [missing-description], ignore: [bogus]}", ["warning missing-license"]),
+        ("{select: [missing-description]}", []),
+    ],
+)
+def test_files_of_a_package_are_checked_by_its_own_index(
+    run: Run, own: Path, including: Path, rules: str, found: list[str]
+) -> None:
+    warn(including, rules)
+    write(own, "datasets.yaml", f"{PACKAGED}validate: {{select: [missing-description]}}\n")
+    problems = run("--packages", "--json").json
+    theirs = [one for one in problems if "shipped_sets" in one["file"]]
+    assert [f"{one['severity']} {one['rule']}" for one in theirs] == found
+    assert [one["rule"] for one in problems if one not in theirs] == ["missing-description"]
+
+
+def test_broken_file_of_a_package_is_one_of_its_problems(
+    run: Run, own: Path, including: Path
+) -> None:
+    write(including / "m", "broken.yaml", "datasets: [\n")
+    result = run()
+    assert (result.code, result.lines) == (0, ["no problems (3 datasets)"])
+    assert result.err.startswith("note: package:shipped_sets: 1 error, 1 warning (")
+
+
+def test_stale_pin_of_a_package_is_a_problem_of_the_lockfile(
+    run: Run, own: Path, including: Path
+) -> None:
+    assert main(["lock", "theirs-apart"]) == 0
+    write(including / "m", "theirs.yaml", THEIRS.replace("latin-1", "cp1252"))
+    assert run("--locked").code == 1
+    assert "[stale-lock]" in run().out
+
+
+def test_fix_does_not_touch_a_package_below_the_folder_of_the_catalog(
+    run: Run, own: Path, shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = own / ".venv" / "site-packages"
+    site.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(shipped.parent)])
+    shipped.rename(site / "shipped_sets")
+    monkeypatch.syspath_prepend(site)
+    before = (site / "shipped_sets" / "m" / "theirs.yaml").read_text()
+    result = run("--fix", "--select", "all")
+    assert "fixed m/qa.yaml: added the schema line" in result.out
+    assert "shipped_sets" not in result.out
+    assert (site / "shipped_sets" / "m" / "theirs.yaml").read_text() == before
+    assert "note: package:shipped_sets: 1 warning (" in result.err
+
+
+def test_catalog_of_the_readme_has_no_problems(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (index,) = (text for text in readme.split("```") if "- package:registry" in text)
+    write(tmp_path, "datasets.yaml", index.removeprefix("yaml\n"))
+    (tmp_path / "registry").mkdir()
+    text = OWN.replace("qa: {", "qa: {description: Questions., ")
+    write(tmp_path / "registry", "qa.yaml", text)
+    write(tmp_path, "qa.csv", "q,a\nOne?,1\n")
+    monkeypatch.chdir(tmp_path)
+    result = run("--strict")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("no problems (")

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from registry.catalog.catalog import Catalog
+from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.excerpts import full_lines
 from registry.cli.formats.problems import FORMATS
@@ -21,7 +22,7 @@ from registry.cli.terminal import print_styled
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.apply import FIXES, fix
 from registry.lint.result_cache import CheckResult, check_catalog
-from registry.lint.runner import check, count_checked
+from registry.lint.runner import check, count_checked, split_packages
 from registry.lint.selection import Selection, invalid_name, selected
 from registry.lint.suppressions import effective_ignores
 from registry.rules import RULES
@@ -94,6 +95,12 @@ def _rules_option(
     " and concise in a pipe, where editors and grep read it; json; github and sarif are for code"
     " hosts.",
 )
+@click.option(
+    "--packages",
+    is_flag=True,
+    help="Report the problems in files of included packages too, which only their authors can"
+    " change; otherwise they are counted.",
+)
 @options.locked
 @options.config_from
 @options.as_json
@@ -106,6 +113,7 @@ def command(
     strict: bool,
     fixing: bool,
     format_name: str,
+    packages: bool,
     locked: bool | None,
     config_from: str | None,
     as_json: bool,
@@ -139,10 +147,16 @@ def command(
             result = check_catalog(catalog, settings.cache_dir, **chosen)
     if config_from:
         _print_ignores(catalog)
-    _print_problems(result.problems, format_name)
+    problems = result.problems
+    if not packages and not paths:
+        problems, of_packages = split_packages(catalog, problems)
+        for index, theirs in of_packages.items():
+            place = f"package:{package_of(index.parent)}"
+            print_line(f"note: {place}: {_counts(theirs)} (--packages shows them)", err=True)
+    _print_problems(problems, format_name)
     if format_name in _FOR_PEOPLE:
-        print(_summary(result.problems, result.datasets))
-    failed = any(strict or problem.severity == "error" for problem in result.problems)
+        print(_summary(problems, result.datasets))
+    failed = any(strict or problem.severity == "error" for problem in problems)
     return PROBLEMS if failed else CLEAN
 
 
@@ -199,8 +213,12 @@ def _print_rules(*, as_json: bool) -> None:
 def _summary(problems: Sequence[Problem], datasets: int) -> str:
     if not problems:
         return f"no problems ({count_text(datasets, 'dataset')})"
+    fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
+    text = _counts(problems)
+    return f"{text}; --fix may fix {fixable}" if fixable else text
+
+
+def _counts(problems: Sequence[Problem]) -> str:
     severities = [problem.severity for problem in problems]
     parts = [(severities.count("error"), "error"), (severities.count("warning"), "warning")]
-    text = ", ".join(count_text(number, word) for number, word in parts if number)
-    fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
-    return f"{text}; --fix may fix {fixable}" if fixable else text
+    return ", ".join(count_text(number, word) for number, word in parts if number)
