@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +49,49 @@ def test_pickled_dataset_is_its_key_and_the_call(root: Path) -> None:
     assert isinstance(origin, CachedSamples)
     assert (origin.opening.view.limit, origin.call["limit"]) == (1, 1)
     assert [sample.input for sample in pickle.loads(pickle.dumps(dataset))] == ["a"]
+
+
+FORKS = """
+import os, signal, sys, threading
+from registry import get_dataset
+
+root = sys.argv[1]
+
+def read():
+    return [sample.input for sample in get_dataset("data", root=root)]
+
+def read_always():
+    while not done:
+        read()
+
+read()  # Python itself does not let a child import what another thread of its parent was importing
+done, ends = [], []
+threads = [threading.Thread(target=read_always) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(40):
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            signal.alarm(15)
+            code = int(read() != ["a", "b"])
+        finally:
+            os._exit(code)
+    ends.append(os.waitpid(child, 0)[1])
+done.append(True)
+for thread in threads:
+    thread.join()
+print(ends)
+"""
+
+
+def test_forked_processes_read_beside_threads_that_read(root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(root)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{[0] * 40}\n")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from registry.cache.checksum import checksum, seal, unseal
-from registry.store.mapped_file import pack_numbers, unpack_numbers
+from registry.store.checked_file import pack_numbers, unpack_numbers
 
 MANIFEST = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
 

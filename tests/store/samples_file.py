@@ -15,11 +15,11 @@ import pyarrow as pa
 from registry import (
     Sample,
 )
+from registry.store.checked_file import unpack_numbers
 from registry.store.columns import (
     batch_of,
     fields_of,
 )
-from registry.store.mapped_file import unpack_numbers
 from registry.store.reader import SampleFile
 from registry.store.schema import (
     FIELDS,

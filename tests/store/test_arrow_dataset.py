@@ -22,8 +22,8 @@ from registry.store import arrow_dataset, views
 from registry.store import rows as sample_rows
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
+from registry.store.checked_file import StoredArray
 from registry.store.columns import batch_of
-from registry.store.mapped_file import StoredArray
 from registry.store.reader import SampleFile
 from registry.store.schema import (
     batch_from,
@@ -179,7 +179,7 @@ def test_access_to_one_sample_reads_one_batch(tmp_path: Path) -> None:
     for place in places[:50]:
         file = pickle.loads(written)
         assert dataset_of(file)[place].id == place
-        assert list(file._values) == [place // 100]
+        assert list(file._kept) == [place // 100]
 
 
 @pytest.mark.parametrize(

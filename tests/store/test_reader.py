@@ -17,7 +17,7 @@ from registry.cache.checksum import checksum
 from registry.errors import CacheError
 from registry.store import reader as sample_file
 from registry.store import writer as sample_writer
-from registry.store.mapped_file import pack_numbers
+from registry.store.checked_file import pack_numbers
 from registry.store.reader import SampleFile
 from tests.store.samples_file import batch, values_of, written
 
@@ -127,7 +127,9 @@ def test_cut_file_is_an_error(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "samples.arrow"
     writer = written(path, [batch([1])])
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(CacheError, match=r"samples\.arrow: (is empty|the bytes .* differ)"):
+    with pytest.raises(
+        CacheError, match=r"samples\.arrow: (is empty|has no bytes|the bytes .* differ)"
+    ):
         SampleFile(path, writer.batches)
 
 
@@ -158,14 +160,35 @@ def test_a_batch_that_is_not_read_is_not_checked(file: SampleFile) -> None:
         values_of(damaged, [9], "id_number")
 
 
-def test_file_that_is_cut_while_it_is_open_is_an_error(file: SampleFile) -> None:
+def test_what_was_read_does_not_change_with_the_file(file: SampleFile) -> None:
     path = file.__reduce__()[1][0]
-    assert values_of(file, range(10), "id_number") == list(range(10))
-    assert (file.row(3)["id_number"], file.choice_range(3)) == ([3], (3, 3))
-    os.truncate(path, 10)
+    assert values_of(file, range(4), "id_number") == [0, 1, 2, 3]
+    assert file.row(9)["id_number"] == [9]
+    for content in (bytes(path.stat().st_size), b""):  # written into the file that is open
+        path.write_bytes(content)
+        assert values_of(file, range(4), "id_number") == [0, 1, 2, 3]
+        assert values_of(file, [9], "id_number") == [9]
+        assert (file.row(3)["id_number"], file.choice_range(3)) == ([3], (3, 3))
+
+
+def test_file_that_is_cut_while_it_is_open_is_an_error(file: SampleFile) -> None:
+    os.truncate(file.__reduce__()[1][0], 10)
     for rows in ([0], range(10)):
         with pytest.raises(CacheError, match="was cut to 10 of"):
             values_of(file, rows, "id_number")
     for read in (file.row, file.choice_range):
         with pytest.raises(CacheError, match="was cut to 10 of"):
             read(3)
+
+
+def test_batches_that_were_read_first_are_dropped(
+    file: SampleFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sample_file, "_KEPT_BYTES", file._ends[2])
+    for number, kept in enumerate([[0], [0, 1], [1, 2]]):
+        file.batch(number)
+        assert list(file._kept) == kept
+    monkeypatch.setattr(sample_file, "_KEPT_BYTES", 0)
+    assert file.row(9)["id_number"] == [9]
+    assert list(file._kept) == [4]
+    assert values_of(file, range(10), "id_number") == list(range(10))

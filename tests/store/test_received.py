@@ -12,8 +12,8 @@ import pytest
 
 from registry.cache.checksum import checksum
 from registry.errors import CacheError
+from registry.store.checked_file import pack_numbers
 from registry.store.columns import batch_of
-from registry.store.mapped_file import pack_numbers
 from registry.store.quality import KINDS
 from registry.store.received import check_received
 from registry.store.writer import SampleWriter

@@ -77,7 +77,7 @@ def test_values_are_those_that_pyarrow_reads(
     footer = Footer(memoryview(data))
     assert footer.json_keys == json_keys(schema)
     for number, batch in enumerate(batches):
-        values = footer.batch(number)
+        values = footer.batch(number, memoryview(data))
         found = [{name: read(row) for name, read in values.readers} for row in range(len(batch))]
         # As text, since NaN is not equal to itself.
         assert repr(found) == repr(batch.to_pylist())
@@ -91,7 +91,8 @@ def test_lists_in_the_metadata_are_not_columns_of_the_file() -> None:
     schema = schema_of({"choices": "str_list"})
     batch = pa.RecordBatch.from_pylist([{"metadata_values": {"choices": ["a"]}}], schema)
     chosen = batch.select(["input", "metadata_values"])
-    values = Footer(memoryview(written(chosen.schema, [chosen]))).batch(0)
+    data = memoryview(written(chosen.schema, [chosen]))
+    values = Footer(data).batch(0, data)
     assert values.starts == {}
 
 
@@ -109,8 +110,9 @@ SOME = pa.record_batch({"input": pa.array(["a", None, "é"], pa.large_string())}
     ],
 )
 def test_bytes_of_something_else_are_one_of_few_errors(harm: Callable[[bytes], bytes]) -> None:
+    data = memoryview(harm(written(SOME.schema, [SOME])))
     with pytest.raises(NOT_A_SAMPLES_FILE):
-        Footer(memoryview(harm(written(SOME.schema, [SOME])))).batch(0)
+        Footer(data).batch(0, data)
 
 
 @settings(deadline=None, max_examples=500)
@@ -125,7 +127,7 @@ def test_any_flipped_bit_gives_a_value_or_one_of_few_errors(data: st.DataObject)
     place = data.draw(st.integers(0, len(content) - 1))
     content[place] ^= 1 << data.draw(st.integers(0, 7))
     try:
-        values = Footer(memoryview(content)).batch(0)
+        values = Footer(memoryview(content)).batch(0, memoryview(content))
         for _, read in values.readers:
             read(8)
     except NOT_A_SAMPLES_FILE:

@@ -13,7 +13,7 @@ import pytest
 from registry.base.fs import file_sha256
 from registry.cache.checksum import checksum
 from registry.store import writer as sample_writer
-from registry.store.mapped_file import unpack_numbers
+from registry.store.checked_file import unpack_numbers
 from registry.store.reader import SampleFile
 from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from registry.base.forks import ForkSafeLock
+
 __all__ = ["convert", "decode_json"]
 
 _Model = TypeVar("_Model")
@@ -15,7 +17,7 @@ _Model = TypeVar("_Model")
 # msgspec (0.22) compiles a class when it is first converted to, and stores the result on the class
 # before it is complete, so that a class may contain itself. A second thread that converts in that
 # moment reads a null pointer, which kills the process.
-_compiling = threading.RLock()  # reentrant: a `dec_hook` converts, too
+_compiling = ForkSafeLock(threading.RLock)  # reentrant: a `dec_hook` converts, too
 _compiled: set[type] = set()
 
 
@@ -42,7 +44,7 @@ def decode_json(data: bytes, model: type[_Model]) -> _Model:
 def _compile_first(model: type[_Model], run: Callable[[], _Model]) -> _Model:
     if model in _compiled:
         return run()
-    with _compiling:
+    with _compiling():
         result = run()
         _compiled.add(model)
     return result

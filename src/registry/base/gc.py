@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import threading
 from collections.abc import Iterator
+
+from registry.base.forks import ForkSafeLock
 
 __all__ = ["gc_paused"]
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _pauses = 0
 """Number of pauses, in all threads, that have not ended."""
 _was_enabled = False
@@ -22,7 +23,7 @@ def gc_paused() -> Iterator[None]:
     # Records and their values have no cycles, but there are so many that searching them for cycles
     # took a fifth of the time of a build by records.
     global _pauses, _was_enabled  # noqa: PLW0603 (the collector is the state of the process too)
-    with _lock:
+    with _lock():
         if _pauses == 0:
             _was_enabled = gc.isenabled()
             gc.disable()
@@ -30,7 +31,7 @@ def gc_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        with _lock:
+        with _lock():
             _pauses -= 1
             if _pauses == 0 and _was_enabled:
                 gc.enable()

@@ -24,7 +24,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
@@ -40,6 +39,7 @@ from registry.base.folders import (
     remove_folder,
     temporary_folder,
 )
+from registry.base.forks import cached_property
 from registry.base.fs import (
     file_sha256,
     make_durable,

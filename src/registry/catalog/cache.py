@@ -23,6 +23,7 @@ from msgspec import Struct
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
+from registry.base.forks import cached_property
 from registry.base.gc import gc_paused
 from registry.catalog.cached_files import (
     CachedFile,
@@ -146,22 +147,22 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
             known = self._entries[here] = CompiledEntries(self, display)
         return known
 
-    @functools.cached_property
+    @cached_property
     def _entries(self) -> dict[Path, CompiledEntries]:
         return {}
 
-    @functools.cached_property
+    @cached_property
     def numbers(self) -> Mapping[str, int]:
         """The position of each dataset, in the order of the files."""
         names = self.header["names"]
         return dict(zip(names, range(len(names)), strict=True))
 
-    @functools.cached_property
+    @cached_property
     def permissions(self) -> dict[str, Any]:
         """The keys of the root index that permit something."""
         return dict(self.header["permissions"])
 
-    @functools.cached_property
+    @cached_property
     def indexes(self) -> tuple[Path, ...]:
         """The index files, the root first."""
         return tuple(Path(path) for path, _, _ in self.header["indexes"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from registry.base.forks import cached_property
 from registry.boundary.boundary import Boundary
 from registry.boundary.limits import Limits
 
@@ -68,7 +69,7 @@ class IncludeReach(Struct, frozen=True, dict=True):
     paths: tuple[str, ...] | None = None
     """`paths` of the index that a review judges by; None means those of the root index."""
 
-    @functools.cached_property
+    @cached_property
     def real_path(self) -> Callable[[str], str]:
         """Follow the links of a path, as they are when it is first asked about."""
         return functools.cache(os.path.realpath)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from registry.base.forks import cached_property
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,7 @@ class Frame:
         """Number of records."""
         return int(self.batch.num_rows)
 
-    @functools.cached_property
+    @cached_property
     def size(self) -> int:
         """At most how many bytes the records have."""
         return int(self.batch.nbytes) + (self.others.size or 0 if self.others is not None else 0)

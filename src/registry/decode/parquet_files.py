@@ -86,7 +86,8 @@ def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
         DecodeError: it unpacks to more than its limits allow.
         pyarrow.ArrowException: it is invalid.
     """
-    parquet = pq.ParquetFile(data)
+    # Without `pre_buffer`, which keeps the bytes of all row groups to the end.
+    parquet = pq.ParquetFile(data, pre_buffer=False)
     metadata, limits = parquet.metadata, file.limits
     if metadata.num_rows > limits.records:
         raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from registry.base.forks import cached_property
 from registry.lockfile.file import read_bytes
 from registry.lockfile.models import read_documents
 from registry.lockfile.text import blocks

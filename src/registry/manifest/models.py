@@ -6,13 +6,13 @@ long as msgspec to create one. Constructors check nothing; `to_spec` does.
 
 from collections.abc import Hashable
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
+from registry.base.forks import cached_property
 from registry.errors import Severity
 from registry.manifest.source import Source
 from registry.manifest.source_models import to_source

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import warnings
 from collections.abc import Iterator
 
+from registry.base.forks import ForkSafeLock
+
 __all__ = ["no_warnings"]
 
-_LOCK = threading.Lock()
+_LOCK = ForkSafeLock()
 
 
 @contextlib.contextmanager
@@ -19,6 +20,6 @@ def no_warnings() -> Iterator[None]:
     `catch_warnings` replaces the filters of the whole process. Without the lock, a thread that
     enters while another one is inside would restore "ignore everything", for good.
     """
-    with _LOCK, warnings.catch_warnings():
+    with _LOCK(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

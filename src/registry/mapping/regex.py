@@ -14,11 +14,11 @@ import re
 import select
 import subprocess
 import sys
-import threading
 from collections.abc import Iterable
 from importlib import import_module
 from typing import IO, Any, NamedTuple, cast
 
+from registry.base.forks import ForkSafeLock
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker
@@ -221,7 +221,7 @@ class _Process:
     """The process that applies patterns, started when it is needed first."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._running: subprocess.Popen[bytes] | None = None
         self._parent = 0
 
@@ -233,7 +233,7 @@ class _Process:
             ChildProcessError: something else ended the process.
             TooLargeError, re.error: as in this process.
         """
-        with self._lock:
+        with self._lock():
             process = self._started()
             done = False
             try:

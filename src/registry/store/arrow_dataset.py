@@ -16,9 +16,9 @@ from registry.errors import CacheError, DamagedEntryError, RegistryError
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect
 from registry.samples.sample import Sample, sample_input_len
 from registry.samples.selection import Positions, is_index, positions_of
+from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods
 from registry.store.lazy import LazyModule
-from registry.store.mapped_file import StoredArray
 from registry.store.rows import samples_of
 from registry.store.views import ViewArrays, choice_orders
 

@@ -1,16 +1,15 @@
-"""Read rows of a samples file through a memory map."""
+"""Read rows of a samples file, of which batches are kept in private memory."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.store.checked_file import CheckedFile, unpack_numbers
 from registry.store.lazy import LazyModule
-from registry.store.mapped_file import MappedFile, unpack_numbers
 from registry.store.row_values import NOT_A_SAMPLES_FILE, BatchValues, Footer
 from registry.store.rows import Columns, metadata_of
 
@@ -30,6 +29,8 @@ else:
 __all__ = ["SampleFile", "choice_ends"]
 
 _VALUE_ROWS = 1 << 8
+_KEPT_BYTES = 1 << 28
+"""How much of a file is kept in memory; what is left out is read and checked again."""
 
 
 def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
@@ -40,10 +41,19 @@ def choice_ends(batch: pa.RecordBatch, *rows: int) -> list[int]:
     return [int(starts[row]) for row in rows]
 
 
-class SampleFile:
-    """A memory-mapped samples file; a batch is read when one of its rows is accessed.
+class _Batch:
+    """The checked bytes of a batch, and what was made of them; both makers share the bytes."""
 
-    The bytes of a batch are checked before Arrow first decodes them: a flipped one can crash it.
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.arrow: pa.RecordBatch | None = None
+        self.values: BatchValues | None = None
+
+
+class SampleFile:
+    """A samples file; a batch is read when one of its rows is accessed.
+
+    The bytes of a batch are checked before Arrow decodes them: a flipped one can crash it.
     """
 
     def __init__(self, path: Path, batches: str, on_damage: OnDamage | None = None) -> None:
@@ -52,29 +62,30 @@ class SampleFile:
         Args:
             path: The file.
             batches: `SampleWriter.batches`, known without reading them.
-            on_damage: Called if the file is damaged, see `MappedFile`.
+            on_damage: Called if the file is damaged, see `CheckedFile`.
 
         Raises:
             CacheError: it can't be read, or is damaged.
         """
-        self._file = MappedFile(path, on_damage)
+        self._file = CheckedFile(path, on_damage)
         self._arguments = (path, batches, on_damage)
         table = unpack_numbers(batches)
         # From `meta.json`, so that opening a dataset reads no batch to find its length.
         self._starts = list(accumulate(table[0::4]))
         self._choice_starts = list(accumulate(table[1::4]))
         self._ends, self._checksums = table[2::4], table[3::4]
-        self._file.check(self._ends[-1], self._file.size, self._checksums[0])
-        # At once: later the file may have been cut.
+        self._end = self._file.read(self._ends[-1], self._file.size, self._checksums[0])
         try:
-            self._footer = Footer(memoryview(self._file.map))
+            self._footer = Footer(memoryview(self._end))
         except NOT_A_SAMPLES_FILE as error:
             raise self._file.damage("is not a samples file") from error
-        self._batches: dict[int, pa.RecordBatch] = {}
-        self._values: dict[int, BatchValues] = {}
+        self.json_keys = self._footer.json_keys
+        """Keys of the metadata whose values are stored as JSON."""
+        self._schema: pa.Schema | None = None
+        self._kept: dict[int, _Batch] = {}
 
     def __reduce__(self) -> tuple[type[SampleFile], tuple[Path, str, OnDamage | None]]:
-        # A mapped file can't be pickled; the process that unpickles maps it again.
+        # An open file can't be pickled; the process that unpickles opens it again.
         return SampleFile, self._arguments
 
     @property
@@ -96,15 +107,6 @@ class SampleFile:
         """Number of choices of all samples."""
         return self._choice_starts[-1]
 
-    @cached_property
-    def _reader(self) -> pa.RecordBatchFileReader:
-        return pa.ipc.open_file(pa.py_buffer(self._file.map))
-
-    @cached_property
-    def json_keys(self) -> list[str]:
-        """Keys of the metadata whose values are stored as JSON."""
-        return self._footer.json_keys
-
     @property
     def columns(self) -> list[str]:
         """Names of the columns, which are only those that have a value."""
@@ -117,15 +119,35 @@ class SampleFile:
 
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with the columns of the file, which omits columns without any value."""
-        self._file.check_size()
-        if number not in self._batches:
-            self._check_batch(number)
-            self._batches[number] = self._reader.get_batch(number)
-        return self._batches[number]
+        kept = self._read_batch(number)
+        if kept.arrow is None:
+            if self._schema is None:
+                # Arrow finds it in the footer, without the batches.
+                self._schema = pa.ipc.open_file(pa.py_buffer(self._end)).schema
+            place = self._footer.place(number) - self._ends[number]
+            kept.arrow = pa.ipc.read_record_batch(pa.py_buffer(kept.data)[place:], self._schema)
+        return kept.arrow
 
-    def _check_batch(self, number: int) -> None:
-        start, end = self._ends[number : number + 2]
-        self._file.check(start, end, self._checksums[number + 1])
+    def _read_batch(self, number: int) -> _Batch:
+        """Return a batch that is kept, or read and check it."""
+        kept = self._kept.get(number)
+        if kept is None:
+            start, end = self._ends[number : number + 2]
+            kept = _Batch(self._file.read(start, end, self._checksums[number + 1]))
+            self._keep(number, kept)
+        return kept
+
+    def _keep(self, number: int, batch: _Batch) -> None:
+        """Keep a batch in place of those that were read first."""
+        # A new dict, and no lock: other threads read the old one meanwhile, and a process that is
+        # forked now would never get the lock. If two threads replace it, one batch is read again.
+        kept = {**self._kept, number: batch}
+        size = sum(len(one.data) for one in kept.values())
+        for oldest in list(kept)[:-1]:
+            if size <= _KEPT_BYTES:
+                break
+            size -= len(kept.pop(oldest).data)
+        self._kept = kept
 
     def full_batch(self, number: int) -> pa.RecordBatch:
         """Return a batch with all columns of samples; those that the file omits are null."""
@@ -162,14 +184,14 @@ class SampleFile:
         return number, row - self._starts[number]
 
     def _batch_values(self, number: int) -> BatchValues:
-        self._file.check_size()  # each time: they are read in the mapped file
-        if number not in self._values:
-            self._check_batch(number)
+        batch = self._read_batch(number)
+        if batch.values is None:
             try:
-                self._values[number] = self._footer.batch(number)
+                data = memoryview(batch.data)
+                batch.values = self._footer.batch(number, data, self._ends[number])
             except NOT_A_SAMPLES_FILE as error:
                 raise self._file.damage("is not a samples file") from error
-        return self._values[number]
+        return batch.values
 
     def choice_starts(self) -> NDArray[np.int64]:
         """Return the start of each row's choices among those of all samples, then their number."""
@@ -189,7 +211,6 @@ class SampleFile:
         batch = self.select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
-            self._file.check_size()
             yield part.num_rows, _values(part)
 
     def stretches(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:

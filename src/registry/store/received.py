@@ -13,7 +13,7 @@ from msgspec import Struct
 from registry.base.conversion import convert
 from registry.cache.checksum import checksum
 from registry.errors import CacheError
-from registry.store.mapped_file import unpack_numbers
+from registry.store.checked_file import unpack_numbers
 from registry.store.quality import KINDS
 from registry.store.reader import choice_ends
 from registry.store.row_values import NOT_A_SAMPLES_FILE, Footer
@@ -81,7 +81,7 @@ def _facts(data: pa.Buffer) -> tuple[int, list[str], list[tuple[int, int]]]:
     batches = []
     for number in range(reader.num_record_batches):
         # First, as it refuses compressed batches: a small one may have any size in memory.
-        footer.batch(number)
+        footer.batch(number, memoryview(data))
         batch = reader.get_batch(number)
         batch.validate(full=True)
         start, end = choice_ends(batch, 0, batch.num_rows)

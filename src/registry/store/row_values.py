@@ -114,11 +114,11 @@ class Column(Struct, frozen=True):
 class Footer:
     """The end of a file: its columns, and the places of its batches."""
 
-    def __init__(self, file: memoryview) -> None:
-        """Read the footer; errors of another file are `NOT_A_SAMPLES_FILE`."""
-        self._file = file
-        (size,) = struct.unpack_from("<i", file, len(file) - _TAIL)
-        footer = _Table(file, len(file) - _TAIL - size)
+    def __init__(self, end: memoryview) -> None:
+        """Read the footer at the end of a file; errors of another file are `NOT_A_SAMPLES_FILE`."""
+        self._end = end
+        (size,) = struct.unpack_from("<i", end, len(end) - _TAIL)
+        footer = _Table(end, len(end) - _TAIL - size)
         self._batches, _ = footer.items(3)
         kinds = (_STRUCT, _STRING, _LIST, _INT, _FLOAT, _BOOL)
         self.columns = [Column.of(field, kinds) for field in footer.table(1).tables(1)]
@@ -129,15 +129,21 @@ class Footer:
         structs = (column.parts for column in self.columns if column.kind == _STRUCT)
         return [part.name for parts in structs for part in parts if part.is_json]
 
-    def batch(self, number: int) -> BatchValues:
-        """Return the values of a batch."""
-        start, header_size = struct.unpack_from("<qi", self._file, self._batches + 24 * number)
+    def place(self, number: int) -> int:
+        """Return the place of a batch in the file."""
+        (place,) = struct.unpack_from("<q", self._end, self._batches + 24 * number)
+        return int(place)
+
+    def batch(self, number: int, data: memoryview, start: int = 0) -> BatchValues:
+        """Return the values of a batch, given the bytes of the file from `start` on."""
+        (header_size,) = struct.unpack_from("<i", self._end, self._batches + 24 * number + 8)
+        place = self.place(number) - start
         # After a mark and the size of the header, 4 bytes each.
-        message = _Table(self._file, start + 8).table(2)
+        message = _Table(data, place + 8).table(2)
         if message.has(3):
             raise ValueError("a batch is compressed")
-        body = self._file[start + header_size :]
-        buffers = [body[place : place + size] for place, size in message.pairs(2)]
+        body = data[place + header_size :]
+        buffers = [body[first : first + size] for first, size in message.pairs(2)]
         return BatchValues(self.columns, message.pairs(1)[::-1], buffers[::-1])
 
 

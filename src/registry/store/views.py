@@ -22,14 +22,14 @@ from registry.base.fs import HashedFile
 from registry.errors import CacheError, DamagedEntryError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
-from registry.store.lazy import LazyModule
-from registry.store.mapped_file import (
-    MappedFile,
+from registry.store.checked_file import (
+    CheckedFile,
     StoredArray,
     checksums_of,
     pack_numbers,
     unpack_numbers,
 )
+from registry.store.lazy import LazyModule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,12 +141,12 @@ class _View(Struct, frozen=True):
 
     def _open_array(self, name: str, entry: CacheEntry) -> StoredArray:
         on_damage = partial(self.cache.damaged, "views", self.fingerprint)
-        mapped = MappedFile(entry.folder / f"{name}.npy", on_damage)
+        file = CheckedFile(entry.folder / f"{name}.npy", on_damage)
         packed = entry.meta["checksums"][name]
         checksums, restore = unpack_numbers(packed), partial(self._restore, name, packed)
         if name == "rows":
-            return StoredArray(mapped, "q", self.file.rows, checksums, restore)
-        return StoredArray(mapped, "i", self.file.choices, checksums, restore)
+            return StoredArray(file, "q", self.file.rows, checksums, restore)
+        return StoredArray(file, "i", self.file.choices, checksums, restore)
 
     def _restore(self, name: str, checksums: str) -> NDArray[Any]:
         """Compute an array again, some of whose numbers have been used already."""

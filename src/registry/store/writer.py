@@ -14,7 +14,7 @@ import pyarrow as pa
 from xxhash import xxh3_64
 
 from registry.base.fs import HashedFile
-from registry.store.mapped_file import pack_numbers
+from registry.store.checked_file import pack_numbers
 from registry.store.reader import choice_ends
 from registry.store.schema import with_all_columns
 

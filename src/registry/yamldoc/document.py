@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from registry.base.forks import cached_property
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
@@ -42,7 +42,7 @@ class Positions(Mapping[DataPath, Position]):
         decoded: Sequence[int] = json.loads(numbers) if isinstance(numbers, bytes) else numbers
         return decoded
 
-    @functools.cached_property
+    @cached_property
     def _by_path(self) -> dict[DataPath, Position]:
         numbers = iter(self.numbers)
         positions = map(Position, numbers, numbers)

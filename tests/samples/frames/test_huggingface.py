@@ -18,7 +18,7 @@ def test_features_are_typed_and_rows_equal() -> None:
     assert found.info.dataset_name == "many"
 
 
-def test_input_of_a_dataset_of_the_cache_is_that_of_the_mapped_file() -> None:
+def test_input_of_a_dataset_of_the_cache_is_that_of_the_checked_file() -> None:
     dataset = get_dataset("demo-mcq")
     first, second = (dataset.to_hf().data.table.column("input").chunk(0) for _ in range(2))
     addresses = [[one.address for one in column.buffers() if one] for column in (first, second)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
+from registry.base.forks import ForkSafeLock
+
 __all__ = ["system_memory"]
 
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 _LARGE_BYTES = 1 << 23
 _users = 0
 """Number of blocks, in all threads, that use the memory of the system."""
@@ -40,7 +41,7 @@ def system_memory() -> Iterator[None]:
     """
     global _users, _usual  # noqa: PLW0603 (the allocator is the state of the process too)
     _keep_freed_memory()
-    with _lock:
+    with _lock():
         pool, is_chosen = pa.default_memory_pool(), "ARROW_DEFAULT_MEMORY_POOL" in os.environ
         if _users == 0 and pool.backend_name == "mimalloc" and not is_chosen:
             _usual = pool
@@ -49,7 +50,7 @@ def system_memory() -> Iterator[None]:
     try:
         yield
     finally:
-        with _lock:
+        with _lock():
             _users -= 1
             if _users == 0 and _usual is not None:
                 pa.set_memory_pool(_usual)

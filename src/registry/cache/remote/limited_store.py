@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,7 +39,6 @@ class LimitedStore:
         self._url = url
         self._seconds = seconds
         self._given_store = store
-        self._lock = threading.Lock()
         self._idle: list[Store] = []
         self._process = os.getpid()
 
@@ -95,7 +93,8 @@ class LimitedStore:
         return result
 
     def _take(self) -> Store | None:
-        with self._lock:
-            if self._process != os.getpid():  # after a fork two processes would share connections
-                self._process, self._idle = os.getpid(), []
-            return self._idle.pop() if self._idle else None
+        if self._process != os.getpid():  # after a fork two processes would share connections
+            self._process, self._idle = os.getpid(), []
+        with contextlib.suppress(IndexError):  # not a lock: a fork would copy it while it is held
+            return self._idle.pop()
+        return None

@@ -10,7 +10,6 @@ samples checked, before they are published locally. Whatever is wrong with it, t
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -79,8 +78,7 @@ class RemoteCache:
         self.shown = self._store.shown
         """Its location without secrets."""
         self._writers = {writer.name: writer for writer in settings.writers}
-        self._lock = threading.Lock()
-        self._warned: set[str] = set()
+        self._warned: dict[str, object] = {}
         self._paused_until = 0.0
         self._failure = ""
         self._wrong: set[str] = set()
@@ -277,10 +275,8 @@ class RemoteCache:
         )
 
     def _warn(self, key: str, text: str) -> None:
-        with self._lock:
-            is_known = key in self._warned
-            self._warned.add(key)
-        if not is_known:
+        first = object()
+        if self._warned.setdefault(key, first) is first:
             import logging  # slow to import
 
             logging.getLogger("registry").warning("remote cache %s: %s", self.shown, text)

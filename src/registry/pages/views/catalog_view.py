@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
+from registry.base.forks import cached_property
 from registry.base.names import name_fault
 from registry.cache.cache import Cache
 from registry.catalog.cache import parents_of

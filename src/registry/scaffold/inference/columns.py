@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from registry.base.forks import cached_property
 from registry.errors import RegistryError, did_you_mean, list_names
 
 __all__ = ["Columns", "Inference", "is_blank", "value_of"]

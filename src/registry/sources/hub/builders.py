@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import os
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -19,6 +18,7 @@ from datasets.utils.py_utils import NestedDataStructure, map_nested
 from datasets.utils.track import tracked_str
 from msgspec import Struct
 
+from registry.base.forks import ForkSafeLock
 from registry.errors import SourceError
 from registry.manifest.source_models import is_folder
 from registry.sources.hub.api import no_such, wrong_answer
@@ -179,20 +179,20 @@ class _Quiet:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._users = 0
         self._restore = contextlib.ExitStack()
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
-        with self._lock:
+        with self._lock():
             self._users += 1
             if self._users == 1:
                 self._disable()
         try:
             yield
         finally:
-            with self._lock:
+            with self._lock():
                 self._users -= 1
                 if self._users == 0:
                     self._restore.close()

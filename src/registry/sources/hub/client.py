@@ -8,7 +8,6 @@ ends the call, which the policy of all sources repeats.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
@@ -17,6 +16,7 @@ from huggingface_hub import get_session
 from huggingface_hub.utils import _http
 from msgspec import Struct
 
+from registry.base.forks import ForkSafeLock
 from registry.progress import Deadline
 from registry.sources.retry import Meter, is_transient, network_policy
 
@@ -26,7 +26,7 @@ METERED = "registry_metered"
 """Extension of a request whose sender counts the bytes by itself."""
 
 _limits: ContextVar[tuple[str, Deadline] | None] = ContextVar("_limits", default=None)
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 class PassingError(Exception):
@@ -40,7 +40,7 @@ class PassingError(Exception):
 @contextlib.contextmanager
 def limited_client(where: str, deadline: Deadline) -> Iterator[None]:
     """Limit the requests of this thread, for `where`; those of others are left as they are."""
-    with _lock:
+    with _lock():
         _limit(get_session())
         # After a refused connection, huggingface_hub makes a new client, in the middle of a call.
         # `set_client_factory` would close the present one, which other threads may be using.

@@ -1,8 +1,8 @@
-"""A file of the cache in mapped memory, whose parts are checked before they are first used.
+"""A file of the cache, of which parts are read to private memory and checked there.
 
-Another process may cut a mapped file; touching what is gone would end this process by SIGBUS, which
-Python can't handle. So the size is compared before each access. What remains is a cut between the
-comparison and the access, and a disk that can't be read.
+What was checked can't change any more: a disk that returns other bytes later, and a process that
+overwrites, cuts or removes the file, affect only parts that were not read yet. A mapped file would
+give the damage to whoever reads it next, or end this process by SIGBUS.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import binascii
 import mmap
 import os
+import stat
 import sys
+import weakref
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -30,14 +32,14 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-__all__ = ["MappedFile", "StoredArray", "checksums_of", "pack_numbers", "unpack_numbers"]
+__all__ = ["CheckedFile", "StoredArray", "checksums_of", "pack_numbers", "unpack_numbers"]
 
 _CHUNK = 1 << 14
 """Numbers of an array that have a checksum together: few enough for one random access."""
 
 
-class MappedFile:
-    """A file mapped to memory, so that processes share its pages and it may be removed."""
+class CheckedFile:
+    """A file that stays open, so that it may be removed; any thread or forked process reads it."""
 
     def __init__(self, path: Path, on_damage: OnDamage | None = None) -> None:
         """Open a file.
@@ -52,17 +54,21 @@ class MappedFile:
         """
         self._path, self._on_damage, self._inode = path, on_damage, 0
         try:
-            with open(path, "rb", buffering=0) as file:
-                self._inode = os.fstat(file.fileno()).st_ino
-                self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            # Without waiting for the other end, should it be a pipe.
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise self.damage("is gone") from error
-        except ValueError as error:
-            raise self.damage("is empty") from error
         except OSError as error:
             raise CacheError(f"{path}: can't be read: {error}") from error
-        self.size = len(self.map)
+        weakref.finalize(self, os.close, self._descriptor)
+        found = os.fstat(self._descriptor)
+        self._inode = found.st_ino
+        self.size = found.st_size
         """Number of bytes when it was opened."""
+        if not stat.S_ISREG(found.st_mode):
+            raise self.damage("is gone")
+        if not self.size:
+            raise self.damage("is empty")
 
     def damage(self, reason: str) -> CacheError:
         """Quarantine the entry of the file; return the error."""
@@ -70,26 +76,37 @@ class MappedFile:
             return CacheError(f"{self._path}: {reason}")
         return self._on_damage(self._path, self._inode, reason)
 
-    def check_size(self) -> None:
-        """Raise an error if the file was cut since it was opened."""
-        if self.map.size() < self.size:
-            raise self.damage(f"was cut to {self.map.size():,} of {self.size:,} bytes")
-
-    def check(self, start: int, end: int, expected: int) -> None:
-        """Raise an error if the bytes from start to end do not have a checksum."""
-        self.check_size()
-        if not 0 <= start <= end <= self.size or expected != checksum(
-            memoryview(self.map)[start:end]
-        ):
+    def read(self, start: int, end: int, expected: int) -> bytes:
+        """Return the bytes from start to end; raise an error if they do not have a checksum."""
+        if not 0 <= start <= end <= self.size:
+            raise self.damage(f"has no bytes {start:,} to {end:,}")
+        try:
+            data = _read_at(self._descriptor, start, end - start)
+        except OSError as error:  # the disk can't read it, or a server no longer has it
+            raise self.damage(f"can't be read: {error}") from error
+        if len(data) < end - start:
+            left = os.fstat(self._descriptor).st_size
+            raise self.damage(f"was cut to {left:,} of {self.size:,} bytes")
+        if checksum(data) != expected:
             raise self.damage(f"the bytes {start:,} to {end:,} differ from those that were written")
+        return data
+
+
+def _read_at(descriptor: int, start: int, size: int) -> bytes:
+    """Return bytes of a file: fewer only at its end."""
+    parts = []
+    while size and (part := os.pread(descriptor, size, start)):  # at most 2 GB at a time
+        parts.append(part)
+        start, size = start + len(part), size - len(part)
+    return b"".join(parts)
 
 
 class StoredArray:
-    """Numbers in a mapped file; those that are selected are checked before they are first read."""
+    """Numbers in a file; those that are selected are read and checked when they are first used."""
 
     def __init__(
         self,
-        file: MappedFile,
+        file: CheckedFile,
         code: Literal["i", "q"],
         count: int,
         checksums: Sequence[int],
@@ -107,10 +124,13 @@ class StoredArray:
         size = count * array(code).itemsize
         if file.size < size:
             raise file.damage(f"has {file.size:,} of {size:,} bytes")
-        self._file: MappedFile | None = file
+        self._file: CheckedFile | None = file
         self._checksums, self._restore = checksums, restore
-        # Not an array of numpy, which most processes that read a single sample never import.
-        self._values = memoryview(file.map)[file.size - size :].cast(code)
+        # Pages that hold nothing take no memory. It is not an array of numpy, which most processes
+        # that read a single sample never import.
+        private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._memory = memoryview(mmap.mmap(-1, size or 1, private))[:size]
+        self._values = self._memory.cast(code)
         self._start, self._total = file.size - size, count
         self._is_checked = bytearray(len(checksums))
 
@@ -129,7 +149,7 @@ class StoredArray:
         if isinstance(selected, int):
             return self.tolist(selected, selected + 1)[0]
         self._make_sure(selected)
-        # A copy, as a slice may be kept, and the file cut meanwhile.
+        # A copy, as the caller may change it.
         return np.array(np.asarray(self._values)[selected])
 
     def tolist(self, start: int, end: int) -> list[int]:
@@ -158,8 +178,7 @@ class StoredArray:
         else:
             self._values, self._file = same[: len(self)].data, None
 
-    def _check(self, file: MappedFile, selected: slice | NDArray[np.int64]) -> None:
-        file.check_size()
+    def _check(self, file: CheckedFile, selected: slice | NDArray[np.int64]) -> None:
         if isinstance(selected, slice):
             start, stop, step = selected.indices(len(self._values))
             if step < 0:
@@ -174,10 +193,11 @@ class StoredArray:
             if not self._is_checked[number]:
                 self._check_chunk(file, number)
 
-    def _check_chunk(self, file: MappedFile, number: int) -> None:
+    def _check_chunk(self, file: CheckedFile, number: int) -> None:
         width = self._values.itemsize
-        start, end = number * _CHUNK, min((number + 1) * _CHUNK, self._total)
-        file.check(self._start + start * width, self._start + end * width, self._checksums[number])
+        start, end = number * _CHUNK * width, min((number + 1) * _CHUNK, self._total) * width
+        place, expected = self._start, self._checksums[number]
+        self._memory[start:end] = file.read(place + start, place + end, expected)
         self._is_checked[number] = 1
 
 

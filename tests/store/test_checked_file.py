@@ -1,7 +1,8 @@
-"""Mapped files: a part is checked before it is first read, and damage is never served."""
+"""Files of the cache: a part is checked when it is read, and what was read never changes."""
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 from registry.cache.cache import OnDamage
 from registry.cache.checksum import checksum
 from registry.errors import CacheError, DamagedEntryError
-from registry.store import mapped_file
-from registry.store.mapped_file import (
-    MappedFile,
+from registry.store import checked_file
+from registry.store.checked_file import (
+    CheckedFile,
     StoredArray,
     checksums_of,
     pack_numbers,
@@ -42,7 +43,7 @@ def fail() -> Any:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped_file, "_CHUNK", 16)
+    monkeypatch.setattr(checked_file, "_CHUNK", 16)
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def flip(path: Path, number: int) -> None:
 
 def stored(path: Path, restore: Any = fail) -> StoredArray:
     return StoredArray(
-        MappedFile(path, on_damage()), "i", len(NUMBERS), checksums_of(NUMBERS).tolist(), restore
+        CheckedFile(path, on_damage()), "i", len(NUMBERS), checksums_of(NUMBERS).tolist(), restore
     )
 
 
@@ -76,11 +77,11 @@ def on_damage(seen: list[tuple[Path, int, str]] | None = None) -> OnDamage:
 # --- files ---
 
 
-def test_intact_parts_are_accepted(path: Path) -> None:
-    file = MappedFile(path)
+def test_intact_parts_are_read(path: Path) -> None:
+    file = CheckedFile(path)
     content = path.read_bytes()
     for start, end in ((0, 0), (0, 10), (10, file.size), (file.size, file.size)):
-        file.check(start, end, checksum(content[start:end]))
+        assert file.read(start, end, checksum(content[start:end])) == content[start:end]
 
 
 @pytest.mark.parametrize(
@@ -88,18 +89,39 @@ def test_intact_parts_are_accepted(path: Path) -> None:
 )
 def test_other_parts_are_damage(path: Path, start: int, end: int) -> None:
     seen: list[tuple[Path, int, str]] = []
-    with pytest.raises(DamagedEntryError, match="differ from those that were written"):
-        MappedFile(path, on_damage(seen)).check(start, end, 1)
+    with pytest.raises(
+        DamagedEntryError, match=r"has no bytes|differ from those that were written"
+    ):
+        CheckedFile(path, on_damage(seen)).read(start, end, 1)
     ((found, inode, _),) = seen
     assert (found, inode) == (path, path.stat().st_ino)
 
 
 def test_file_that_is_cut_later_is_damage(path: Path) -> None:
-    file = MappedFile(path, on_damage())
-    file.check_size()
+    file = CheckedFile(path, on_damage())
     os.truncate(path, 500)
     with pytest.raises(DamagedEntryError, match=r"was cut to 500 of 528 bytes"):
-        file.check_size()
+        file.read(490, 528, 0)
+    assert file.read(490, 500, checksum(path.read_bytes()[490:])) == path.read_bytes()[490:]
+
+
+def test_unreadable_bytes_are_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_to_read(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    file = CheckedFile(path, on_damage())
+    monkeypatch.setattr(os, "pread", fail_to_read)
+    with pytest.raises(DamagedEntryError, match=r"rows\.npy: can't be read: .* Input/output error"):
+        file.read(0, 10, 0)
+
+
+def test_file_is_closed_with_the_last_reference_to_it(path: Path) -> None:
+    file = CheckedFile(path)
+    descriptor = file._descriptor
+    os.fstat(descriptor)
+    del file
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
 
 
 def test_file_that_is_removed_or_replaced_remains_readable(path: Path) -> None:
@@ -117,9 +139,9 @@ def test_missing_file_is_damage(path: Path, harm: Any) -> None:
     else:
         harm(path)
     with pytest.raises(DamagedEntryError, match=r"is (gone|empty)"):
-        MappedFile(path, on_damage())
+        CheckedFile(path, on_damage())
     with pytest.raises(CacheError, match=r"rows\.npy: is (gone|empty)"):
-        MappedFile(path)
+        CheckedFile(path)
 
 
 # --- arrays ---
@@ -158,7 +180,18 @@ def test_array_that_is_cut_later_is_computed_again(path: Path) -> None:
     array = stored(path, lambda: NUMBERS)
     assert array[:10].tolist() == NUMBERS[:10].tolist()
     os.truncate(path, 200)
-    assert array[:10].tolist() == NUMBERS[:10].tolist()
+    assert array[:].tolist() == NUMBERS.tolist()
+
+
+def test_numbers_that_were_read_do_not_change_with_the_file(path: Path) -> None:
+    array = stored(path)
+    part = array.first(40)
+    assert array[:32].tolist() == NUMBERS[:32].tolist()
+    path.write_bytes(bytes(path.stat().st_size))
+    assert array[:32].tolist() == NUMBERS[:32].tolist()
+    assert part.tolist(3, 30) == NUMBERS[3:30].tolist()
+    os.truncate(path, 0)
+    assert array[np.array([0, 31])].tolist() == NUMBERS[[0, 31]].tolist()
 
 
 def test_selected_numbers_remain_when_the_file_is_cut(path: Path) -> None:
