@@ -225,10 +225,9 @@ class _Dataset:
         result = load(
             self.spec, cache, boundary=self.snapshot.boundary, offline=offline, lock=self.lock
         )
-        folder = str(self.snapshot.checkout.folder)
         found = sample_warnings(self.spec, result.entry)
         warnings = {one.kind: (one.count, one.message) for one in found}
-        return Samples(result.dataset, folder, self.spec.view.auto_id, warnings)
+        return Samples(result.dataset.as_stored(), self.spec.view.auto_id, warnings)
 
 
 def _compare(found: _Found, options: SamplingOptions, too_many: int) -> SampleChange:

@@ -29,7 +29,10 @@ from registry.yamldoc.reader import Document, read_yaml
 
 __all__ = ["OpenSnapshot", "open_snapshots"]
 
-_KEYS_WITH_PATHS = ("source", "concat", "join.source", "pin")
+_KEY_WITH_PATHS = re.compile(
+    r"(source|concat\[\d+\]|join\.source)\.(path|data_files)\b.*|pin\.sources\[\d+\]\..*"
+)
+"""Keys whose values name files; in any other, the name of the checkout's folder is only text."""
 _DATASET_KEYS = ("version", "defaults", "datasets")
 """Keys of the index that are reported at its datasets, or not at all."""
 
@@ -200,7 +203,7 @@ class _Side:
                 key=f"bytes.{path}", value=digest, layer="bytes", file=file, dataset=owner
             )
         for key, one in values.items():
-            value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
+            value = checkout.relative(one.value) if _KEY_WITH_PATHS.fullmatch(key) else one.value
             values[key] = replace(one, value=value, file=contents.file_name(one.file))
         if name in self.packages:
             values[PACKAGE_KEY] = self.packages[name]
