@@ -39,6 +39,7 @@ _HINTS: dict[Obstacle, str] = {
     "package not installed": "once it is, ",
     "package changed": "once both sides pin the installed one, ",
     "untrusted mapper": "once the base trusts it, ",
+    "changed code": "once the base has this code, ",
     "error": "once this is fixed, ",
 }
 
@@ -188,6 +189,8 @@ def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obs
         if mapper is not None and mapper not in base.boundary.trust:
             message = f"the base does not trust the mapper '{mapper}', so its code is not run"
             return "untrusted mapper", message
+        if mapper in base.changed_code:
+            return "changed code", base.changed_code[mapper].message
     return None
 
 
