@@ -158,3 +158,28 @@ def test_problems_lose_the_folder_of_this_machine() -> None:
 )
 def test_paths_in_values_become_relative_to_the_catalog(value: Any, relative: Any) -> None:
     assert CHECKOUT.relative(value) == relative
+
+
+def test_listed_files_are_those_that_git_may_commit(repository: GitRepository) -> None:
+    ignored = {".gitignore": "*.log\n", "new.txt": "", "x.log": ""}
+    repository.write(ignored)
+    (repository.folder / "m/b.txt").unlink()
+    checkout = folder_checkout(repository.folder / "datasets.yaml", "work tree")
+    assert checkout.listed == {*FILES, ".gitignore", "new.txt"} - {"m/b.txt"}
+
+
+def test_listed_files_of_a_revision_exist_once_extracted(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    (repository.folder / "link").symlink_to("/nowhere")
+    repository.commit()
+    index = repository.folder / "datasets.yaml"
+    checkout = checkout_of("main", index, tmp_path / "out")
+    assert checkout.listed == {*FILES, "link"}
+    checkout.extract(["data/x.csv", "link"])
+    assert (checkout.top / "data/x.csv").read_text() == "q\n"
+
+
+def test_listed_files_of_a_folder_without_git_are_all_but_hidden_ones(tmp_path: Path) -> None:
+    GitRepository(tmp_path).write({**FILES, ".venv/x.py": "", "__pycache__/x.pyc": ""})
+    assert folder_checkout(tmp_path / "datasets.yaml", "x").listed == set(FILES)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from registry.diff.models import Chunk, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.samples.checkpoint import CheckpointSampleConfig, TokenInterval, TurnInterval
-from registry.samples.content import ContentImage, ContentText
 from registry.samples.messages import ChatMessageSystem, ChatMessageUser
 from registry.samples.sample import Sample
 
@@ -118,17 +117,22 @@ def test_irrelevant_details_are_no_difference(case: str) -> None:
     assert compared([old], [new]).is_same
 
 
-def test_folder_of_the_catalog_is_no_difference() -> None:
-    def of(folder: str) -> Samples:
-        image = ContentImage(image=f"{folder}/i.png")
-        sample = Sample(
-            input=[ChatMessageUser(content=[ContentText(text="q"), image])],
-            id=1,
-            files={"f": f"{folder}/f.txt"},
-        )
-        return Samples([sample], folder)
+def test_row_numbers_differ_where_nothing_else_does() -> None:
+    old, new = [Sample(input="a", id=1)], [Sample(input="a", id=2)]
+    change = compared(old, new, auto_id=True)
+    assert (change.is_same, change.fields) == (False, {"id": 1}), "the lockfile has their digest"
 
-    assert compare_samples(of("/tmp/one"), of("/home/other")).is_same
+
+def test_equal_short_digests_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Constant:
+        def __init__(self, data: bytes, digest_size: int) -> None: ...
+
+        def digest(self) -> bytes:
+            return b"collides"
+
+    monkeypatch.setattr("registry.diff.samples.blake2b", Constant)
+    change = compared(samples("1:q:20"), samples("1:q:21"))
+    assert (change.is_same, change.fields) == (False, {"target": 1})
 
 
 def test_examples_show_changed_words() -> None:

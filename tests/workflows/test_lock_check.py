@@ -40,7 +40,13 @@ def found(folder: Path, cache_dir: Path, names: Collection[str] = ()) -> list[Di
     lock = read_lock(folder / "datasets.lock")
     assert lock is not None
     checks = check_lock(
-        Catalog.open(folder), lock, Cache(cache_dir), names, jobs=1, report=lambda *_: None
+        Catalog.open(folder),
+        lock,
+        Cache(cache_dir),
+        names,
+        unrun={},
+        jobs=1,
+        report=lambda *_: None,
     )
     return [difference for check in checks for difference in check.differences]
 

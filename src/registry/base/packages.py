@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from registry.errors import MissingDependencyError, SourceError
 
-__all__ = ["PACKAGE", "bad_package_path", "package_file", "package_folders", "package_location"]
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+__all__ = [
+    "PACKAGE",
+    "bad_package_path",
+    "find_module",
+    "package_file",
+    "package_folders",
+    "package_location",
+    "places_of",
+]
 
 PACKAGE = "package:"
 """The start of a location in an installed package."""
@@ -23,6 +35,26 @@ def bad_package_path(location: str) -> str:
     if ".." in inner.split("/") or inner.startswith("/") or "\\" in inner:
         return "a path within a package has no `..` and no backslash"
     return ""
+
+
+def find_module(name: str) -> ModuleSpec | None:
+    """Return where a top-level package or module is, without importing it."""
+    import importlib.util  # most catalogs read no package
+
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, ValueError):  # a module without a spec, such as `__main__`
+        return None
+
+
+def places_of(spec: ModuleSpec | None) -> list[str]:
+    """Return the folders of a package, or the file of a module; none for a built-in module."""
+    if spec is None:
+        return []
+    # A namespace package may have several folders.
+    if spec.submodule_search_locations is not None:
+        return list(spec.submodule_search_locations)
+    return [spec.origin] if spec.has_location and spec.origin else []
 
 
 def package_folders(name: str) -> list[str]:

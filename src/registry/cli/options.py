@@ -21,6 +21,7 @@ from registry.settings import Settings, remote_cache
 
 if TYPE_CHECKING:
     from registry.cache.remote.remote_cache import RemoteCache
+    from registry.diff.snapshots.rules import Rules
 
 __all__ = [
     "as_json",
@@ -172,8 +173,8 @@ def require_remote_cache() -> RemoteCache:
 
 
 @contextmanager
-def rules_of(base: str | None, index: Path) -> Iterator[Path | None]:
-    """Yield the index that `--config-from` names, or None."""
+def rules_of(base: str | None, index: Path) -> Iterator[Rules | None]:
+    """Yield the rules that `--config-from` names, or None."""
     if not base:
         yield None
         return
@@ -183,8 +184,8 @@ def rules_of(base: str | None, index: Path) -> Iterator[Path | None]:
         with open_rules(base, index) as rules:
             if not rules.is_valid:
                 message = "its index is invalid, so it permits nothing, and default rules count"
-                print_line(f"warning: {rules.label}: {message}", err=True)
-            yield rules.index
+                print_line(f"warning: {rules.checkout.label}: {message}", err=True)
+            yield rules
     except RevisionError as error:
         raise click.BadParameter(str(error), param_hint="--config-from") from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,26 @@ class Checkout:
     def folder(self) -> Path:
         """The catalog's folder."""
         return self.index.parent
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """Its files and links, as paths from `top`; in a working tree those that git may commit."""
+        if self.tree is not None:
+            return frozenset({*self.tree.blobs, *self.tree.links})
+        try:
+            listing = repository_of(self.top).git(
+                "ls-files", "-z", "--cached", "--others", "--exclude-standard"
+            )
+        except RevisionError:  # a folder like any other
+            return frozenset(_files_below(self.top))
+        # The first list also has what was deleted since it was added.
+        names = filter(None, listing.split("\0"))
+        return frozenset(name for name in names if os.path.lexists(self.top / name))
+
+    def extract(self, names: Iterable[str]) -> None:
+        """Make files of a revision exist below `top`."""
+        if self.tree is not None:
+            self.tree.copy([name for name in names if name in self.tree.blobs], self.top)
 
     def file_name(self, name: str) -> str:
         """Return the name of a file relative to `top`, if it is below it."""
@@ -128,6 +149,13 @@ def folder_checkout(index: Path, label: str) -> Checkout:
     index = Path(os.path.abspath(index))
     top = _top_of(index)
     return Checkout(label, index, top, missing=missing_submodules(top))
+
+
+def _files_below(top: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        # What no repository has: caches, and environments such as `.venv`.
+        folders[:] = [one for one in folders if one != "__pycache__" and not one.startswith(".")]
+        yield from (os.path.relpath(os.path.join(folder, name), top) for name in names)
 
 
 def _top_of(index: Path) -> Path:

@@ -76,7 +76,7 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
         shared=tuple(shared),
         base_problems=base.problems,
         head_problems=head.problems,
-        not_compared=tuple(sorted(broken)),
+        not_compared=tuple(sorted(broken | base.unrun | head.unrun)),
         notes=tuple(dict.fromkeys((*base.notes, *head.notes))),
     )
 

@@ -36,6 +36,7 @@ Obstacle = Literal[
     "package not installed",
     "package changed",
     "untrusted mapper",
+    "changed code",
     "error",
 ]
 """Why samples were not compared."""
@@ -68,6 +69,8 @@ class Snapshot:
     problems: tuple[Problem, ...] = ()
     broken: frozenset[str] = frozenset()
     """Datasets that exist but don't resolve."""
+    unrun: frozenset[str] = frozenset()
+    """Datasets whose mapper is not run, as its code in the repository differs from the base."""
     unreadable: bool = False
     """Whether the index itself is invalid, so that nothing is known about its datasets."""
     notes: tuple[str, ...] = ()
@@ -202,7 +205,7 @@ class CatalogDiff:
     base_problems: tuple[Problem, ...] = ()
     head_problems: tuple[Problem, ...] = ()
     not_compared: tuple[str, ...] = ()
-    """Datasets that could not be read in at least one snapshot."""
+    """Datasets that could not be read in at least one snapshot, or whose code was not run."""
     notes: tuple[str, ...] = ()
     """How parts were compared that are not in the files of the snapshots."""
 

@@ -1,9 +1,8 @@
-"""Fields of samples as bytes to compare and as text to read, without folders of this machine."""
+"""Fields of samples, as stored, as bytes to compare and as text to read."""
 
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from registry.base.digest import canonical_json, encode_value
@@ -28,41 +27,31 @@ COMPARED_FIELDS = (
 """The content of a sample; its id only identifies it."""
 
 
-def field_bytes(sample: Sample, field: str, folder: str) -> bytes:
-    """Return bytes that are equal for two samples exactly if the field is; empty for None.
-
-    Args:
-        sample: The sample.
-        field: One of `COMPARED_FIELDS`.
-        folder: The catalog's folder, which is removed from paths.
-    """
+def field_bytes(sample: Sample, field: str) -> bytes:
+    """Return bytes that are equal for two samples exactly if the field is; empty for None."""
     value = getattr(sample, field)
     if value is None:
         return b""
     if isinstance(value, str):
         # A prefix that no JSON begins with, so that the str "[1]" differs from the list.
-        data = b"=" + value.encode("utf-8", "surrogatepass")
-    elif field == "input":  # ids of messages are not content
-        messages = [one.model_dump(exclude={"id"}, exclude_none=True) for one in value]
-        data = canonical_json(messages)
-    else:
-        data = canonical_json(_plain(value, field))
-    return data.replace(os.fsencode(folder) + b"/", b"") if folder else data
+        return b"=" + value.encode("utf-8", "surrogatepass")
+    if field == "input":  # ids of messages are not content
+        return canonical_json([one.model_dump(exclude={"id"}, exclude_none=True) for one in value])
+    return canonical_json(_plain(value, field))
 
 
-def field_text(sample: Sample, field: str, folder: str) -> str:
-    """Return a field for people to read; the arguments are those of `field_bytes`."""
+def field_text(sample: Sample, field: str) -> str:
+    """Return a field for people to read."""
     value = getattr(sample, field)
     match field:
         case _ if value is None or isinstance(value, str):
-            text = value or ""
+            return value or ""
         case "input":
-            text = "\n".join(map(_message_text, value))
+            return "\n".join(map(_message_text, value))
         case "choices":
-            text = "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
+            return "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
         case _:
-            text = _sorted_json(_plain(value, field))
-    return text.replace(folder + "/", "") if folder else text
+            return _sorted_json(_plain(value, field))
 
 
 def _plain(value: Any, field: str) -> Any:

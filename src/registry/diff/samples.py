@@ -33,8 +33,7 @@ class Samples:
     """The samples of a dataset in one snapshot."""
 
     samples: Sequence[Sample]
-    folder: str = ""
-    """The catalog's folder; paths are compared relative to it."""
+    """As stored: names of files are relative to the source, so no text needs to be changed."""
     auto_id: bool = False
     """Whether ids are row numbers, which don't identify a sample."""
     warnings: Mapping[str, tuple[int, str]] = dataclasses.field(default_factory=dict)
@@ -46,9 +45,7 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
     before, after = _digest_table(old), _digest_table(new)
 
     def is_similar_input(i: int, j: int) -> bool:
-        inputs = (
-            field_text(one.samples[n], "input", one.folder) for one, n in ((old, i), (new, j))
-        )
+        inputs = (field_text(one.samples[n], "input") for one, n in ((old, i), (new, j)))
         return is_similar(*inputs)
 
     by_id = before.has_unique_ids and after.has_unique_ids
@@ -56,6 +53,10 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
     removed = _unmatched(len(before.ids), (i for i, _ in pairs))
     added = _unmatched(len(after.ids), (j for _, j in pairs))
     changed, differs = _changed(before, after, pairs)
+    if not (changed or added or removed or _moved(pairs)):
+        # "No difference" must be exact, as the digests in a lockfile are: row numbers count, and
+        # texts whose short digests are equal.
+        changed, differs = _unequal(old, new)
     counts = zip(("id", *COMPARED_FIELDS), differs.sum(axis=0).tolist(), strict=True)
     return SampleChange(
         old=len(before.ids),
@@ -119,7 +120,7 @@ def _digest_table(dataset: Samples) -> _DigestTable:
     for sample in dataset.samples:
         ids.append(sample.id)
         for field in COMPARED_FIELDS:
-            data = field_bytes(sample, field, dataset.folder)
+            data = field_bytes(sample, field)
             digests += blake2b(data, digest_size=8).digest() if data else bytes(8)
     rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(COMPARED_FIELDS))
     return _DigestTable(ids, rows, dataset.auto_id)
@@ -238,6 +239,20 @@ def _changed(
     return [pairs[n] for n in changed.tolist()], differs[changed]
 
 
+def _unequal(old: Samples, new: Samples) -> tuple[list[Pair], NDArray[np.bool_]]:
+    """Return what `_changed` does for equally many samples in the same order, compared exactly."""
+    rows = [
+        [
+            one.id != two.id,
+            *(field_bytes(one, field) != field_bytes(two, field) for field in COMPARED_FIELDS),
+        ]
+        for one, two in zip(old.samples, new.samples, strict=True)
+    ]
+    differs = np.array(rows, dtype=np.bool_).reshape(-1, 1 + len(COMPARED_FIELDS))
+    changed = np.flatnonzero(differs.any(axis=1))
+    return [(n, n) for n in changed.tolist()], differs[changed]
+
+
 def _changed_example(
     old: Samples, new: Samples, i: int, j: int, differs: NDArray[np.bool_]
 ) -> Example:
@@ -250,9 +265,9 @@ def _changed_example(
         changes.append(FieldChange("id", word_diff(*ids)))
     for n in np.flatnonzero(differs[1:]).tolist():
         field = COMPARED_FIELDS[n]
-        texts = [field_text(before, field, old.folder), field_text(after, field, new.folder)]
+        texts = [field_text(before, field), field_text(after, field)]
         if texts[0] == texts[1]:  # equal as text, such as None and ""
-            data = field_bytes(before, field, old.folder), field_bytes(after, field, new.folder)
+            data = field_bytes(before, field), field_bytes(after, field)
             texts = [one.decode("utf-8", "replace") for one in data]
         changes.append(FieldChange(field, word_diff(*texts)))
     return Example("changed", _label(after, j, new), tuple(changes))
@@ -263,7 +278,7 @@ def _example_of_one(
 ) -> Example:
     sample = dataset.samples[position]
     sign: Literal["+", "-"] = "+" if status == "added" else "-"
-    texts = ((field, field_text(sample, field, dataset.folder)) for field in _FIELDS_OF_EXAMPLE)
+    texts = ((field, field_text(sample, field)) for field in _FIELDS_OF_EXAMPLE)
     fields = tuple(FieldChange(field, (Chunk(sign, text),)) for field, text in texts if text)
     return Example(status, _label(sample, position, dataset), fields)
 

@@ -40,6 +40,7 @@ _HINTS: dict[Obstacle, str] = {
     "package not installed": "once it is, ",
     "package changed": "once both sides pin the installed one, ",
     "untrusted mapper": "once the base trusts it, ",
+    "changed code": "once the base has this code, ",
     "error": "once this is fixed, ",
 }
 
@@ -189,6 +190,8 @@ def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obs
         if mapper is not None and mapper not in base.boundary.trust:
             message = f"the base does not trust the mapper '{mapper}', so its code is not run"
             return "untrusted mapper", message
+        if mapper in base.changed_code:
+            return "changed code", base.changed_code[mapper].message
     return None
 
 
@@ -226,10 +229,9 @@ class _Dataset:
         result = load(
             self.spec, cache, boundary=self.snapshot.boundary, offline=offline, lock=self.lock
         )
-        folder = str(self.snapshot.checkout.folder)
         found = sample_warnings(self.spec, result.entry)
         warnings = {one.kind: (one.count, one.message) for one in found}
-        return Samples(result.dataset, folder, self.spec.view.auto_id, warnings)
+        return Samples(result.dataset.as_stored(), self.spec.view.auto_id, warnings)
 
 
 def _compare(found: _Found, options: SamplingOptions, too_many: int) -> SampleChange:

@@ -19,9 +19,11 @@ from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Snapshot
 from registry.diff.reach import index_reach, reach_of
 from registry.diff.snapshots.contents import Contents, read_contents
+from registry.diff.snapshots.mapper_code import ChangedCode, changed_code
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
 from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
+from registry.errors import Problem
 from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec
 from registry.manifest.provenance import Origin, origins_of
@@ -29,7 +31,10 @@ from registry.yamldoc.reader import Document, read_yaml
 
 __all__ = ["OpenSnapshot", "open_snapshots"]
 
-_KEYS_WITH_PATHS = ("source", "concat", "join.source", "pin")
+_KEY_WITH_PATHS = re.compile(
+    r"(source|concat\[\d+\]|join\.source)\.(path|data_files)\b.*|pin\.sources\[\d+\]\..*"
+)
+"""Keys whose values name files; in any other, the name of the checkout's folder is only text."""
 _DATASET_KEYS = ("version", "defaults", "datasets")
 """Keys of the index that are reported at its datasets, or not at all."""
 
@@ -44,6 +49,8 @@ class OpenSnapshot:
     lock: Lock = field(default_factory=Lock)
     boundary: Boundary = field(default_factory=Boundary)
     """What the datasets may reach."""
+    changed_code: Mapping[str, ChangedCode] = field(default_factory=dict)
+    """Mappers that are not run for either side, although the base trusts them."""
 
     def extract_siblings(self, names: Iterable[str]) -> None:
         """Extract all files beside the data of datasets, as their samples may refer to them."""
@@ -96,6 +103,7 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
     both_readable = old.catalog is not None and new.catalog is not None
     packages = changed_in_packages(old, new) if both_readable else {}
     has_locks = old.has_valid_lock and new.has_valid_lock
+    changed = _changed_code(old, new)
     sides = []
     for number, (side, other) in enumerate(((old, new), (new, old))):
         sides.append(
@@ -104,6 +112,7 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
                 {name: pair[number] for name, pair in digests.items()},
                 {name: pair[number] for name, pair in packages.items()},
                 find_unread(side, other),
+                changed,
             )
         )
     # A catalog may have thousands of datasets, of which few change: comparing parsed values first
@@ -115,8 +124,18 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
     )
     notes = tuple(package_notes(old, new)) if both_readable else ()
     notes += tuple(dict.fromkeys(note for side in (old, new) for note in _forbidden_notes(side)))
+    changes = tuple(Problem(message=one.message, file=one.file) for one in changed.values())
     first, second = (side.open(unchanged, notes) for side in sides)
+    second = replace(
+        second, snapshot=replace(second.snapshot, problems=(*second.snapshot.problems, *changes))
+    )
     return first, second
+
+
+def _changed_code(old: Contents, new: Contents) -> dict[str, ChangedCode]:
+    """Return why mappers that the base trusts are not run."""
+    used = {spec.mapper for side in (old, new) for spec in side.specs.values()}
+    return changed_code(old.boundary.trust & used, old.checkout, new.checkout)
 
 
 def _forbidden_notes(side: Contents) -> Iterator[str]:
@@ -136,6 +155,8 @@ class _Side:
     packages: Mapping[str, Origin]
     """Dataset → digest of its manifest, if it differs because of an installed package."""
     unread: Unread
+    changed_code: Mapping[str, ChangedCode]
+    """Mapper → why it is not run."""
 
     def determinants(self, name: str) -> list[Any]:
         """Return all that determines a dataset; values by their `repr`, as 1 == True."""
@@ -179,10 +200,20 @@ class _Side:
                 },
             },
             problems=problems,
+            unrun=frozenset(
+                name for name, spec in contents.specs.items() if spec.mapper in self.changed_code
+            ),
             broken=(frozenset(catalog.entries) - frozenset(contents.specs)) | self.unread.datasets,
             notes=notes,
         )
-        return OpenSnapshot(checkout, snapshot, contents.specs, contents.lock, contents.boundary)
+        return OpenSnapshot(
+            checkout,
+            snapshot,
+            contents.specs,
+            contents.lock,
+            contents.boundary,
+            self.changed_code,
+        )
 
     def _values(self, catalog: Catalog, name: str) -> dict[str, Origin]:
         """Return every value of a dataset, its pin and the digests of its local files."""
@@ -200,7 +231,7 @@ class _Side:
                 key=f"bytes.{path}", value=digest, layer="bytes", file=file, dataset=owner
             )
         for key, one in values.items():
-            value = checkout.relative(one.value) if key.startswith(_KEYS_WITH_PATHS) else one.value
+            value = checkout.relative(one.value) if _KEY_WITH_PATHS.fullmatch(key) else one.value
             values[key] = replace(one, value=value, file=contents.file_name(one.file))
         if name in self.packages:
             values[PACKAGE_KEY] = self.packages[name]

@@ -9,30 +9,25 @@ from itertools import groupby
 from typing import Literal
 
 from registry.diff.models import Chunk
+from registry.diff.sequences import Match, matches
+from registry.errors import count_text
 
 __all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
 
 ELLIPSIS = " … "
-"""Replaces omitted text."""
+"""Replaces omitted text that has not changed."""
 
 # Whitespace counts as a word: then both texts can be read from the diff without loss.
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MIN_SIMILARITY = 0.6
-# SequenceMatcher takes quadratic time, so similarity is measured on the first words alone, and
-# texts with more pairs of words than this count as completely different.
+# SequenceMatcher takes quadratic time, so similarity is measured on the first words alone.
 _SIMILARITY_WORDS = 200
-_MAX_PAIRS = 4_000_000
 
 
 def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     """Return the equal, removed and added parts of two texts, in order."""
     before, after = _WORD.findall(old), _WORD.findall(new)
-    # Most edits are small: removing equal ends first leaves little for SequenceMatcher.
-    start = _common_prefix(before, after)
-    end = _common_prefix(before[start:][::-1], after[start:][::-1])
-    head, tail = before[:start], before[len(before) - end :]
-    middle = _diff(before[start : len(before) - end], after[start : len(after) - end])
-    found = [Chunk("=", "".join(head)), *middle, Chunk("=", "".join(tail))]
+    found = _diff(before, after)
     # Merge neighbors: equal chunks, and changes with the removed text first.
     chunks = []
     for is_equal, group in groupby((one for one in found if one.text), lambda one: one.sign == "="):
@@ -49,22 +44,16 @@ def is_similar(old: str, new: str) -> bool:
     return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _MIN_SIMILARITY
 
 
-def _common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
-    length = min(len(before), len(after))
-    return next((n for n in range(length) if before[n] != after[n]), length)
-
-
-def _diff(before: list[str], after: list[str]) -> Iterator[Chunk]:
-    if len(before) * len(after) > _MAX_PAIRS:
-        yield from (Chunk("-", "".join(before)), Chunk("+", "".join(after)))
-        return
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for operation, i1, i2, j1, j2 in matcher.get_opcodes():
-        old = "".join(before[i1:i2])
-        if operation == "equal" and (old.strip() or i1 == 0 or i2 == len(before)):
-            yield Chunk("=", old)
+def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[Chunk]:
+    i = j = 0
+    for start_i, start_j, size in [*matches(before, after), Match(len(before), len(after), 0)]:
+        yield from (Chunk("-", "".join(before[i:start_i])), Chunk("+", "".join(after[j:start_j])))
+        i, j = start_i + size, start_j + size
+        same = "".join(before[start_i:i])
+        if same.strip() or start_i == 0 or i == len(before):
+            yield Chunk("=", same)
         else:  # whitespace between two changes is part of them: `a b` → `x y` is one change
-            yield from (Chunk("-", old), Chunk("+", "".join(after[j1:j2])))
+            yield from (Chunk("-", same), Chunk("+", same))
 
 
 def excerpt(chunks: Sequence[Chunk], *, context: int = 40, longest: int = 240) -> tuple[Chunk, ...]:
@@ -88,7 +77,9 @@ def excerpt(chunks: Sequence[Chunk], *, context: int = 40, longest: int = 240) -
             shortened.append(Chunk(sign, text))
         else:
             start, end = text[: longest - longest // 3], text[len(text) - longest // 3 :]
-            shortened.append(Chunk(sign, f"{start.rstrip()}{ELLIPSIS}{end.lstrip()}"))
+            # Counted, so that nobody takes what is left for all that changed.
+            left = count_text(len(text) - len(start) - len(end), "more character")
+            shortened.append(Chunk(sign, f"{start.rstrip()} …{left}… {end.lstrip()}"))
     return tuple(shortened)
 
 

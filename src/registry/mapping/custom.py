@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from registry.base.digest import digest_of
+from registry.base.packages import find_module, places_of
 from registry.boundary.boundary import Boundary
 from registry.errors import MappingError
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
-
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
 
 __all__ = ["load_mapper", "mapper_digest"]
 
@@ -61,7 +58,7 @@ def _check_defined(name: str, function: Callable[..., Any]) -> None:
     inner = inspect.unwrap(function)
     if not isinstance(function, FunctionType) or not isinstance(inner, FunctionType):
         raise MappingError(f"the mapper {name} is a {type(function).__name__}, not a function")
-    own = Boundary().allowing(_folders_of(_find(package)))
+    own = Boundary().allowing(places_of(find_module(package)))
     # A decorator of another package replaces the function by one of its own.
     for one in (function, inner):
         is_inside = own.contains(one.__code__.co_filename)
@@ -82,7 +79,7 @@ def mapper_digest(name: str) -> str:
         MappingError: the package is not installed, or its source can't be read.
     """
     package = _package_of(name)
-    spec = _find(package)
+    spec = find_module(package)
     is_module = spec is not None and spec.submodule_search_locations is None
     if spec is None:
         message = f"can't import the mapper {name}: there is no package '{package}'"
@@ -90,7 +87,7 @@ def mapper_digest(name: str) -> str:
     try:
         files = [
             found
-            for folder in _folders_of(spec)
+            for folder in places_of(spec)
             for found in ([(folder, _file_digest(Path(folder)))] if is_module else _sources(folder))
         ]
     except OSError as error:
@@ -106,24 +103,6 @@ def mapper_digest(name: str) -> str:
 def _package_of(name: str) -> str:
     """Return the top-level package of a mapper or module."""
     return name.partition(":")[0].partition(".")[0]
-
-
-def _find(package: str) -> ModuleSpec | None:
-    """Return where a top-level package is, without importing it; None if there is none."""
-    try:
-        return importlib.util.find_spec(package)
-    except (ImportError, ValueError):  # a module without a spec, such as `__main__`
-        return None
-
-
-def _folders_of(spec: ModuleSpec | None) -> list[str]:
-    """Return the folders of a package, or the file of a module; none for a built-in module."""
-    if spec is None:
-        return []
-    # A namespace package may have several folders.
-    if spec.submodule_search_locations is not None:
-        return list(spec.submodule_search_locations)
-    return [spec.origin] if spec.has_location and spec.origin else []
 
 
 def _sources(root: str) -> list[tuple[str, str]]:

@@ -18,6 +18,8 @@ __all__ = ["by_importance", "examples_html"]
 
 _FIELD_TEXT = 6_000
 """Characters of one field on each side."""
+_COUNT = 100
+"""Room for the number of characters that an excerpt leaves out."""
 _CONTEXT, _LONGEST = 120, 3_000
 """What is left of an unchanged text on each side of a change, and of a change."""
 _MOST_CHUNKS = 400
@@ -74,7 +76,7 @@ def examples_html(
 def _field(change: FieldChange, status: str) -> _Field:
     # The whole text where there is nothing to compare it with.
     is_changed = status == "changed"
-    context, longest = (_CONTEXT, _LONGEST) if is_changed else (_FIELD_TEXT, _FIELD_TEXT)
+    context, longest = (_CONTEXT, _LONGEST) if is_changed else (_FIELD_TEXT, _FIELD_TEXT - _COUNT)
     chunks = excerpt(change.chunks[:_MOST_CHUNKS], context=context, longest=longest)
     before, less = _side(chunks, "-", marked=is_changed)
     after, more = _side(chunks, "+", marked=is_changed)

@@ -43,7 +43,7 @@ def test_invalid_index_permits_nothing(repository: GitRepository) -> None:
     repository.write({"datasets.yaml": INDEX})
     assert trust(repository, "main") == frozenset()
     with open_rules("main", repository.folder / "datasets.yaml") as rules:
-        assert (rules.is_valid, rules.label[:6]) == (False, "main (")
+        assert (rules.is_valid, rules.checkout.label[:6]) == (False, "main (")
 
 
 def test_rules_are_temporary(repository: GitRepository) -> None:

@@ -125,6 +125,8 @@ def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator
         if lines:
             fence = "`" * max(3, _longest_run(lines) + 1)
             yield from ("", f"{fence}diff", *lines, fence)
+        elif change.samples.examples:
+            yield "- its samples are too long to show here: `registry diff` shows them"
     yield from ("", "</details>", "") if folded else ("",)
 
 

@@ -20,8 +20,8 @@ class Rules:
     """The index that decides what is permitted and reported."""
 
     index: Path
-    label: str
-    """The revision or folder that it is from."""
+    checkout: Checkout
+    """The base, of which it usually is the index."""
     is_valid: bool = True
     """Whether the base has a valid index; otherwise it permits nothing, and the defaults count."""
 
@@ -33,8 +33,8 @@ def rules_in(checkout: Checkout, temporary: Path) -> Rules:
     except ManifestError:
         nothing = temporary / "nothing.yaml"
         nothing.write_text("version: 1\n", encoding="utf-8")
-        return Rules(nothing, checkout.label, is_valid=False)
-    return Rules(checkout.index, checkout.label)
+        return Rules(nothing, checkout, is_valid=False)
+    return Rules(checkout.index, checkout)
 
 
 @contextmanager

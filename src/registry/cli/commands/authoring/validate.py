@@ -132,7 +132,8 @@ def command(
         return CLEAN
     settings = Settings.from_environment(root=root, locked=locked)
     start, seconds = time.process_time(), validate_seconds()
-    with options.rules_of(config_from, settings.index) as rules:
+    with options.rules_of(config_from, settings.index) as base:
+        rules = None if base is None else base.index
         catalog = _open(settings, rules, start + _READING * seconds)
         if fixing:
             # To stderr if stdout is for a program.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +23,9 @@ from registry.settings import Settings, lock_file_of
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, is_as_written
 from registry.workflows.pin_check import Difference, summary_of
+
+if TYPE_CHECKING:
+    from registry.diff.snapshots.rules import Rules
 
 __all__ = ["command"]
 
@@ -86,10 +90,13 @@ def command(
     settings = Settings.from_environment(root=root, offline=offline)
     if check:
         with options.rules_of(config_from, settings.index) as rules:
-            catalog = Catalog.open(settings.index, rules_from=rules)
+            catalog = Catalog.open(
+                settings.index, rules_from=None if rules is None else rules.index
+            )
             for name in names:
                 catalog.check_name(name)
-            return _check(catalog, settings, names, jobs=jobs, as_json=as_json)
+            unrun = {} if rules is None else _unrun(catalog, rules)
+            return _check(catalog, settings, names, unrun=unrun, jobs=jobs, as_json=as_json)
     return _pin(settings, names, upgrades, jobs=jobs, as_json=as_json)
 
 
@@ -214,15 +221,33 @@ def _merge(base: Path, ours: Path, theirs: Path) -> int:
     return PROBLEMS if conflicts else CLEAN
 
 
+def _unrun(catalog: Catalog, rules: Rules) -> dict[str, str]:
+    """Return mapper → why it is not run, for those whose code differs from the base."""
+    from registry.diff.checkout import folder_checkout  # few invocations need git
+    from registry.diff.snapshots.mapper_code import changed_code
+
+    head = folder_checkout(catalog.index, "work tree")
+    found = changed_code(catalog.boundary.trust, rules.checkout, head)
+    return {mapper: one.message for mapper, one in found.items()}
+
+
 def _check(
-    catalog: Catalog, settings: Settings, names: Sequence[str], *, jobs: int, as_json: bool
+    catalog: Catalog,
+    settings: Settings,
+    names: Sequence[str],
+    *,
+    unrun: Mapping[str, str],
+    jobs: int,
+    as_json: bool,
 ) -> int:
     """Print the differences between the lockfile and what it was made of."""
     cache, path = Cache(settings.cache_dir), settings.lock_file
     shown = display_path(path)
     lock = read_lock(path, shown_as=shown)
     with bars(as_json=as_json) as report:
-        run = check_lock(catalog, lock or Lock(), cache, names, jobs=jobs, report=report)
+        run = check_lock(
+            catalog, lock or Lock(), cache, names, unrun=unrun, jobs=jobs, report=report
+        )
         checks = sorted(run, key=lambda one: one.name) if lock is not None else []
     found = [difference for one in checks for difference in one.differences]
     if lock is None:

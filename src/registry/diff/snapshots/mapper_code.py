@@ -1,0 +1,152 @@
+"""Compare the code of mappers that lies in the repository under review, without importing it.
+
+The base trusts a mapper by its name. Where its package is a folder of the repository, a change can
+replace what that name stands for; so code that is not as in the base is not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from registry.base.packages import find_module, places_of
+from registry.boundary.boundary import Boundary
+from registry.diff.checkout import Checkout
+from registry.diff.local_files import digest_of_file
+from registry.errors import ReachError
+
+__all__ = ["ChangedCode", "changed_code"]
+
+_CODE = re.compile(r"\.(?:py[cd]?|so)$")
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class ChangedCode:
+    """Why a mapper is not run."""
+
+    message: str
+    file: str
+    """The first file that differs, as a path from the top of the repository."""
+
+
+def changed_code(mappers: Iterable[str], base: Checkout, head: Checkout) -> dict[str, ChangedCode]:
+    """Return why mappers are not run: their code in the repository differs from the base.
+
+    That is the code of their top-level package, wherever it is in the repository, and of the
+    modules beside it that it imports. A package that is only installed is not part of a change.
+    """
+    sides = [head]
+    for tree in filter(None, (base.tree, head.tree)):
+        # Whatever is compared, code is imported from the working tree.
+        top = tree.repository.top
+        if top not in [side.top for side in sides]:
+            sides.append(Checkout("work tree", top / "datasets.yaml", top))
+    found = {}
+    for mapper in sorted(mappers):
+        package = mapper.partition(":")[0].partition(".")[0]
+        files = (_first_difference(package, base, side) for side in sides)
+        file = next(filter(None, files), None)
+        if file is not None:
+            message = f"{file}, code of the mapper '{mapper}', differs from the base"
+            found[mapper] = ChangedCode(f"{message}, so it is not run", file)
+    return found
+
+
+def _first_difference(package: str, base: Checkout, other: Checkout) -> str | None:
+    """Return the first file of a package, and of what it imports, that differs; None if none."""
+    waiting = _places(package, base, other)
+    beside = _modules_in({os.path.dirname(place) for place in waiting}, base, other)
+    seen = set[str]()
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        before, after = _digests(base, place), _digests(other, place)
+        if before != after:
+            return min(name for name, _ in before.items() ^ after.items())
+        for name in _imported(base.top / file for file in before if file.endswith(".py")):
+            waiting += beside.get(name, ())
+    return None
+
+
+# A place is where a package or module is: a path from the top, without a suffix.
+
+
+def _places(package: str, *sides: Checkout) -> list[str]:
+    """Return where a package may be in the repository, by its name or by where Python finds it."""
+    found = set()
+    for path in (path for side in sides for path in side.listed):
+        *folders, file = path.split("/")
+        names = [*folders, file.partition(".")[0] if _CODE.search(file) else file]
+        found |= {"/".join(names[: n + 1]) for n, name in enumerate(names) if name == package}
+    for location in map(os.path.realpath, places_of(find_module(package))):
+        for top in (os.path.realpath(side.top) for side in sides):
+            if location.startswith(f"{top}{os.sep}"):
+                folder, file = os.path.split(os.path.relpath(location, top))
+                found.add(os.path.join(folder, file.partition(".")[0]))
+    return sorted(found)
+
+
+def _modules_in(folders: set[str], *sides: Checkout) -> Mapping[str, set[str]]:
+    """Return name → places of the packages and modules in some folders."""
+    found = defaultdict(set)
+    for path in (path for side in sides for path in side.listed if _CODE.search(path)):
+        for folder in folders:
+            start = f"{folder}/" if folder else ""
+            if path.startswith(start):
+                name = re.split(r"[/.]", path.removeprefix(start), maxsplit=1)[0]
+                found[name].add(start + name)
+    return found
+
+
+def _imported(files: Iterable[Path]) -> Iterator[str]:
+    """Yield the words of all lines with `import`: the names of imported modules are among them."""
+    words = set[bytes]()
+    for file in files:
+        for line in file.read_bytes().splitlines():
+            words.update(_WORD.findall(line) if b"import" in line else ())
+    yield from (word.decode() for word in sorted(words))
+
+
+def _digests(side: Checkout, place: str) -> dict[str, str]:
+    """Return the digests of the code at a place."""
+    names = _files(side, place)
+    side.extract(names)
+    boundary = Boundary().allowing([str(side.top)])
+    return {name: _digest(side, name, boundary) for name in names}
+
+
+def _digest(side: Checkout, name: str, boundary: Boundary) -> str:
+    """Return the digest of a file; for a link, or what can't be read, one of this side alone."""
+    path = str(side.top / name)
+    if name in side.tree.links if side.tree else os.path.islink(path):
+        return f"{side.label}: a link"
+    try:
+        return digest_of_file(path, boundary).own
+    except (OSError, ReachError) as error:
+        return f"{side.label}: {error}"
+
+
+def _files(side: Checkout, place: str) -> set[str]:
+    """Return the code at a place, and links, which may lead to some."""
+    found = set()
+    for name in side.listed:
+        if name == place or name.startswith((f"{place}/", f"{place}.")):
+            is_link = side.tree is not None and name in side.tree.links
+            if name == place or is_link or _CODE.search(name):
+                found.add(name)
+    if side.tree is None:  # also what git ignores; but compiled files come and go with a run
+        for folder, folders, names in os.walk(side.top / place):
+            paths = [os.path.join(folder, name) for name in (*folders, *names)]
+            found |= {
+                os.path.relpath(path, side.top)
+                for path in paths
+                if os.path.islink(path) or path.endswith((".py", ".pyd", ".so"))
+            }
+    return found

@@ -1,0 +1,89 @@
+"""Which mappers are not run, as their code in the repository differs from the base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from registry.diff.checkout import Checkout, checkout_of, folder_checkout
+from registry.diff.snapshots.mapper_code import changed_code
+from tests.git_repository import GitRepository
+
+MAPPER = "qa_ours.mod:read"
+CODE = {
+    "datasets.yaml": "version: 1\n",
+    "libs/qa_ours/mod.py": "import one\n",
+    "libs/one.py": "from two import x\n",
+    "libs/two/__init__.py": "x = 1\n",
+    "libs/three.py": "",
+}
+
+
+def sides(folder: Path, change: Mapping[str, str]) -> tuple[Checkout, Checkout]:
+    repository = GitRepository.make(folder / "repository", CODE)
+    repository.write(change)
+    index = repository.folder / "datasets.yaml"
+    return checkout_of("main", index, folder / "base"), folder_checkout(index, "work tree")
+
+
+def differing(base: Checkout, head: Checkout) -> str:
+    return "".join(one.file for one in changed_code([MAPPER], base, head).values())
+
+
+CASES = {
+    "nothing": ({}, ""),
+    "the same text": ({"libs/one.py": CODE["libs/one.py"]}, ""),
+    "what is not imported": ({"libs/three.py": "pass"}, ""),
+    "data": ({"libs/qa_ours/data.csv": "a"}, ""),
+    "imported by what is imported": ({"libs/two/__init__.py": "x = 2"}, "libs/two/__init__.py"),
+    "a module in place of a package": ({"libs/two.py": "x = 2"}, "libs/two.py"),
+    "compiled code": (
+        {"libs/qa_ours/__pycache__/mod.cpython-311.pyc": "x"},
+        "libs/qa_ours/__pycache__/mod.cpython-311.pyc",
+    ),
+    "another package of that name": ({"qa_ours/mod.py": ""}, "qa_ours/mod.py"),
+    "code that git ignores": (
+        {".gitignore": "new.py", "libs/qa_ours/new.py": ""},
+        "libs/qa_ours/new.py",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_code_is_compared_with_the_base(tmp_path: Path, case: str) -> None:
+    change, file = CASES[case]
+    assert differing(*sides(tmp_path, change)) == file
+
+
+def test_link_to_code_is_equal_to_nothing(tmp_path: Path) -> None:
+    base, head = sides(tmp_path, {})
+    (head.top / "libs/qa_ours/mod.py").unlink()
+    (head.top / "libs/qa_ours/mod.py").symlink_to("../one.py")
+    assert differing(base, head) == "libs/qa_ours/mod.py"
+
+
+def test_package_that_is_only_installed_is_not_part_of_a_change(tmp_path: Path) -> None:
+    assert changed_code(["json:loads", "nowhere:f"], *sides(tmp_path, {})) == {}
+
+
+def test_package_that_python_finds_under_another_name_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, head = sides(tmp_path, {"link/x.py": ""})
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "qa_mapped").symlink_to(head.top / "link")
+    monkeypatch.syspath_prepend(str(site))
+    (one,) = changed_code(["qa_mapped:f"], base, head).values()
+    assert one.file == "link/x.py"
+
+
+def test_folders_without_git_are_compared(tmp_path: Path) -> None:
+    for name, text in (("before", "x = 1"), ("after", "x = 2")):
+        GitRepository(tmp_path / name).write({**CODE, "libs/one.py": text})
+    before, after = (
+        folder_checkout(tmp_path / name / "datasets.yaml", name) for name in ("before", "after")
+    )
+    assert differing(before, after) == "libs/one.py"
