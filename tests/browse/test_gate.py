@@ -9,12 +9,23 @@ from registry.browse.gate import HEADERS, POLICY, Gate
 GATE = Gate(8321, "secret")
 
 
-def test_every_server_has_a_token_of_its_own_that_no_message_shows() -> None:
+def test_every_server_has_a_secret_of_its_own_that_no_message_shows() -> None:
     first, second = Gate(1), Gate(1)
-    assert first.token != second.token
-    assert len(first.token) >= 40
-    assert first.token not in repr(first)
-    assert first.url == f"http://127.0.0.1:1/?token={first.token}"
+    assert first.session != second.session
+    assert len(first.session) >= 40
+    token = first.new_url().removeprefix("http://127.0.0.1:1/?token=")
+    assert len(token) >= 40
+    assert not {first.session, token} & set(repr(first).replace("'", " ").split())
+    assert first.session != token
+
+
+def test_each_address_lets_in_once() -> None:
+    gate = Gate(1)
+    tokens = [gate.new_url().partition("=")[2] for _ in range(2)]
+    assert not gate.admit(tokens[0][:-1])
+    assert not gate.admit(gate.session)
+    assert [gate.admit(token) for token in tokens] == [True, True]
+    assert [gate.admit(token) for token in tokens] == [False, False]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8321", "localhost:8321"])
@@ -45,7 +56,9 @@ def test_other_hosts_are_refused_with_a_token_too(hosts: list[str]) -> None:
 @pytest.mark.parametrize("cookie", [None, "", "secre", "secret2", "sécret", "\udcff"])
 def test_other_tokens_are_refused(cookie: str | None) -> None:
     refused = GATE.refusal("GET", ["127.0.0.1:8321"], cookie)
-    assert refused == (403, "open the address that `registry browse` printed")
+    assert refused is not None
+    assert refused.status == 403
+    assert "open the address that `registry browse` printed; it works once" in refused.reason
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])

@@ -31,7 +31,10 @@ class Client:
     def open(self, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.gate.port, timeout=20)
         # Then the socket is the answer's, and is closed with it.
-        given = {"Connection": "close", "Cookie": f"{self.gate.cookie}={self.gate.token}"} | headers
+        given = {
+            "Connection": "close",
+            "Cookie": f"{self.gate.cookie}={self.gate.session}",
+        } | headers
         connection.request(method, path, headers={key: one for key, one in given.items() if one})
         return connection.getresponse()
 
@@ -87,14 +90,19 @@ def test_pages_are_served_with_headers_that_protect_them(
     assert HEADERS.items() <= headers.items()
 
 
-def test_token_of_the_url_becomes_a_cookie_that_no_script_and_no_other_site_has(
+def test_token_of_the_url_gives_once_a_cookie_that_no_script_and_no_other_site_has(
     client: Client,
 ) -> None:
-    status, headers, body = client.ask(f"/?token={client.gate.token}", Cookie="")
-    cookie = f"{client.gate.cookie}={client.gate.token}; HttpOnly; Path=/; SameSite=Strict"
+    path = client.gate.new_url().partition(str(client.gate.port))[2]
+    status, headers, body = client.ask(path, Cookie="")
+    cookie = f"{client.gate.cookie}={client.gate.session}; HttpOnly; Path=/; SameSite=Strict"
     assert (status, headers["Set-Cookie"]) == (200, cookie)
-    assert client.gate.token not in body
+    assert path.partition("=")[2] not in body
     assert "url=/" in body
+    status, headers, body = client.ask(path, Cookie="")
+    assert (status, "Set-Cookie" in headers) == (403, False)
+    status, _, body = client.ask(path)
+    assert (status, "Questions about planets." in body) == (200, True)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""The workflows of this repository and of the README: their permissions, and that they work."""
+"""The workflows of this repository, the README and `init`: their permissions, and that they work."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 import yaml
 
 from registry.cli import main
+from registry.scaffold.starter.texts import workflow
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
-from tests.review_flow.composite_action import Action, install
+from tests.review_flow.composite_action import Action, Done, install
 
 OWN = (REPOSITORY / ".github" / "workflows" / "registry.yml").read_text(encoding="utf-8")
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -98,6 +100,109 @@ def run_steps(action: Action, repository: GitRepository, known: dict[str, str]) 
             assert "1 dataset changed" in done.summary
             assert "10 → 12: 2 added" in done.summary
     return codes
+
+
+# --- the workflow that `init` writes ---
+
+
+class Written:
+    """A repository with the workflow that `init` writes, whose steps run as a runner runs them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.action, self.installed = install(folder)
+        self.repository = GitRepository.make(folder / "repository", {"README.md": "A catalog.\n"})
+        self.root = str(self.repository.folder)
+
+    def add_catalog(self) -> None:
+        assert main(["init", self.root, "--workflow"]) == 0
+        assert main(["lock", "--root", self.root]) == 0
+        self.repository.commit()
+
+    def branch(self) -> None:
+        self.repository.git("update-ref", "refs/remotes/origin/main", "HEAD")
+        self.repository.git("switch", "--quiet", "--create", "topic")
+
+    def review(self) -> Done:
+        file = self.repository.folder / ".github" / "workflows" / "datasets.yml"
+        scripts = [step for step in steps(file.read_text(encoding="utf-8")) if "run" in step]
+        parts = {"inputs": {"python": {"default": ""}}, "runs": {"steps": scripts}}
+        composite = self.action.temp / "written.yml"
+        composite.write_text(yaml.safe_dump(parts), encoding="utf-8")
+        action = replace(self.action, file=composite)
+        done = Done(outputs=dict(self.installed.outputs))
+        for name in list(action.steps)[1:]:  # the first one installs the package from an index
+            ran = action.run(
+                self.repository.folder,
+                only=name,
+                known=done.outputs,
+                environment={"GITHUB_BASE_REF": "main"},
+            )
+            done.codes.update(ran.codes)
+            done.logs.update(ran.logs)
+            done.outputs.update(ran.outputs)
+        return done
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    return Written(tmp_path)
+
+
+def test_written_workflow_uses_the_inputs_of_the_readme() -> None:
+    (shown,) = SHOWN
+    given = steps(shown)[-1]["with"]
+    environments = [step.get("env", {}) for step in steps(workflow(".", "1.0"))]
+    found = {name: value for one in environments for name, value in one.items()}
+    assert (found["ARGS"], found["DIFF_ARGS"]) == (given["args"], given["diff-args"])
+    *others, _ = steps(shown)
+    assert steps(workflow(".", "1.0"))[: len(others)] == others
+    assert parsed(workflow(".", "1.0"))["permissions"] == parsed(shown)["permissions"]
+
+
+def test_written_workflow_accepts_the_change_that_adds_the_catalog(written: Written) -> None:
+    written.branch()
+    written.add_catalog()
+    done = written.review()
+    assert done.codes == {"base": 0, "diff": 0, "validate": 0, "lock": 0}, done.logs
+
+
+def test_written_workflow_fails_if_a_change_deletes_the_lockfile(written: Written) -> None:
+    written.add_catalog()
+    written.branch()
+    written.repository.git("rm", "--quiet", "datasets.lock")
+    written.repository.commit()
+    done = written.review()
+    assert done.codes["lock"] == 1
+    assert "this change deletes the lockfile" in done.logs["lock"]
+
+
+def test_written_workflow_checks_the_lockfile_by_the_rules_of_the_base(written: Written) -> None:
+    written.add_catalog()
+    written.branch()
+    outside = written.repository.folder.parent / "rows.csv"
+    outside.write_text("q,a\n1,2\n", encoding="utf-8")
+    manifest = "datasets: {x: {license: mit, source: {type: csv, path: ../rows.csv}, fields: F}}"
+    manifest = manifest.replace("F", "{input: q, target: a, id: q}")
+    index = written.repository.folder / "datasets.yaml"
+    index.write_text(f"{index.read_text(encoding='utf-8')}paths: [..]\n", encoding="utf-8")
+    written.repository.write({"registry/x.yaml": f"{manifest}\n"})
+    assert main(["lock", "--root", written.root]) == 0
+    written.repository.commit()
+    done = written.review()
+    assert done.codes["lock"] == 1
+    assert "is outside the catalog's folder" in done.logs["lock"]
+
+
+def test_written_workflow_reports_a_problem_at_its_line(written: Written) -> None:
+    written.add_catalog()
+    written.branch()
+    written.repository.write({"registry/b.yaml": 'datasets:\n  "x\\n::warning::y": {}\n'})
+    written.repository.commit()
+    done = written.review()
+    assert done.codes["validate"] == 1
+    assert "::error file=registry/b.yaml,line=2" in done.logs["validate"]
+    token = written.installed.outputs["steps.install.outputs.token"]
+    assert f"::stop-commands::{token}\n" in done.logs["lock"]
 
 
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))

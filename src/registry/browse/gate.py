@@ -1,4 +1,4 @@
-"""Who may ask the server: the browser that got the token, by the name of this machine."""
+"""Who may ask the server: a browser that was let in, by the name of this machine."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ HEADERS: Mapping[str, str] = {
 }
 """Headers of every answer, of refusals too. None of them allows another origin to read it."""
 
+_NOT_LET_IN = (
+    "open the address that `registry browse` printed; it works once (start it again for another)"
+)
+
 
 class Refusal(NamedTuple):
     """Why a request is not answered."""
@@ -35,21 +39,40 @@ class Refusal(NamedTuple):
     reason: str
 
 
+def _secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def _is_equal(secret: str, text: str) -> bool:
+    """Compare in a time that does not tell how much of a text is right."""
+    return hmac.compare_digest(text.encode("utf-8", "replace"), secret.encode())
+
+
 @dataclass(frozen=True)
 class Gate:
     """What a request must have, for one server."""
 
     port: int
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    session: str = field(default_factory=_secret, repr=False)
+    """Value of the cookie: no URL has it, so no history and no list of processes either."""
+    _tokens: set[str] = field(default_factory=set, repr=False)
+    """Those of URLs that were not opened yet."""
 
-    @property
-    def url(self) -> str:
-        """The address that lets a browser in."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+    def new_url(self) -> str:
+        """Return an address that lets one browser in, once."""
+        token = _secret()
+        self._tokens.add(token)
+        return f"http://127.0.0.1:{self.port}/?token={token}"
+
+    def admit(self, token: str) -> bool:
+        """Return whether a token lets in; after that it no longer does."""
+        found = [one for one in self._tokens if _is_equal(one, token)]
+        self._tokens.difference_update(found)
+        return bool(found)
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie that has the token; browsers do not tell ports apart."""
+        """Name of the cookie; browsers do not tell ports apart."""
         return f"registry-browse-{self.port}"
 
     def refusal(self, method: str, hosts: list[str], cookie: str | None) -> Refusal | None:
@@ -62,8 +85,8 @@ class Gate:
         """
         return self.refuse_host(method, hosts) or (
             None
-            if cookie is not None and self.is_token(cookie)
-            else Refusal(403, "open the address that `registry browse` printed")
+            if cookie is not None and _is_equal(self.session, cookie)
+            else Refusal(403, _NOT_LET_IN)
         )
 
     def refuse_host(self, method: str, hosts: list[str]) -> Refusal | None:
@@ -74,10 +97,6 @@ class Gate:
         if method not in ("GET", "HEAD"):
             return Refusal(405, "this server only shows pages")
         return None
-
-    def is_token(self, text: str) -> bool:
-        """Return whether a text is the token, in constant time."""
-        return hmac.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
 
     @property
     def _hosts(self) -> tuple[str, ...]:

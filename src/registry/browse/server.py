@@ -1,4 +1,4 @@
-"""The server: answers the one browser that has the token, and tells it when a page changes."""
+"""The server: answers the browser that was let in, and tells it when a page changes."""
 
 from __future__ import annotations
 
@@ -104,13 +104,13 @@ def application(live: LiveCatalog, gate: Gate) -> web.Application:
 
 @web.middleware
 async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what has no token; give every answer the headers that protect it."""
+    """Refuse who was not let in; give every answer the headers that protect it."""
     gate = request.app[_GATE]
     hosts = request.headers.getall("Host", [])
     if refused := gate.refuse_host(request.method, hosts):
         return _text(refused.reason, status=refused.status)
     token = request.query.get("token")
-    if request.path == "/" and token is not None and gate.is_token(token):
+    if request.path == "/" and token is not None and gate.admit(token):
         return _let_in(gate)
     if refused := gate.refusal(request.method, hosts, request.cookies.get(gate.cookie)):
         return _text(refused.reason, status=refused.status)
@@ -126,10 +126,10 @@ async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
 
 
 def _let_in(gate: Gate) -> web.Response:
-    """Return a page that stores the token in a cookie, and opens the URL without it."""
+    """Return a page that stores the cookie, and opens the URL without the token."""
     # A redirect would belong to the page that had the link, and take no strict cookie along.
     response = web.Response(text=_ENTRY, content_type="text/html", headers=HEADERS)
-    response.set_cookie(gate.cookie, gate.token, httponly=True, samesite="Strict", path="/")
+    response.set_cookie(gate.cookie, gate.session, httponly=True, samesite="Strict", path="/")
     return response
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from pathlib import Path
+from textwrap import indent
 
 __all__ = ["EXAMPLE_DATA", "EXAMPLE_MANIFEST", "GIT_ATTRIBUTES", "INDEX", "pre_commit", "workflow"]
 
@@ -87,6 +90,7 @@ repos:
         pass_filenames: false
 """
 _WORKFLOW = """\
+# The steps are those of Registry's GitHub action. `registry init --workflow` writes this file.
 name: Datasets
 on:
   pull_request:
@@ -95,39 +99,17 @@ permissions:
 jobs:
   review:
     runs-on: ubuntu-latest
-    env:
-      ROOT: {root}
     steps:
       - uses: actions/checkout@v5
         with:
-          fetch-depth: 0              # the comparison needs the commit where the branch started
+          fetch-depth: 0 # back to where the branch left main
           persist-credentials: false
       - uses: actions/setup-python@v6
         with:
           python-version: "3.11"
-      - name: Install registry
-        run: python -I -m pip install "eval-registry=={version}"
-      # Without -I Python imports modules of the checkout, which a stranger may have changed.
-      - name: Find where the branch started
-        run: echo "BASE=$(git merge-base HEAD "origin/$GITHUB_BASE_REF")" >> "$GITHUB_ENV"
-      - name: Validate manifests, by the rules of the base
-        run: |
-          # The change that adds the catalog has no rules to go by.
-          if git cat-file -e "$BASE:$ROOT/datasets.yaml"; then rules="--config-from=$BASE"; fi
-          python -I -m registry validate --root "$ROOT" --format github $rules
-      - name: Compare the lockfile with the manifests
-        if: ${{{{ !cancelled() }}}}
-        run: |
-          if [ ! -e "$ROOT/datasets.lock" ]; then exit; fi    # `registry lock` writes one
-          python -I -m registry lock --check --root "$ROOT"
-      - name: Say what the change does to datasets
-        if: ${{{{ !cancelled() }}}}
-        run: |
-          code=0
-          python -I -m registry diff --root "$ROOT" --format markdown -- "$BASE" \\
-            >> "$GITHUB_STEP_SUMMARY" || code=$?
-          if [ "$code" -ne 1 ]; then exit "$code"; fi    # 1: there are differences
 """
+_ACTION_FILE = "action.yml"
+_INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
 
 
 def pre_commit(root: str) -> str:
@@ -140,5 +122,28 @@ def pre_commit(root: str) -> str:
 
 
 def workflow(root: str, version: str) -> str:
-    """Return a GitHub workflow that reviews the catalog in a folder of the repository."""
-    return _WORKFLOW.format(root=json.dumps(root), version=version)
+    """Return a GitHub workflow that reviews the catalog in a folder of the repository.
+
+    It has the steps of the action, with its inputs filled in: a script of its own for the same
+    review would lack what the action checks.
+    """
+    inputs = {
+        "root": root,
+        "args": "--strict",
+        "diff-args": "--build --offline",
+        "install": f"eval-registry=={version}",
+        "python": "python3",
+    }
+    _, _, steps = _action_text().partition("\n  steps:\n")
+    filled = _INPUT.sub(lambda found: json.dumps(inputs.get(found[1], "")), steps)
+    # A workflow has no checkout of an action; `install` says what to install instead.
+    filled = filled.replace("${{ github.action_path }}", '""')
+    return _WORKFLOW + "\n" + indent(filled, "  ")
+
+
+def _action_text() -> str:
+    """Return the text of the action's file: in a wheel it is inside the package."""
+    package = Path(__file__).parents[2]
+    shipped = package / _ACTION_FILE
+    file = shipped if shipped.is_file() else package.parents[1] / _ACTION_FILE
+    return file.read_text(encoding="utf-8")

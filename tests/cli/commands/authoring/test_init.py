@@ -157,39 +157,6 @@ def test_pre_commit_runs_the_hooks(empty: Path, run: Run) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("change", ["adds the catalog", "breaks a manifest"])
-def test_workflow_reviews_a_branch(empty: Path, run: Run, change: str) -> None:
-    git(empty, "init", "-q", "-b", "main")
-    git(empty, "commit", "-q", "--allow-empty", "-m", "start")
-    if change != "adds the catalog":
-        run("init", "--workflow")
-        run("lock")
-        git(empty, "add", ".")
-        git(empty, "commit", "-q", "-m", "catalog")
-    git(empty, "update-ref", "refs/remotes/origin/main", "HEAD")
-    if change == "adds the catalog":
-        run("init", "--workflow")
-    else:
-        (empty / "registry/b.yaml").write_text("datasets: {x: {}}\n")
-    git(empty, "add", ".")
-    git(empty, "commit", "-q", "-m", "change")
-    job = yaml.safe_load((empty / ".github/workflows/datasets.yml").read_text())["jobs"]["review"]
-    steps = [step["run"] for step in job["steps"] if "run" in step and "pip" not in step["run"]]
-    files = {name: str(empty / ".git" / name) for name in ("GITHUB_ENV", "GITHUB_STEP_SUMMARY")}
-    variables = {**files, **job["env"], "GITHUB_BASE_REF": "main"}
-    assert shell(empty, steps[0], **variables).returncode == 0
-    variables["BASE"] = (empty / ".git/GITHUB_ENV").read_text().strip().removeprefix("BASE=")
-    if change == "breaks a manifest":
-        done = shell(empty, steps[1], **variables)
-        assert done.returncode == 1
-        assert "::error file=registry/b.yaml" in done.stdout
-        return
-    for step in steps[1:]:
-        done = shell(empty, step, **variables)
-        assert done.returncode == 0, done.stderr + done.stdout
-    assert "example-qa" in (empty / ".git/GITHUB_STEP_SUMMARY").read_text()
-
-
 def test_help_names_the_options(run: Run) -> None:
     out = run("init", "--help").out
     assert "registry init evals --pre-commit --workflow" in out

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -47,6 +51,73 @@ def test_process_serves_until_it_is_told_to_stop(sent: signal.Signals, tmp_path:
     assert process.returncode == 0
     assert re.fullmatch(rf"port {port} is taken: using \d+\nCtrl-C ends it\nstopped\n", err)
     assert out == ""
+
+
+# Plays the browser: notes its argument, and stays until the test has looked at all processes.
+BROWSER = """#!/bin/sh
+echo "$1" > "$NOTES/argument"
+while [ ! -e "$NOTES/end" ]; do sleep 0.05; done
+"""
+
+
+def arguments() -> str:
+    """Return the arguments of all processes, as any user of the machine may read them."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            found.append(file.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return "\n".join(found)
+
+
+def status_of(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads /proc")
+def test_no_process_has_the_token_in_its_arguments_and_it_works_once(tmp_path: Path) -> None:
+    root = write_catalog(tmp_path / "catalog").parent
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER, encoding="utf-8")
+    browser.chmod(0o700)
+    variables = {"BROWSER": f"{browser} %s", "DISPLAY": ":0", "NOTES": str(tmp_path)}
+    with subprocess.Popen(
+        [*COMMAND[:-1], "--port", "0", "--root", str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        env={**os.environ, **variables, "PYTHONUNBUFFERED": ""},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            printed = process.stdout.readline().strip()
+            noted = tmp_path / "argument"
+            while not noted.exists() or not noted.read_text(encoding="utf-8"):
+                assert process.poll() is None
+                time.sleep(0.05)
+            everywhere = arguments()
+            opened = noted.read_text(encoding="utf-8").strip()
+            assert opened in everywhere
+            assert opened.startswith("file:///")
+            page = Path(urllib.request.url2pathname(urlsplit(opened).path))
+            assert [path.stat().st_mode & 0o777 for path in (page, page.parent)] == [0o600, 0o700]
+            found = re.search(
+                r'url=(http://127\.0\.0\.1:\d+/\?token=[\w-]+)"', page.read_text("utf-8")
+            )
+            assert found is not None
+            assert found[1] != printed
+            for url in (found[1], printed):
+                assert url.partition("=")[2] not in everywhere
+                assert [status_of(url), status_of(url)] == [200, 403]
+        finally:
+            (tmp_path / "end").touch()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+    assert not page.parent.exists()
 
 
 SLOW_END = """

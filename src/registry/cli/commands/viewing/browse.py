@@ -7,7 +7,9 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _PORT = 8321
+
+_ENTRY_PAGE = (
+    '<!doctype html><html lang="en"><meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0; url={url}"><title>Datasets</title>'
+)
 
 _EXAMPLES = """\b
 Example: registry browse
@@ -64,8 +71,8 @@ def command(
 ) -> int:
     """Show the catalog in a browser; pages change when a manifest or a local file is saved.
 
-    The pages are those of `registry site`. The server is reachable from this machine only, and
-    answers only the browser that opened the printed URL, which has a secret. Ctrl-C ends it.
+    The pages are those of `registry site`. The server is reachable from this machine only. The
+    printed URL has a secret that lets one browser in, once. Ctrl-C ends it.
     """
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     live = LiveCatalog(settings, build)
@@ -84,12 +91,26 @@ def command(
 async def _serve(live: LiveCatalog, gate: Gate, listening: socket.socket, *, opens: bool) -> None:
     stop = _signalled()
     async with serving(application(live, gate), listening):
-        print_line(gate.url)
+        print_line(gate.new_url())
         sys.stdout.flush()  # a program may wait for it
         print_line("Ctrl-C ends it", err=True)
-        if opens and _has_screen():
-            await asyncio.to_thread(webbrowser.open, gate.url)
-        await stop.wait()
+        with tempfile.TemporaryDirectory(prefix="registry-browse-") as folder:
+            if opens and _has_screen():
+                page = _entry_page(Path(folder), gate.new_url())
+                await asyncio.to_thread(webbrowser.open, page.as_uri())
+            await stop.wait()
+
+
+def _entry_page(folder: Path, url: str) -> Path:
+    """Write a page that leads to a URL, for this user alone.
+
+    Every user of the machine can read the arguments of the browser's process. A browser in a
+    sandbox may be unable to read the page, so the printed URL has a token of its own.
+    """
+    page = folder / "open.html"
+    page.touch(mode=0o600)
+    page.write_text(_ENTRY_PAGE.format(url=url), encoding="utf-8")
+    return page
 
 
 def _signalled() -> asyncio.Event:
