@@ -28,8 +28,8 @@ _PERSONAL = ("headers", "cookies", "auth")
 # What fsspec asks for, beside the headers that a manifest or a user adds.
 _IMPERSONAL_HEADERS = ("range", "if-range", "accept-encoding")
 _HINT = "name the URL of the file itself"
-# How a connection is made, which says nothing about who asks.
-_CONNECTING = ("proxy", "proxy_auth", "ssl", "timeout")
+# How a connection is made and an answer is read, which says nothing about who asks.
+_CONNECTING = ("auto_decompress", "proxy", "proxy_auth", "ssl", "timeout")
 
 
 def client_opener(

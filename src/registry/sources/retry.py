@@ -30,6 +30,7 @@ __all__ = [
     "describe_failure",
     "is_transient",
     "network_policy",
+    "passing_error",
     "retry_after",
     "status_of",
     "with_retries",
@@ -215,11 +216,15 @@ class Meter:
                 self._deadline.progress()
             self.restart()
         elif seconds >= policy.read_seconds:
-            error = SourceError(
-                f"{self._where}: only {count_text(self._bytes, 'byte')} arrived in {seconds:.0f} s"
-            )
-            error.transient = True
-            raise error
+            arrived = count_text(self._bytes, "byte")
+            raise passing_error(f"{self._where}: only {arrived} arrived in {seconds:.0f} s")
+
+
+def passing_error(message: str) -> SourceError:
+    """Return an error after which the same request may succeed."""
+    error = SourceError(message)
+    error.transient = True
+    return error
 
 
 def describe_failure(ours: SourceError, error: BaseException) -> SourceError:
