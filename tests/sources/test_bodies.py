@@ -146,6 +146,18 @@ def test_other_codings_are_refused(proxy: FaultProxy, coding: str) -> None:
     assert not caught.value.transient
 
 
+def test_a_body_of_which_nothing_arrives_in_time_is_given_up(
+    proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    begin = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nq,a\n\r\n9;"
+    proxy.add(Fault(begin=begin, repeat=b"x"))
+    body = opened(f"{proxy.url}/a")
+    with pytest.raises(TimeoutError):
+        content(body)
+    body.close()
+
+
 def test_s3_sends_a_version_or_else_the_current_object(s3: S3) -> None:
     s3.bucket("plain")
     url = s3.put("plain", "a", DATA)

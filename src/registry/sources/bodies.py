@@ -6,6 +6,7 @@ top, repeating and cutting into blocks, is left out: `transfer` decides what is 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -18,7 +19,7 @@ from msgspec import Struct, field
 
 from registry.base.locations import protocol_of, public_location
 from registry.errors import SourceError
-from registry.sources.retry import passing_error, status_of
+from registry.sources.retry import network_policy, passing_error, status_of
 
 __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
@@ -140,7 +141,9 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
         _abandon(response)
 
     async def read(_: Any) -> bytes:
-        return bytes(await response.content.read(_BUFFER))
+        # The time-out of aiohttp begins again with each byte that is none of the body.
+        async with asyncio.timeout(network_policy().read_seconds):
+            return bytes(await response.content.read(_BUFFER))
 
     def receive() -> bytes:
         return bytes(_call(files, read))

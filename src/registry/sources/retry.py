@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from registry.errors import SourceError, count_text
 from registry.progress import Deadline, Progress, Report, silent
-from registry.settings import read_timeout
+from registry.settings import deadline_seconds, read_timeout
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -87,8 +87,10 @@ class NetworkPolicy(Struct, frozen=True, kw_only=True):
 
 
 def network_policy(environ: Mapping[str, str] = os.environ) -> NetworkPolicy:
-    """Return the policy, with the time-out that REGISTRY_READ_TIMEOUT sets."""
+    """Return the policy, with the limits of REGISTRY_READ_TIMEOUT and REGISTRY_DEADLINE."""
     seconds = float(read_timeout(environ))
+    # No attempt may outlive the deadline for all of them; 0 means that there is only one.
+    seconds = min(seconds, deadline_seconds(environ) or seconds)
     default = NetworkPolicy()
     connect = min(default.connect_seconds, seconds)
     return NetworkPolicy(connect_seconds=connect, read_seconds=seconds)
