@@ -12,7 +12,9 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ReachError, SourceError
 from registry.sources.filesystem import filesystem, source_errors
 from tests.conftest import Https
+from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.recorder import Recorder
+from tests.servers.static import StaticFiles
 
 CLOSED = Boundary()
 SECRET = "hunter2-hunter2"
@@ -165,3 +167,13 @@ def test_a_server_that_is_not_this_machine_does_not_lead_to_it(
     with pytest.raises(ReachError, match="redirected to this machine"):
         read(site.url("/a", "far.example"), boundary=boundary)
     assert [one.path for one in site.received] == ["/a"]
+
+
+def test_a_header_must_arrive_in_time_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    endless = Fault(begin=b"HTTP/1.1 200 OK\r\nX-Endless: ", repeat=b"x")
+    with StaticFiles({"/a": b"a"}) as files, FaultProxy(files.url) as proxy:
+        proxy.add(endless, times=1)
+        with pytest.raises(SourceError, match="/a: the server did not answer in time"):
+            read(f"{proxy.url}/a")
+        assert read(f"{proxy.url}/a") == b"a"

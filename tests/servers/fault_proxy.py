@@ -62,6 +62,10 @@ class Fault:
     """Seconds before the first byte of the answer."""
     drip: float = 0.0
     """Bytes per second at which the body is sent."""
+    begin: bytes = b""
+    """The first bytes that are sent, in place of an answer."""
+    repeat: bytes = b""
+    """What follows them ten times a second, for ever."""
     stall_after: int | None = None
     """After so many bytes of the body nothing comes any more, and the connection stays open."""
 
@@ -146,6 +150,11 @@ class FaultProxy:
         """Wait, but not when the proxy has been stopped."""
         self._stopped.wait(seconds)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it has been stopped."""
+        return self._stopped.is_set()
+
     def __enter__(self) -> Self:
         self._server = _Server(("127.0.0.1", 0), functools.partial(_Handler, self))
         serve = self._server.serve_forever
@@ -187,6 +196,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.owner.wait(spoil.silence)
         if spoil.before is not None:
             spoil.before()
+        if spoil.repeat:
+            self._send_endless(spoil)
+            return
         answer = self._own(spoil) or self._forward(headers, sent, spoil)
         if spoil.reset_after == -1:
             self._reset()
@@ -198,6 +210,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_body(answer, spoil)
 
     do_HEAD = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - http.server looks for them
+
+    def _send_endless(self, fault: Fault) -> None:
+        self.close_connection = True
+        self.wfile.write(fault.begin)
+        while not self.owner.is_stopped:
+            self.wfile.write(fault.repeat)
+            self.owner.wait(0.1)
 
     def _own(self, fault: Fault) -> _Answer | None:
         if fault.status is None:

@@ -131,3 +131,10 @@ def test_an_answer_is_late_slow_or_never_ends(proxy: FaultProxy, ask: Client) ->
     ask.socket.settimeout(0.2)
     with pytest.raises(TimeoutError):
         stalled.read()
+
+
+def test_an_answer_never_gets_to_its_end(proxy: FaultProxy, ask: Client) -> None:
+    proxy.add(Fault(begin=b"HTTP/1.1 200 OK\r\n\r\n", repeat=b"xy"))
+    begun = time.monotonic()
+    assert ask().read(6) == b"xyxyxy"
+    assert time.monotonic() - begun > 0.15

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
+import zlib
 from collections.abc import Iterator
 
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
+from registry.errors import SourceError
 from registry.sources.bodies import Body, describe, is_strong, open_body
 from registry.sources.filesystem import filesystem
 from tests.conftest import S3
@@ -81,12 +84,78 @@ def test_a_file_is_described_by_head_or_else_by_get(proxy: FaultProxy) -> None:
 
 
 def test_a_body_that_the_client_unpacks_has_no_validators(proxy: FaultProxy) -> None:
-    import gzip
-
     packed = {"Content-Encoding": "gzip", "ETag": '"packed"', "Content-MD5": text(MD5)}
     proxy.add(Fault(status=200, headers=packed, body=gzip.compress(DATA)))
     body = opened(f"{proxy.url}/a")
     assert (body.size, body.etag, body.digests, content(body)) == (None, "", {}, DATA)
+
+
+RAW = zlib.compressobj(wbits=-15)
+PACKED = {
+    "gzip": gzip.compress(DATA),
+    "x-gzip": gzip.compress(DATA[:5]) + gzip.compress(DATA[5:]),
+    "Deflate": zlib.compress(DATA),
+    "deflate": RAW.compress(DATA) + RAW.flush(),
+}
+
+
+@pytest.mark.parametrize("coding", PACKED)
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_a_packed_body_is_read_to_the_end_of_its_stream_or_is_an_error(
+    proxy: FaultProxy, coding: str, *, is_chunked: bool
+) -> None:
+    for end in (0, 1, len(PACKED[coding]) // 2, len(PACKED[coding]) - 1):
+        add_packed(proxy, coding, PACKED[coding][:end], is_chunked=is_chunked)
+        with pytest.raises(SourceError, match="the body ended too early") as caught:
+            content(opened(f"{proxy.url}/a"))
+        assert caught.value.transient
+    add_packed(proxy, coding, PACKED[coding], is_chunked=is_chunked)
+    assert content(opened(f"{proxy.url}/a")) == DATA
+
+
+def add_packed(proxy: FaultProxy, coding: str, body: bytes, *, is_chunked: bool) -> None:
+    headers = {"Content-Encoding": coding}
+    if is_chunked:
+        headers["Transfer-Encoding"] = "chunked"
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
+    without = ("Content-Length",) if is_chunked else ()
+    proxy.add(Fault(status=200, headers=headers, body=body, without=without), times=1)
+
+
+def test_a_packed_body_is_unpacked_in_small_parts(proxy: FaultProxy) -> None:
+    zeros = bytes(10_000_000)
+    add_packed(proxy, "gzip", gzip.compress(zeros), is_chunked=False)
+    body = opened(f"{proxy.url}/a")
+    parts = list(iter(body.read, b""))
+    assert max(map(len, parts)) <= 1 << 20
+    assert b"".join(parts) == zeros
+
+
+def test_a_damaged_packed_body_is_an_error_that_may_pass(proxy: FaultProxy) -> None:
+    add_packed(proxy, "gzip", DATA, is_chunked=False)
+    with pytest.raises(SourceError, match=r"/a: the body is not valid gzip, .* says: ") as caught:
+        content(opened(f"{proxy.url}/a"))
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip"])
+def test_other_codings_are_refused(proxy: FaultProxy, coding: str) -> None:
+    add_packed(proxy, coding, DATA, is_chunked=False)
+    with pytest.raises(SourceError, match=f"/a: the server sends it as {coding}, ") as caught:
+        opened(f"{proxy.url}/a")
+    assert not caught.value.transient
+
+
+def test_a_body_of_which_nothing_arrives_in_time_is_given_up(
+    proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    begin = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nq,a\n\r\n9;"
+    proxy.add(Fault(begin=begin, repeat=b"x"))
+    body = opened(f"{proxy.url}/a")
+    with pytest.raises(TimeoutError):
+        content(body)
+    body.close()
 
 
 def test_s3_sends_a_version_or_else_the_current_object(s3: S3) -> None:

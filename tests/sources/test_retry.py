@@ -228,9 +228,12 @@ def test_only_new_bytes_at_the_lowest_rate_are_progress() -> None:
     assert deadline.progressed == 2
 
 
-def test_the_read_timeout_is_a_setting() -> None:
+def test_time_outs_are_settings_and_never_beyond_the_deadline() -> None:
     assert network_policy({}) == NetworkPolicy()
     policy = network_policy({"REGISTRY_READ_TIMEOUT": "2"})
     assert (policy.read_seconds, policy.connect_seconds) == (2, 2)
+    policy = network_policy({"REGISTRY_READ_TIMEOUT": "20", "REGISTRY_DEADLINE": "5"})
+    assert (policy.read_seconds, policy.connect_seconds) == (5, 5)
+    assert network_policy({"REGISTRY_DEADLINE": "0"}) == NetworkPolicy()
     with pytest.raises(RegistryError, match="REGISTRY_READ_TIMEOUT is not a whole number"):
         network_policy({"REGISTRY_READ_TIMEOUT": "soon"})

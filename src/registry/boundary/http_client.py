@@ -6,6 +6,7 @@ request here is one hop, whose URL and, once its name is looked up, address are 
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from types import TracebackType
@@ -28,8 +29,8 @@ _PERSONAL = ("headers", "cookies", "auth")
 # What fsspec asks for, beside the headers that a manifest or a user adds.
 _IMPERSONAL_HEADERS = ("range", "if-range", "accept-encoding")
 _HINT = "name the URL of the file itself"
-# How a connection is made, which says nothing about who asks.
-_CONNECTING = ("proxy", "proxy_auth", "ssl", "timeout")
+# How a connection is made and an answer is read, which says nothing about who asks.
+_CONNECTING = ("auto_decompress", "proxy", "proxy_auth", "ssl", "timeout")
 
 
 def client_opener(
@@ -80,11 +81,21 @@ class Client:
 
     def get(self, url: str | yarl.URL, **how: Any) -> _Request:
         """Request a URL; redirects are followed."""
-        return _Request(self._follow("GET", yarl.URL(url), how))
+        return _Request(self._header("GET", yarl.URL(url), how))
 
     def head(self, url: str | yarl.URL, **how: Any) -> _Request:
         """Request the headers of a URL; redirects are followed."""
-        return _Request(self._follow("HEAD", yarl.URL(url), how))
+        return _Request(self._header("HEAD", yarl.URL(url), how))
+
+    async def _header(
+        self, method: str, url: yarl.URL, how: dict[str, Any]
+    ) -> aiohttp.ClientResponse:
+        """Follow redirects until the header of the file has arrived, in time as a whole.
+
+        The time-out of aiohttp begins again with each byte, and with each `100 Continue`.
+        """
+        async with asyncio.timeout(self._session.timeout.sock_read):
+            return await self._follow(method, url, how)
 
     async def _follow(
         self, method: str, url: yarl.URL, how: dict[str, Any]

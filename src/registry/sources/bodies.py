@@ -6,17 +6,20 @@ top, repeating and cutting into blocks, is left out: `transfer` decides what is 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
 import re
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
 
-from registry.base.locations import protocol_of
-from registry.sources.retry import status_of
+from registry.base.locations import protocol_of, public_location
+from registry.errors import SourceError
+from registry.sources.retry import network_policy, passing_error, status_of
 
 __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 
@@ -24,6 +27,13 @@ __all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
 _BUFFER = 1 << 20
 _HUB_BLOCK = 5 << 20
 _HTTP_VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
+# Content codings that are unpacked here, as some servers always pack: the window bits of zlib.
+_UNPACKED = {
+    "gzip": zlib.MAX_WBITS + 16,
+    "x-gzip": zlib.MAX_WBITS + 16,
+    # Some servers leave out the header of zlib, as the name suggests.
+    "deflate": zlib.MAX_WBITS,
+}
 # A server may refuse to answer HEAD with one of them, and still answer GET.
 _TRY_GET = frozenset({400, 403, 404, 405, 501})
 _MD5_ETAG = re.compile(r'"([0-9a-f]{32})"')
@@ -99,7 +109,7 @@ async def _request(files: Any, method: str, location: str, headers: Mapping[str,
     session = await files.set_session()
     # Packed on the way, the bytes would have another length and another ETag.
     asked = {**files.kwargs.get("headers", {}), "Accept-Encoding": "identity", **headers}
-    how = {**files.kwargs, "headers": asked}
+    how = {**files.kwargs, "headers": asked, "auto_decompress": False}
     response = await getattr(session, method)(files.encode_url(location), **how)
     if response.status == 404:
         response.close()
@@ -116,26 +126,88 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
     ranged = {"Range": f"bytes={start}-", "If-Range": etag} if start else {}
     response = await _request(files, "get", location, ranged)
     headers = response.headers
-    packed = headers.get("Content-Encoding", "identity") not in ("identity", "")
+    coding = _coding(headers)
+    if coding not in ("", *_UNPACKED):
+        _abandon(response)
+        raise SourceError(
+            f"{public_location(location)}: the server sends it as {coding}, which was not asked for"
+            " and can't be unpacked (name a URL that sends the file as it is)"
+        )
     first, size = _content_range(headers.get("Content-Range"))
     if response.status != 206:
-        first, size = 0, None if packed else response.content_length
+        first, size = 0, None if coding else response.content_length
 
     async def close(_: Any) -> None:
         _abandon(response)
 
     async def read(_: Any) -> bytes:
-        return bytes(await response.content.read(_BUFFER))
+        # The time-out of aiohttp begins again with each byte that is none of the body.
+        async with asyncio.timeout(network_policy().read_seconds):
+            return bytes(await response.content.read(_BUFFER))
+
+    def receive() -> bytes:
+        return bytes(_call(files, read))
 
     return Body(
-        read=lambda: bytes(_call(files, read)),
+        read=_Unpacking(receive, coding, public_location(location)) if coding else receive,
         close=lambda: _call(files, close),
         start=first,
         size=size,
-        # Of bytes that the client has unpacked, the server says nothing.
-        etag="" if packed else headers.get("ETag", ""),
-        digests={} if packed or response.status == 206 else _http_digests(headers),
+        # Of bytes that are unpacked here, the server says nothing.
+        etag="" if coding else headers.get("ETag", ""),
+        digests={} if coding or response.status == 206 else _http_digests(headers),
     )
+
+
+class _Unpacking:
+    """Reads a packed body, to the end of what is packed.
+
+    Packed though it was not asked for, it has no length and no digest; and the client would take
+    a stream that breaks off for a whole one.
+    """
+
+    def __init__(self, receive: Callable[[], bytes], coding: str, name: str) -> None:
+        self._receive = receive
+        self._coding = coding
+        self._name = name
+        self._stream: zlib._Decompress | None = None
+        self._left = b""
+
+    def __call__(self) -> bytes:
+        """Return the next unpacked bytes, b"" at the end.
+
+        Raises:
+            SourceError: the body ended before, or is damaged; either may pass.
+        """
+        try:
+            while packed := self._left or self._receive():
+                if chunk := self._unpack(packed):
+                    return chunk
+            # What a part of the limited size has left over inside.
+            if chunk := self._unpack(b""):
+                return chunk
+        except zlib.error as error:
+            message = f"{self._name}: the body is not valid {self._coding}, as its header says"
+            raise passing_error(f"{message}: {error}") from error
+        if self._stream is None or not self._stream.eof:
+            raise passing_error(f"{self._name}: the body ended too early, inside of {self._coding}")
+        return b""
+
+    def _unpack(self, packed: bytes) -> bytes:
+        if packed and (self._stream is None or self._stream.eof):  # gzip has several streams
+            raw = self._coding == "deflate" and packed[0] & 15 != zlib.DEFLATED
+            self._stream = zlib.decompressobj(-zlib.MAX_WBITS if raw else _UNPACKED[self._coding])
+        if self._stream is None or self._stream.eof:
+            return b""
+        chunk = self._stream.decompress(packed, _BUFFER)
+        self._left = self._stream.unconsumed_tail or self._stream.unused_data
+        return chunk
+
+
+def _coding(headers: Mapping[str, str]) -> str:
+    """Return how a body is packed; "" if it is not."""
+    coding = headers.get("Content-Encoding", "").strip().lower()
+    return "" if coding == "identity" else coding
 
 
 def _abandon(response: Any) -> None:
@@ -158,9 +230,8 @@ async def _describe_http(files: Any, location: str) -> dict[str, Any]:
         response = await _request(files, "get", location, {})
     _abandon(response)
     headers = response.headers
-    packed = headers.get("Content-Encoding", "identity") not in ("identity", "")
     length = headers.get("Content-Length", "")
-    size = int(length) if length.isdecimal() and not packed else None
+    size = int(length) if length.isdecimal() and not _coding(headers) else None
     return {"size": size, **{name: headers[name] for name in _HTTP_VALIDATORS if name in headers}}
 
 

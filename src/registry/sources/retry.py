@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from registry.errors import SourceError, count_text
 from registry.progress import Deadline, Progress, Report, silent
-from registry.settings import read_timeout
+from registry.settings import deadline_seconds, read_timeout
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -30,6 +30,7 @@ __all__ = [
     "describe_failure",
     "is_transient",
     "network_policy",
+    "passing_error",
     "retry_after",
     "status_of",
     "with_retries",
@@ -86,8 +87,10 @@ class NetworkPolicy(Struct, frozen=True, kw_only=True):
 
 
 def network_policy(environ: Mapping[str, str] = os.environ) -> NetworkPolicy:
-    """Return the policy, with the time-out that REGISTRY_READ_TIMEOUT sets."""
+    """Return the policy, with the limits of REGISTRY_READ_TIMEOUT and REGISTRY_DEADLINE."""
     seconds = float(read_timeout(environ))
+    # No attempt may outlive the deadline for all of them; 0 means that there is only one.
+    seconds = min(seconds, deadline_seconds(environ) or seconds)
     default = NetworkPolicy()
     connect = min(default.connect_seconds, seconds)
     return NetworkPolicy(connect_seconds=connect, read_seconds=seconds)
@@ -215,11 +218,15 @@ class Meter:
                 self._deadline.progress()
             self.restart()
         elif seconds >= policy.read_seconds:
-            error = SourceError(
-                f"{self._where}: only {count_text(self._bytes, 'byte')} arrived in {seconds:.0f} s"
-            )
-            error.transient = True
-            raise error
+            arrived = count_text(self._bytes, "byte")
+            raise passing_error(f"{self._where}: only {arrived} arrived in {seconds:.0f} s")
+
+
+def passing_error(message: str) -> SourceError:
+    """Return an error after which the same request may succeed."""
+    error = SourceError(message)
+    error.transient = True
+    return error
 
 
 def describe_failure(ours: SourceError, error: BaseException) -> SourceError:

@@ -16,7 +16,7 @@ from registry.progress import Deadline, Progress, Report
 from registry.sources.bodies import Body, is_strong, new_hash, open_body
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
-from registry.sources.retry import Meter, network_policy, status_of, with_retries
+from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
 
 __all__ = ["ChangedError", "RemoteFile", "Transfer"]
 
@@ -160,7 +160,7 @@ class Transfer:
             self._check_limits(position)
         if size is not None and self._file.tell() != size:
             message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
-            raise _transient(message)
+            raise passing_error(message)
 
     def _check_limits(self, position: int) -> None:
         if position > self._limits.unpacked_bytes:
@@ -178,7 +178,7 @@ class Transfer:
         if self.rejected:
             self._etag = ""  # nothing to continue
             names = ", ".join(self._hashes)
-            raise _transient(
+            raise passing_error(
                 f"{self._name}: the bytes differ from the {names} that the server names"
             )
 
@@ -241,7 +241,7 @@ class RemoteFile(io.RawIOBase):
             self._position += len(chunk)
             if not chunk and self._size not in (None, self._position):
                 name = public_location(self._location)
-                raise _transient(
+                raise passing_error(
                     f"{name}: the transfer gave {self._position:,} of {self._size:,} bytes"
                 )
             self._meter.add(len(chunk), self._position)
@@ -276,9 +276,3 @@ def _same_version(known: str, etag: str) -> bool:
     """Return whether two ETags may be of one version; "" is unknown."""
     # A server that packs some answers has weak and strong forms of one ETag.
     return "" in (known, etag) or known.removeprefix("W/") == etag.removeprefix("W/")
-
-
-def _transient(message: str) -> SourceError:
-    error = SourceError(message)
-    error.transient = True
-    return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -107,3 +108,42 @@ def test_records_are_made_of_downloads_in_the_folder_of_the_load(
     (table,) = made.tables(10)
     assert table.to_pylist() == [{"q": 1}]
     assert (tmp_path / "files" / "test.jsonl").read_bytes() == LINES["test.jsonl"]
+
+
+def test_threads_that_list_files_at_once_leave_each_other_the_lock_of_progress_bars(
+    context: SourceContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(LINES["test.jsonl"])
+    source = HfSource(path="json", split="train", data_files=str(tmp_path / "a.jsonl"))
+    for kind in datasets.utils.tqdm.__mro__:  # as at the start of a process
+        if "_lock" in vars(kind):
+            monkeypatch.delattr(kind, "_lock")
+    bar = datasets.utils.tqdm
+    found_none, first_is_done = threading.Barrier(2, timeout=1), threading.Event()
+    make_lock, make_bar = bar.get_lock, bar.__init__
+
+    def make_lock_with_the_other() -> object:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            found_none.wait()
+        return make_lock()
+
+    def make_bar_late(*arguments: object, **options: object) -> None:
+        if threading.current_thread().name == "second":
+            assert first_is_done.wait(10)
+        make_bar(*arguments, **options)
+
+    # `thread_map` makes a lock where there is none, and removes it when it ends.
+    monkeypatch.setattr(bar, "get_lock", make_lock_with_the_other)
+    monkeypatch.setattr(bar, "__init__", make_bar_late)
+
+    def build(name: str) -> str:
+        threading.current_thread().name = name
+        try:
+            with quiet():
+                return str(builder_of(source, context, None, str(tmp_path / name)).name)
+        finally:
+            if name == "first":
+                first_is_done.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(build, ["first", "second"])) == ["json", "json"]

@@ -45,3 +45,17 @@ def test_a_client_that_is_made_in_the_middle_of_a_call_is_limited(
             close_session()  # as huggingface_hub does after a refused connection
             with pytest.raises(httpx2.ReadTimeout):
                 get_session().get(proxy.url)
+
+
+def test_a_header_must_arrive_in_time_as_a_whole(
+    hub: HubEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    with FaultProxy(hub.url) as proxy:
+        proxy.add(Fault(begin=b"HTTP/1.1 200 OK\r\nX-Endless: ", repeat=b"x"), times=1)
+        with limited_client("org/client", Deadline(1)):
+            with pytest.raises(httpx2.ReadTimeout, match="no whole header in 1 seconds"):
+                get_session().get(proxy.url)
+            assert get_session().get(f"{proxy.url}/api/datasets/org/nowhere").status_code == 401
+            with get_session().stream("GET", f"{proxy.url}/api/whoami-v2") as response:
+                assert not response.is_stream_consumed

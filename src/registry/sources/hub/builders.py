@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
+import tqdm
 from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
 from datasets.table import embed_table_storage
 from datasets.utils.py_utils import NestedDataStructure, map_nested
@@ -188,6 +189,10 @@ class _Quiet:
         with self._lock():
             self._users += 1
             if self._users == 1:
+                # `thread_map` of tqdm makes a lock for the class of its bars where there is none,
+                # and removes it at its end, under any other thread that works with the class. The
+                # lock of the base class is found by all, and stays.
+                tqdm.tqdm.get_lock()
                 self._disable()
         try:
             yield

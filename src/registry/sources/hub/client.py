@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import partial
+from typing import Any
 
 import httpx2
 from huggingface_hub import get_session
@@ -17,6 +19,7 @@ from huggingface_hub.utils import _http
 from msgspec import Struct
 
 from registry.base.forks import ForkSafeLock
+from registry.base.time_limit import NoProgressError, run_limited
 from registry.progress import Deadline
 from registry.sources.retry import Meter, is_transient, network_policy
 
@@ -70,7 +73,50 @@ def _limit(client: httpx2.Client) -> httpx2.Client:
             "request": [*hooks["request"], _set_timeouts],
             "response": [*hooks["response"], _check_answer],
         }
+        client.send = partial(_send, client.send)  # type: ignore[method-assign]
     return client
+
+
+def _send(
+    send: Callable[..., httpx2.Response],
+    request: httpx2.Request,
+    *,
+    stream: bool = False,
+    **options: Any,
+) -> httpx2.Response:
+    """Send a request whose header must arrive in time as a whole, also behind redirects.
+
+    The client's own time-out begins again with each byte, and with each `100 Continue`.
+    """
+    if _limits.get() is None:
+        return send(request, stream=stream, **options)
+    seconds = network_policy().read_seconds
+    context, is_given_up = copy_context(), threading.Event()
+
+    def receive_header(_: Callable[[], None]) -> httpx2.Response | Exception:
+        try:
+            response: httpx2.Response = context.run(send, request, stream=True, **options)
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that asks
+            return error
+        if is_given_up.is_set():
+            response.close()
+        return response
+
+    try:
+        response = run_limited(receive_header, seconds)
+    except NoProgressError:
+        is_given_up.set()
+        message = f"no whole header in {seconds:.0f} seconds"
+        raise httpx2.ReadTimeout(message, request=request) from None
+    if isinstance(response, Exception):
+        raise response
+    if not stream:
+        try:
+            response.read()
+        except BaseException:
+            response.close()
+            raise
+    return response
 
 
 def _set_timeouts(request: httpx2.Request) -> None:

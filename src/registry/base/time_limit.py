@@ -57,7 +57,7 @@ def run_limited(
         finally:
             done.set()
 
-    threading.Thread(target=run, daemon=True, name="remote-cache").start()
+    threading.Thread(target=run, daemon=True, name="limited").start()
     while not done.wait(min(_TICK_SECONDS, seconds)):
         if time.monotonic() - last >= seconds:
             raise NoProgressError
