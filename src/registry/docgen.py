@@ -63,9 +63,9 @@ are always reported. In the root index:
       ignore: [missing-license]
       severity: {unpinned-revision: error}
 
-The files of an included package (`package:`) are checked by the `validate` of its own index. Only its
-authors can change them, so `validate` counts their problems in a note; `--packages` reports them as
-it does your own.
+The files of an included package (`package:`) are checked by the `validate` of its own index. Only
+its authors can change them, so `validate` counts their problems in a note; `--packages` reports them
+as it does your own.
 
 ## The lockfile
 

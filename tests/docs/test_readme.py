@@ -131,7 +131,9 @@ def test_timings_in_the_readme_match_the_benchmarks() -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     (cold, _), (warm, theirs) = (
         re.findall(
-            rf"^\| real-process-{which} .*?\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms", page, re.M
+            rf"^\| real-process-{which} .*?\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms",
+            page,
+            re.MULTILINE,
         )[0]
         for which in ("cold", "warm")
     )

@@ -190,7 +190,7 @@ def _obstacle(datasets: Mapping[str, _Dataset], base: OpenSnapshot) -> tuple[Obs
         if mapper is not None and mapper not in base.boundary.trust:
             message = f"the base does not trust the mapper '{mapper}', so its code is not run"
             return "untrusted mapper", message
-        if mapper in base.changed_code:
+        if mapper is not None and mapper in base.changed_code:
             return "changed code", base.changed_code[mapper].message
     return None
 

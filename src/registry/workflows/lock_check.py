@@ -67,7 +67,7 @@ def _check_one(
         check.differs(str(error), "fix the manifest")
         return check
     hint = f"`registry lock {name}` pins it"
-    if spec.mapper in unrun:
+    if spec.mapper is not None and spec.mapper in unrun:
         check.differs(unrun[spec.mapper], "review the code, and check the pin after the merge")
     elif pin is None:
         if not spec.is_remote and not _reads_package(spec):

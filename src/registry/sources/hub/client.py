@@ -8,6 +8,7 @@ ends the call, which the policy of all sources repeats.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
 from functools import partial
