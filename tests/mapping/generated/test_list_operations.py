@@ -50,7 +50,7 @@ def test_operation_of_odd_values(step: Any) -> None:
         ({"drop_null": {"blank": True}}, {"a": " ", "b": None, "c": 0}, {"c": 0}),
         ({"pluck": "x"}, [{"x": 1}], [1]),
         ({"items": "="}, {"x": 1}, ["x=1"]),
-        ("letters_where", [0, 1, True, 1.0], ["B", "D"]),
+        ("letters_where", [0, 1, True, 1.0, False], ["B", "C", "D"]),
         ({"each": ["strip", {"default": "-"}]}, [" a", " "], ["a", "-"]),
         ({"each": {"where": {"value": "index", "at_least": 1}}}, ["a", "b"], ["b"]),
         ({"dict": {"value": "index"}}, ["a", "b"], {"a": 0, "b": 1}),

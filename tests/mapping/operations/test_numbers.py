@@ -61,6 +61,9 @@ def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
         ({"dump": {"literal": True}}, {1}, "dump({'literal': True})", "a value of type set can't be stored"),
         ("date", 5, "date", "is not a date: Invalid isoformat string: '5'"),
         ("parse", [], "parse", "needs a string"),
+        ("parse", '{"a": NaN}', "parse", "can't be read exactly: $.a: NaN is not JSON: line 1 column 7 (char 6)"),
+        ("parse", "1e400", "parse", "can't be read exactly: 1e400 is beyond the range of a float: line 1 column 1 (char 0)"),
+        ("parse", '{"a": 1, "a": 2}', "parse", "can't be read exactly: $.a: the key is repeated: line 1 column 10 (char 9)"),
     ],
 )  # fmt: skip
 def test_a_value_of_the_wrong_type_is_refused(
@@ -77,6 +80,7 @@ def test_a_value_of_the_wrong_type_is_refused(
         ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
         ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
         ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
+        ({"date": "%Y %Z"}, "%Z takes names of zones that depend on the machine: %z takes offsets such as +0200, and other text stands for itself"),
         ({"date": "%Y %Y"}, "the format '%Y %Y' has a directive twice"),
     ],
 )  # fmt: skip

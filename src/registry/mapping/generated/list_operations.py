@@ -115,7 +115,7 @@ def _keep(source: Source, value: Value, argument: Any) -> Value:
 def _letters_where(source: Source, value: Value, argument: Any) -> Value:
     value = source.expect(value, "list")
     source.step_aside_if(f"len({value.name}) > {len(LETTERS)}")
-    tests = parse_comparisons({"equals": 1} if argument is None else argument).tests
+    tests = parse_comparisons({"in": [1, True]} if argument is None else argument).tests
     result = source.assign("[]", "list")
     with source.loop(value) as (item, index):
         letter = f"{source.bind(LETTERS)}[{index.name}]"

@@ -9,8 +9,7 @@ from importlib import import_module
 from json import encoder
 from typing import Any
 
-import msgspec
-
+from registry.decode.exact_json import parse_exact
 from registry.mapping.conditions import equal, is_empty
 from registry.mapping.generated.source import AsideError
 from registry.mapping.row import MISSING, Row
@@ -44,8 +43,8 @@ _MOST_ITEMS = 1 << 20
 LETTERS = tuple(map(letter_of, range(1000)))
 """The letters of the first choices; an operation takes no more."""
 
-parse_json: Callable[[str], Any] = msgspec.json.Decoder().decode
-"""Parse JSON faster than `json`, to the same values; it refuses some of what `json` accepts."""
+parse_json: Callable[[str], Any] = parse_exact
+"""Parse JSON as the operation does."""
 
 
 class Parsed(dict[str, Any]):

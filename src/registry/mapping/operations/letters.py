@@ -61,7 +61,8 @@ def _letter_in(argument: Any, compiler: Compiler) -> Apply:
 
 
 def _letters_where(argument: Any, compiler: Compiler) -> Apply:
-    holds = compiler.condition({"equals": 1} if argument is None else argument)
+    # `equals: 1` alone is no match for true, as 1 and true differ.
+    holds = compiler.condition({"in": [1, True]} if argument is None else argument)
 
     def apply(value: Any, row: Any) -> list[str]:
         mask = expect_type(value, list, "a list")
@@ -117,7 +118,7 @@ OPERATIONS = (
     ),
     Operation(
         "letters_where",
-        "The letters of the items that are 1, or that meet the given comparisons.",
+        "The letters of the items that are 1 or true, or that meet the given comparisons.",
         _letters_where,
         OperationExample("letters_where", [0, 1, 1], ["B", "C"]),
     ),

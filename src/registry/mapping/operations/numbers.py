@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from registry.base.digest import encode_value, to_json
+from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
 from registry.mapping.no_warnings import no_warnings
 from registry.mapping.operations.base import (
@@ -53,7 +54,9 @@ def _parse(argument: Any, _: Any) -> Apply:
     def apply(value: Any, row: Any) -> Any:
         text = to_str(value)
         try:
-            return json.loads(text)
+            return parse_exact(text)
+        except InexactError as error:
+            raise MappingError(f"can't be read exactly: {error}", value=text) from error
         except (ValueError, RecursionError) as error:
             raise MappingError(f"is not JSON: {error}", value=text) from error
 
@@ -98,6 +101,11 @@ def _dump(argument: Any, _: Any) -> Apply:
 def _date(argument: Any, _: Any) -> Apply:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes a format such as %Y-%m-%d, a string")
+    if "%Z" in (argument or "").replace("%%", ""):
+        message = "%Z takes names of zones that depend on the machine"
+        raise ValueError(
+            f"{message}: %z takes offsets such as +0200, and other text stands for itself"
+        )
     try:
         with suppress(ValueError):  # an empty string has none of the formats
             datetime.strptime("", argument or "")  # noqa: DTZ007
