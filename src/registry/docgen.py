@@ -64,8 +64,8 @@ are always reported. In the root index:
       severity: {unpinned-revision: error}
 
 The files of an included package (`package:`) are checked by the `validate` of its own index. Only
-its authors can change them, so `validate` counts their problems in a note; `--packages` reports them
-as it does your own.
+its authors can change them, so `validate` counts their problems in a note; `--packages` reports
+them as it does your own.
 
 ## The lockfile
 

@@ -36,8 +36,9 @@ def test_each_row_has_tests(pattern: str) -> None:
 @pytest.mark.parametrize("kind", ["attack", "review"])
 def test_each_number_has_a_row(kind: str) -> None:
     numbers = re.findall(rf"^\| (\d+) \| .*`test_{kind}_(\d+)_\*\.py`", PAGE, re.MULTILINE)
+    assert len(numbers) >= 14
     assert [(int(number), int(test)) for number, test in numbers] == [
-        (number, number) for number in range(1, 15)
+        (number, number) for number in range(1, len(numbers) + 1)
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from registry.base.forks import ForkSafeLock
+from registry.base.processes.forks import ForkSafeLock
 
 __all__ = ["convert", "decode_json"]
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.browse.gate import POLICY
 from registry.browse.live_list import SEARCH_FILE, LiveList, open_leniently
 from registry.cache.cache import Cache

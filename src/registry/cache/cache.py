@@ -39,7 +39,6 @@ from registry.base.folders import (
     remove_folder,
     temporary_folder,
 )
-from registry.base.forks import cached_property
 from registry.base.fs import (
     file_sha256,
     make_durable,
@@ -47,6 +46,7 @@ from registry.base.fs import (
     set_cached_mode,
     write_cached,
 )
+from registry.base.processes.forks import cached_property
 from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta

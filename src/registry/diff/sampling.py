@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.base.threads import run_jobs
 from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange
 from registry.diff.samples import Samples, compare_samples, new_samples

@@ -13,7 +13,7 @@ import msgspec
 
 from registry.base.best_effort import best_effort_path, read_best_effort, write_best_effort
 from registry.base.conversion import decode_json
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.catalog.catalog import display_path
 from registry.catalog.code_version import package_version_key
 from registry.lockfile.file import read_bytes

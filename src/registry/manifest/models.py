@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from registry.base.conversion import convert
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.errors import Severity
 from registry.manifest.source import Source
 from registry.manifest.source_models import to_source

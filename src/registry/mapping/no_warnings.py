@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator
 
-from registry.base.forks import ForkSafeLock
+from registry.base.processes.forks import ForkSafeLock
 
 __all__ = ["no_warnings"]
 

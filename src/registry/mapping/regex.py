@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import IO, Any, NamedTuple, cast
 
-from registry.base.forks import ForkSafeLock
+from registry.base.processes.forks import ForkSafeLock
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from registry.base.forks import ForkSafeLock
+from registry.base.processes.forks import ForkSafeLock
 
 __all__ = ["system_memory"]
 

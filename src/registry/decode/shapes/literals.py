@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.base.arrow.arrays import int64_array, masked_array, string_scalar, to_array
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.decode.repeated_keys import string_ends
 
 if TYPE_CHECKING:

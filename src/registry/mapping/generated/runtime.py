@@ -9,6 +9,8 @@ from importlib import import_module
 from json import encoder
 from typing import Any
 
+import msgspec
+
 from registry.decode.exact_json import parse_exact
 from registry.mapping.conditions import equal, is_empty
 from registry.mapping.generated.source import AsideError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from registry.base.forks import cached_property
 from registry.base.names import name_fault
+from registry.base.processes.forks import cached_property
 from registry.cache.cache import Cache
 from registry.catalog.cache import parents_of
 from registry.catalog.catalog import Catalog, display_path

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.base.forks import cached_property
+from registry.base.processes.forks import cached_property
 from registry.errors import RegistryError, did_you_mean, list_names
 
 __all__ = ["Columns", "Inference", "is_blank", "value_of"]

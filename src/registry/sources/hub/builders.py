@@ -19,7 +19,7 @@ from datasets.utils.py_utils import NestedDataStructure, map_nested
 from datasets.utils.track import tracked_str
 from msgspec import Struct
 
-from registry.base.forks import ForkSafeLock
+from registry.base.processes.forks import ForkSafeLock
 from registry.errors import SourceError
 from registry.manifest.source_models import is_folder
 from registry.sources.hub.api import no_such, wrong_answer

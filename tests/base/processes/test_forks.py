@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import registry
-from registry.base.forks import ForkSafeLock, cached_property
+from registry.base.processes.forks import ForkSafeLock, cached_property
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
