@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import shutil
 import subprocess
@@ -63,6 +65,28 @@ def test_what_changed_lately_is_kept_on_request(
     age(path, age_of_file)
     removal.remove_unheld(path, "old", older=DAY)
     assert bool(removal.removed) == is_removed == (not path.exists())
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_without_locks_all_is_cleared_but_what_may_be_being_written(
+    cache: Cache, removal: Removal, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    entry = samples(cache, "a")
+    new, old = entry.with_name(".new"), entry.with_name(".old")
+    for path in (new, old):
+        path.write_bytes(b"x")
+    age(old, DAY + 60)
+    removal.clear(entry, is_temporary=False)
+    for path in (new, old):
+        removal.clear(path, is_temporary=True)
+    assert [one.name for one in removal.removed] == [entry.name, ".old"]
+    assert [path.exists() for path in (entry, new, old)] == [False, True, False]
+    assert list(removal.errors) == [new]
+    assert "nobody can tell whether a process is writing it" in removal.errors[new]
 
 
 # A user without rights, because root may remove anything.

@@ -1,4 +1,4 @@
-"""Without working file locks every process still gets the right samples, at worst after more work.
+"""Without working file locks every process still gets the right samples, at worst after more work, and `cache clear` clears, or says what is left.
 
 `strace` makes flock(2) a call that does nothing, or one that fails as on a file system without
 locks.
@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Https, OneDataset
-from tests.faults.background import finish, load
+from tests.faults.background import finish, load, registry
 
 RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
 
 
-@pytest.mark.parametrize("result", ["retval=0", "error=ENOLCK", "error=ENOSYS"])
+@pytest.mark.parametrize("result", ["retval=0", "error=ENOLCK", "error=EOPNOTSUPP", "error=ENOSYS"])
 def test_samples_are_right_without_locks(
     https: Https,
     one_dataset: OneDataset,
@@ -40,3 +40,22 @@ def test_samples_are_right_without_locks(
     assert 1 <= https.requests.count(("GET", "/data.jsonl")) <= count
     code, out, err = finish(load("data", root))
     assert (code, json.loads(out), err) == (0, SAMPLES, "")
+
+
+@pytest.mark.parametrize("error", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
+def test_the_cache_is_cleared_without_locks(
+    one_dataset: OneDataset, cache_dir: Path, strace: str, error: str
+) -> None:
+    root = one_dataset({"type": "json", "path": "data.jsonl"})
+    (root / "data.jsonl").write_text('{"q": "x", "a": "y"}\n', encoding="utf-8")
+    assert finish(registry("sync", root=root))[0] == 0
+    (versioned,) = cache_dir.glob("v*")
+    left = versioned / "tmp" / "left"
+    left.mkdir(parents=True)
+    before = [strace, "-f", "-q", "-o", "/dev/null", "-e", f"inject=flock:error={error}", "-e", "trace=flock"]  # fmt: skip
+    code, _, err = finish(registry("cache", "clear", "--yes", root=root, before=before))
+    assert (code, err.count("error: ")) == (1, 1)
+    assert f"error: {left}: can't be removed: nobody can tell whether " in err
+    assert [path for path in cache_dir.rglob("*") if path.is_file()] == []
+    left.rmdir()
+    assert finish(registry("cache", "clear", "--yes", root=root, before=before))[0] == 0

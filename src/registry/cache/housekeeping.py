@@ -115,7 +115,8 @@ def clear(cache: Cache) -> Removal:
         # The folders stay: another process may be about to write into them.
         for part in _inside(folder):
             for path in _inside(part):
-                removal.remove_unheld(path, "cleared")
+                is_temporary = part.name == "tmp" or path.name.startswith(".")
+                removal.clear(path, is_temporary=is_temporary)
     return removal
 
 

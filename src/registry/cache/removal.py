@@ -16,6 +16,10 @@ from registry.cache.contents import Item, newest, size_of
 __all__ = ["DAY", "Removal", "Removed"]
 
 DAY = 24 * 60 * 60
+_UNKNOWN = (
+    "nobody can tell whether a process is writing it: the file system has no locks, or denies"
+    " access (end what uses the cache and remove it, or try again in a day)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,19 @@ class Removal:
                 older = max(older, DAY)
             if not older or time.time() - newest(path) > older:
                 self._remove(path, path.parent.name, reason)
+
+    def clear(self, path: Path, *, is_temporary: bool) -> None:
+        """Remove a file or folder, unless a process holds it.
+
+        Where nobody can tell, what is temporary must be a day old, as a process may be writing it.
+        """
+        with claim(path) as is_free:
+            if is_free is False:
+                self.in_use.append(path)
+            elif is_free is None and is_temporary and time.time() - newest(path) <= DAY:
+                self.errors[path] = _UNKNOWN
+            else:
+                self._remove(path, path.parent.name, "cleared")
 
     def _remove(self, path: Path, kind: str, reason: str, *, dataset: str = "") -> None:
         size = size_of(path)

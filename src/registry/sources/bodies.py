@@ -6,7 +6,6 @@ top, repeating and cutting into blocks, is left out: `transfer` decides what is 
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -123,6 +122,8 @@ async def _request(files: Any, method: str, location: str, headers: Mapping[str,
 
 
 async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
+    import asyncio  # a warm open imports this module
+
     ranged = {"Range": f"bytes={start}-", "If-Range": etag} if start else {}
     response = await _request(files, "get", location, ranged)
     headers = response.headers

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from registry.base.time_limit import LibraryError, NoProgressError, run_limited
 from registry.cache.remote.stores import open_store, public_url, shown_without_secrets
+from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 from registry.errors import CacheError
 
 if TYPE_CHECKING:

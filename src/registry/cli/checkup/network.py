@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from registry.base.locations import is_local
-from registry.base.time_limit import LibraryError, NoProgressError, run_limited
+from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 from registry.cli.checkup.observation import Observation, fail, fine, warn
 from registry.cli.checkup.secrets import masked_url
 from registry.errors import RegistryError, count_text

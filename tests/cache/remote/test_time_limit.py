@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from registry.base import time_limit
-from registry.base.time_limit import LibraryError, NoProgressError, run_limited
+from registry.cache.remote import time_limit
+from registry.cache.remote.time_limit import LibraryError, NoProgressError, run_limited
 
 
 def test_result_and_errors_come_back() -> None:
