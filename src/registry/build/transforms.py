@@ -86,7 +86,8 @@ class Lookup:
     @property
     def mismatch(self) -> str:
         """Both sides' keys in words: their types, and the first of each."""
-        keys = [key for _, key in islice(self.table, _SHOWN_KEYS)]
+        known = (key for key in self.table if isinstance(key, tuple))  # NaN equals no key
+        keys = [key for _, key in islice(known, _SHOWN_KEYS)]
         own = self.join.key or self.join.on
         table = "the numbers of its rows" if self.join.row_number is not None else f"'{own}'"
         shown = f"of the lookup table {_keys(keys)}" if keys else "of the lookup table none"
