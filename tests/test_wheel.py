@@ -32,7 +32,9 @@ def files_below(folder: str, pattern: str) -> set[str]:
     return {path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob(pattern)}
 
 
-@pytest.mark.parametrize("name", ["py.typed", "datasets.yaml", "datasets.lock", "action.yml", "__main__.py"])
+@pytest.mark.parametrize(
+    "name", ["py.typed", "datasets.yaml", "datasets.lock", "action.yml", "__main__.py"]
+)
 def test_wheel_contains_required_file(wheel: zipfile.ZipFile, name: str) -> None:
     assert f"registry/{name}" in wheel.namelist()
 
