@@ -28,6 +28,7 @@ raise for invalid data are also ValueErrors, as those of Inspect's loaders are.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -193,13 +194,21 @@ class DatasetNotFoundError(RegistryError, LookupError):
         super().__init__(f"no dataset '{name}' in {catalog}{similar} (registry list shows all)")
 
 
+_SHOWN_IDS = 3
+
+
 class SampleNotFoundError(RegistryError, KeyError):
     """No sample of a dataset has this id."""
 
     def __init__(self, identifier: object, known: Iterable[str], *, dataset: str) -> None:
         self.identifier = identifier
-        self.matches = close_matches(str(identifier), known)
+        ids, text = list(known), str(identifier)
+        # `12` is not spelt like `demo-012`, and most likely means it.
+        having = list(islice((one for one in ids if text and text in one), _SHOWN_IDS))
+        self.matches = close_matches(text, ids) or having
         similar = f"; similar ids: {', '.join(self.matches)}" if self.matches else ""
+        if ids and not similar:
+            similar = f"; its first ids: {', '.join(ids[:_SHOWN_IDS])}"
         super().__init__(f"no sample of {dataset} has the id {shorten(identifier)}{similar}")
 
     __str__ = Exception.__str__  # KeyError shows the repr of the message

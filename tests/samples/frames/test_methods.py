@@ -67,6 +67,17 @@ def test_unknown_id_is_a_key_error_with_similar_ids(dataset: MemoryDataset) -> N
     assert str(caught.value).startswith("no sample of some has the id 's22'; similar ids: s2")
 
 
+@pytest.mark.parametrize(
+    ("asked", "offered"),
+    [("12", "similar ids: demo-012"), ("zzz", "its first ids: demo-001, demo-002, demo-003")],
+)
+def test_ids_that_are_not_alike_are_offered_too(asked: str, offered: str) -> None:
+    error = SampleNotFoundError(
+        asked, [f"demo-{number:03}" for number in range(1, 30)], dataset="d"
+    )
+    assert str(error) == f"no sample of d has the id '{asked}'; {offered}"
+
+
 def test_ids_are_those_of_now(dataset: MemoryDataset) -> None:
     changed = MemoryDataset([sample.model_copy() for sample in dataset])
     changed[0].id = "new"

@@ -135,6 +135,14 @@ def test_unknown_id_names_similar_ones(run: Run, demo: Path) -> None:
     assert "no sample of demo-mcq has the id 'demo-0007'; similar ids: demo-007" in result.err
 
 
+def test_example_of_the_help_with_an_id_can_be_run(run: Run, demo: Path) -> None:
+    (example,) = [
+        line for line in run("preview", "--help").lines if "--id" in line and "demo" in line
+    ]
+    result = run(*example.split("registry ", 1)[1].split())
+    assert (result.code, result.lines[0]) == (0, "── sample 12 · id demo-012")
+
+
 def test_random_samples_can_be_shown_again(run: Run, demo: Path) -> None:
     first = run("preview", "demo-mcq", "--random", "-n", "5", "--json")
     (note,) = [line for line in first.err.splitlines() if line.startswith("--seed")]

@@ -26,7 +26,7 @@ __all__ = ["command"]
 _EXAMPLES = """\b
 Example: registry preview demo-chat -n 2
 registry preview demo-mcq --random --seed 7
-registry preview demo-mcq --id 12 --raw
+registry preview demo-mcq --id demo-012 --raw
 registry preview demo-mcq --from registry/data/demo-mcq.csv
 """
 
