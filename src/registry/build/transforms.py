@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from registry.errors import DecodeError, MappingError
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import RowPredicate, compile_condition, equal
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.conditions import equal
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.row import MISSING, Row, get_column, get_list, no_column
 
@@ -82,7 +82,7 @@ def compile_transforms(
         transforms.append(lambda rows: _explode(rows, explode, numbers))
     holds = None
     if spec.where is not None:
-        holds = compile_condition(parse_condition(spec.where), compile_expression)
+        holds = compile_condition(parse_condition(spec.where))
 
     def transform(
         rows: Iterator[Numbered], unseen: UnseenColumns | None = None
@@ -169,7 +169,9 @@ def _watch(rows: Iterator[Numbered], unseen: UnseenColumns) -> Iterator[Numbered
     yield from rows
 
 
-def _where(rows: Iterator[Numbered], holds: RowPredicate, boundary: Boundary) -> Iterator[Numbered]:
+def _where(
+    rows: Iterator[Numbered], holds: Callable[[Row], bool], boundary: Boundary
+) -> Iterator[Numbered]:
     for number, record in rows:
         try:
             keep = holds(Row(record, number, boundary))
