@@ -55,7 +55,8 @@ def _blocks(data: IO[bytes], most: int) -> Iterator[bytes | bytearray]:
         if b"\r" in block:
             text = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         # The record road skips blank lines; at the end of a file, they are often there.
-        text = text.rstrip(b"\n") + b"\n" if text.endswith(b"\n\n") else text
+        if text.endswith(b"\n\n") or text == b"\n":
+            text = text.rstrip(b"\n")
         if text:
             yield text
 

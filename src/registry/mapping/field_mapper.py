@@ -140,10 +140,12 @@ class FieldMapper:
         Raises:
             MappingError: of a record that need not be the first with an error.
         """
-        columns = {name: [value] * batch.count for name, value in _NOT_MAPPED.items()}
+        columns: dict[str, list[Any]] = {
+            name: [value] * batch.count for name, value in _NOT_MAPPED.items()
+        }
         for name in self.functions:
             columns[name] = self.field(name, batch)
-        columns["metadata"] = self.metadata(batch)
+        columns["metadata"] = [*self.metadata(batch)]
         return columns
 
     def field(self, name: str, batch: Batch) -> list[Any]:
