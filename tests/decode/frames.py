@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import AnyFrame, Frame, NotColumnarError, decode_tables
+from registry.decode.tables import AnyFrame, NotColumnarError, decode_tables
 from registry.manifest.arguments import source_from_arguments
 from registry.manifest.source import Source, SourceModel
 from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource
@@ -33,16 +33,8 @@ def frames_of(
 
 
 def rows_of(frames: list[AnyFrame]) -> list[dict[str, Any]]:
-    """Return the records; a null of an Arrow column may be a key that the record lacks."""
-    return [row for frame in frames for row in _rows(frame)]
-
-
-def _rows(frame: AnyFrame) -> list[dict[str, Any]]:
-    if not isinstance(frame, Frame):
-        return frame.records()
-    rows: list[dict[str, Any]] = frame.batch.to_pylist()
-    others = [{}] * len(rows) if frame.others is None else frame.others.records()
-    return [row | other for row, other in zip(rows, others, strict=True)]
+    """Return the records."""
+    return [row for frame in frames for row in frame.records()]
 
 
 def read(

@@ -9,28 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from registry.decode import DECODERS, json_tables
+from registry.decode import DECODERS
 from registry.decode import tables as module
-from registry.decode.frame import Frame
 from registry.manifest.source_models import JsonSource
-from tests.decode.frames import frames_of, parquet, read, table
+from tests.decode.frames import frames_of, read
 
 LINES = b'{"q": "x", "a": 1}\n{"q": "y"}\n'
-
-
-def test_a_null_of_json_may_be_a_missing_key_and_one_of_parquet_is_a_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)
-    path = tmp_path / "d.parquet"
-    (frame,), _ = frames_of(path, parquet(path, table()))
-    assert isinstance(frame, Frame)
-    assert frame.null_is_value
-    lines = tmp_path / "d.jsonl"
-    lines.write_bytes(LINES)
-    (frame,), _ = frames_of(lines, JsonSource(path=(str(lines),)))
-    assert isinstance(frame, Frame)
-    assert not frame.null_is_value
 
 
 def test_every_type_of_source_has_both_decoders() -> None:

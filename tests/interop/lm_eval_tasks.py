@@ -12,8 +12,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import compile_condition
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.samples.letters import index_of
@@ -94,7 +93,7 @@ def compare_filter(file: Path, dataset: ImportedDataset) -> Compared:
     datasets.disable_progress_bars()
     process = loader.load_yaml(file, resolve_func=True)["process_docs"]
     theirs = [one["number"] for one in process(datasets.Dataset.from_list(records))]
-    holds = compile_condition(parse_condition(where), compile_expression)
+    holds = compile_condition(parse_condition(where))
     own = [number for number, one in enumerate(records) if holds(Row(one, number))]
     return Compared("equal" if own == theirs else "different", f"{file}: {own} {theirs}")
 

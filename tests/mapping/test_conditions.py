@@ -11,13 +11,13 @@ import pytest
 
 from registry.errors import MappingError
 from registry.manifest.expressions import Comparisons, parse_comparisons, parse_condition
-from registry.mapping.conditions import compile_comparisons, compile_condition, equal, is_empty
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.conditions import compile_comparisons, equal, is_empty
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.row import MISSING, Row
 
 
 def holds(raw: Any, record: dict[str, Any]) -> bool:
-    return compile_condition(parse_condition(raw), compile_expression)(Row(record))
+    return compile_condition(parse_condition(raw))(Row(record))
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_later_conditions_are_not_evaluated_once_one_decides() -> None:
 
 def test_condition_without_a_value_is_invalid() -> None:
     with pytest.raises(ValueError, match=r"^a condition needs `value`$"):
-        compile_condition(Comparisons((("equals", 1),)), compile_expression)
+        compile_condition(Comparisons((("equals", 1),)))

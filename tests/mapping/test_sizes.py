@@ -14,7 +14,6 @@ from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
 from registry.mapping import sizes
 from registry.mapping.evaluate import compile_expression
-from registry.mapping.generated.batch import compile_batch
 from registry.mapping.row import Row
 from registry.samples.messages import ChatMessageUser
 
@@ -35,18 +34,6 @@ STEPS: dict[str, Any] = {
 def test_expressions_make_no_string_that_fills_the_memory(raw: Any) -> None:
     with pytest.raises(MappingError, match="more than 268,435,456 characters"):
         compile_expression(parse_expression(raw))(Row({"q": LONG}, 1))
-
-
-@pytest.mark.parametrize("raw", STEPS.values(), ids=STEPS)
-def test_generated_functions_leave_such_strings_to_the_evaluator(raw: Any) -> None:
-    function = compile_batch(parse_expression(raw))
-    assert function is not None
-    tracemalloc.start()
-    (found,) = function([[LONG] for _ in function.columns], [1], lambda index: "left")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert found == "left"
-    assert peak < 2 * MAX_TEXT
 
 
 def test_join_is_that_of_str() -> None:

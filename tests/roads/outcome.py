@@ -15,8 +15,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.build import pipeline
 from registry.build.builder import build
 from registry.cache.cache import Cache
-from registry.decode import arrow_tables, csv_tables, tables
-from registry.decode import chunks as blocks
+from registry.decode import arrow_tables, csv_tables, json_batches, tables
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import AnyFrame, Frame, NotColumnarError
 from registry.errors import RegistryError
@@ -160,8 +159,8 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
     """Reduce block and batch sizes so that a small file has many."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in (
-            (blocks, "_BLOCK_BYTES", case.block),
-            (blocks, "_SMALL_BLOCKS", 1),
+            (json_batches, "_BATCH_BYTES", case.block),
+            (json_batches, "_BATCH_RECORDS", case.rows),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
             (arrow_tables, "_BATCH_ROWS", case.rows),
             (arrow_tables, "_FIRST_ROWS", 2),

@@ -18,7 +18,6 @@ from tests.evidence.replay import converted
 from tests.evidence.rows import Row, find_file, read_rows
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import FORMS, RECORDS, Record, case_of, written
-from tests.roads.large_files import as_few_records
 from tests.roads.outcome import Case, Outcome, run_both_pipelines
 from tests.thorough import THOROUGH
 
@@ -60,9 +59,8 @@ def test_sound_records_give_the_same_samples(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_repeated_ids_give_the_same_samples_or_the_same_error(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str,
 ) -> None:
-    as_few_records(monkeypatch)  # as files of this size are
     records = list(expanded(RECORDS[name], COUNT))
     data = written(records, "d.jsonl") or written(records, "d.parquet")
     assert data is not None
@@ -93,10 +91,8 @@ def _compare_damages(name: str, damages: list[Record]) -> None:
             data = written(records, file)
             if data is not None:
                 by_both(case_of(name, data, file, auto_id=True))
-        with pytest.MonkeyPatch.context() as patch:
-            as_few_records(patch)
-            if (data := written(records, "d.jsonl")) is not None:
-                by_both(replace(case_of(name, data, "d.jsonl"), block=1 << 16))
+        if (data := written(records, "d.jsonl")) is not None:
+            by_both(replace(case_of(name, data, "d.jsonl"), block=1 << 16))
 
 
 def _damages(record: Record) -> Iterator[Record]:

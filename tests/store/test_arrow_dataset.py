@@ -16,8 +16,6 @@ import pytest
 from registry import ChatMessageUser, MemoryDataset, get_dataset
 from registry.base.arrow.arrays import int64_array, repeat_string
 from registry.cache.cache import Cache
-from registry.decode import json_tables
-from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.store import arrow_dataset, views
 from registry.store import rows as sample_rows
 from registry.store import writer as sample_writer
@@ -120,23 +118,6 @@ def test_opening_a_dataset_builds_no_sample_and_reads_no_batch(
     assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
     dataset[0]
     assert calls["sample"] == 1
-
-
-def test_a_build_by_column_parses_only_the_first_lines_one_by_one(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed = []
-    decode = json_tables._decode
-
-    def count(line: bytes) -> Any:
-        parsed.append(line)
-        return decode(line)
-
-    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)
-    monkeypatch.setattr(json_tables, "_decode", count)
-    monkeypatch.setattr(RecordBatchView, "rows", lambda *_: pytest.fail("records were made"))
-    get_dataset("d", root=root)
-    assert len(parsed) == json_tables._PROBE_LINES
 
 
 COUNT = 1_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import pytest
 from registry.build.parallel import whole
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.decode import chunks as blocks
-from registry.decode import json_tables
 from registry.workflows.sync import SyncResult, sync
 from tests.conftest import CatalogRoot, Https
 
@@ -89,24 +86,6 @@ def test_failed_dataset_does_not_stop_the_others(
     paths = {"bad": https.fail("/bad.jsonl", 503), "good": https.put("/good.jsonl", LINES)}
     catalog = catalog_of(catalog_root, paths)
     assert synced(catalog, cache_dir, 2) == {"bad": "failed", "good": "built"}
-
-
-def test_one_file_is_parsed_by_several_threads(
-    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "d.jsonl").write_bytes(LINES * 21)  # an even number of blocks: the first has four
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", len(LINES))
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    meeting = threading.Barrier(2)
-    parse = json_tables._parse
-
-    def parse_beside_another(block: bytearray, **options: Any) -> object:
-        meeting.wait(timeout=30)  # breaks unless another thread parses at the same time
-        return parse(block, **options)
-
-    monkeypatch.setattr(json_tables, "_parse", parse_beside_another)
-    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
-    assert synced(catalog, cache_dir, 1) == {"d": "built"}
 
 
 def run_one(catalog: Catalog, cache_dir: Path, **options: Any) -> SyncResult:

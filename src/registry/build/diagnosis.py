@@ -18,8 +18,7 @@ from registry.build.transforms import Lookup, Numbered, compile_transforms, with
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition
 from registry.mapping.columns_used import condition_dependencies
-from registry.mapping.conditions import compile_condition
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.missing_columns import Mismatch, UnseenColumns, missing_columns
 from registry.mapping.named_columns import named_columns
 from registry.mapping.row import Row, get_column
@@ -82,7 +81,7 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
     condition = None if spec.where is None else parse_condition(spec.where)
     names = () if condition is None else sorted(condition_dependencies(condition) or ())
     values: dict[str, Counter[str]] = {name: Counter() for name in names}
-    holds = None if condition is None else compile_condition(condition, compile_expression)
+    holds = None if condition is None else compile_condition(condition)
     lookup = lookup_of(spec, pins, context)
     unfiltered = compile_transforms(replace(spec, where=None), lookup, context.boundary)
 

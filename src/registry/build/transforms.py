@@ -6,14 +6,14 @@ The order is fixed: decode → columns → join → explode → where → map �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from registry.base.processes.forks import cached_property
 from registry.errors import DecodeError, MappingError, shorten
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import RowPredicate, compile_condition, equal
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.conditions import equal
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.row import MISSING, Row, get_column, get_list, no_column
 
@@ -128,7 +128,7 @@ def compile_transforms(spec: DatasetSpec, lookup: Lookup | None, boundary: Bound
         transforms.append(lambda rows: _explode(rows, explode, numbers))
     holds = None
     if spec.where is not None:
-        holds = compile_condition(parse_condition(spec.where), compile_expression)
+        holds = compile_condition(parse_condition(spec.where))
 
     def transform(
         rows: Iterator[Numbered], unseen: UnseenColumns | None = None
@@ -215,7 +215,9 @@ def _watch(rows: Iterator[Numbered], unseen: UnseenColumns) -> Iterator[Numbered
     yield from rows
 
 
-def _where(rows: Iterator[Numbered], holds: RowPredicate, boundary: Boundary) -> Iterator[Numbered]:
+def _where(
+    rows: Iterator[Numbered], holds: Callable[[Row], bool], boundary: Boundary
+) -> Iterator[Numbered]:
     for number, record in rows:
         try:
             keep = holds(Row(record, number, boundary))

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,24 +23,25 @@ __all__ = [
     "MAX_DEPTH",
     "InexactError",
     "has_unique_keys",
-    "key_ends",
     "most_keys",
     "parse_exact",
-    "surely_has_unique_keys",
+    "repeats_key",
 ]
 
 MAX_DEPTH = 256
 """Levels of nesting; Python's own limit depends on its version and on the caller's stack."""
 
 _COUNTED_BYTES = 1 << 17
+_MOST_BLANKS = 64
+"""Blanks before a colon that are looked at."""
 _CONTAINERS = frozenset({dict, list})
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COLON = re.compile(r"[ \t\r\n]*:")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BEFORE_OTHER_QUOTES = np.isin(np.arange(256), list(b"\\[{,:"))
-"""Bytes before a quote by which it may not be the end of a key."""
+_ESCAPED = re.compile(rb"\\u00(?:20|22|3[aA])")
+"""Escapes of a blank, a quote and a colon."""
 
 
 class InexactError(json.JSONDecodeError):
@@ -58,9 +60,9 @@ def parse_exact(text: str) -> Any:
         value = _decode(text)
     except (msgspec.DecodeError, ValueError, RecursionError):
         value = json.loads(text)  # if it isn't JSON, this says why
-        _count_keys(value)  # the depth
+        _count_keys([value], 1)  # the depth
     else:
-        if has_unique_keys(text.encode(), [value]) or not _repeats_key(text):
+        if has_unique_keys(text.encode(), [value]) or not repeats_key(text):
             return value
     for fault in _faults(text):
         raise fault
@@ -68,91 +70,40 @@ def parse_exact(text: str) -> Any:
 
 
 def has_unique_keys(
-    text: bytes | bytearray, values: Sequence[Any], *, longest: int | None = None
+    text: bytes | bytearray,
+    values: Sequence[Any],
+    *,
+    keys: int = 0,
+    nested: Sequence[Any] | None = None,
 ) -> bool:
     """Return whether no object in a text repeats a key; a False may be wrong.
+
+    A parser that returns as many keys as the text has dropped none.
 
     Args:
         text: The text.
         values: The parsed values of all of it.
-        longest: Characters that the text of a value has at most, if that is known.
+        keys: Number of the keys of the values, if they are structs.
+        nested: The values in these structs, of which only those that are containers matter.
 
     Raises:
         RecursionError: a value is nested deeper than MAX_DEPTH.
     """
-    # A parser that returns as many keys as the text has dropped none. Often there are none in
-    # inner objects, which takes longer to look at.
+    count = keys + (_count_keys(values, 1) if nested is None else _count_keys(nested, 2))
     most = most_keys(text)
-    # A level takes two brackets.
-    is_shallow = longest is not None and longest < 2 * MAX_DEPTH
-    if is_shallow and set(map(type, values)) == {dict} and sum(map(len, values)) == most:
+    if count in (most, _count_key_ends(text) if most > count else most):
         return True
-    count = sum(map(_count_keys, values))
-    return count == most or count == len(key_ends(text))
+    # What looks like the end of a key in a string does so in another text of the same values too,
+    # unless an escape is a blank, a quote or a colon.
+    return not _ESCAPED.search(text) and most_keys(_encode(values)) == most
 
 
-def surely_has_unique_keys(text: bytes, values: Sequence[Any], count: int) -> bool:
-    """Return whether no object in a text repeats a key, in less time than parsing it takes.
+def repeats_key(text: str) -> bool:
+    """Return whether an object in a JSON text repeats a key, by parsing the text again.
 
-    Nesting is not limited here.
-
-    Args:
-        text: The text.
-        values: The parsed objects of all of it.
-        count: How many keys they have themselves.
+    Raises:
+        ValueError, RecursionError: it is nothing that the `json` module parses.
     """
-    most = most_keys(text)
-    if count == most:  # so that no value has keys of its own
-        return True
-    # In what msgspec writes, a quote in a string follows a backslash, and one that starts a string,
-    # which may begin with a colon, a bracket, comma or colon; as those of few keys do.
-    codes = np.frombuffer(_encode(values), np.uint8)
-    colons = np.flatnonzero(codes == ord(":"))
-    is_key = (codes[colons - 1] == ord('"')) & ~_BEFORE_OTHER_QUOTES[codes[colons - 2]]
-    least = int(np.count_nonzero(is_key))
-    return least == most or least == len(key_ends(text))
-
-
-def key_ends(text: bytes | bytearray) -> NDArray[np.int64]:
-    """Return the positions of the colons after keys, and maybe of some in strings."""
-    from registry.base.arrow.strings import byte_positions  # pyarrow is slow to import
-
-    codes = np.frombuffer(text, np.uint8)
-    colons = byte_positions(":", text)
-    third, second, last = (codes[colons - distance] for distance in (3, 2, 1))
-    is_escaped = (second == ord("\\")) & (third != ord("\\"))
-    is_spaced = (last <= ord(" ")) & ((second <= ord(" ")) | (second == ord('"')))
-    found: NDArray[np.int64] = colons[(last == ord('"')) & ~is_escaped | is_spaced]
-    return found
-
-
-def most_keys(text: bytes | bytearray) -> int:
-    """Return how many keys a text has at most, in a fraction of the time of `key_ends`."""
-    codes, count = np.frombuffer(text, np.uint8), 0
-    for start in range(1, len(codes), _COUNTED_BYTES):
-        before = codes[start - 1 : start - 1 + _COUNTED_BYTES]
-        is_colon = codes[start : start + _COUNTED_BYTES] == ord(":")
-        before = before[: len(is_colon)]
-        count += int(np.count_nonzero(is_colon & ((before == ord('"')) | (before <= ord(" ")))))
-    return count
-
-
-def _count_keys(value: Any, depth: int = 1) -> int:
-    """Return the number of keys, including those of nested objects."""
-    if depth > MAX_DEPTH:
-        raise RecursionError
-    count = 0
-    if type(value) is dict:
-        count, value = len(value), value.values()
-    elif type(value) is not list:
-        return 0
-    for item in value:
-        if type(item) in _CONTAINERS:
-            count += _count_keys(item, depth + 1)
-    return count
-
-
-def _repeats_key(text: str) -> bool:
     repeated = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
@@ -161,6 +112,71 @@ def _repeats_key(text: str) -> bool:
 
     json.loads(text, object_pairs_hook=look)
     return bool(repeated)
+
+
+def _count_keys(values: Sequence[Any], depth: int) -> int:
+    """Return the number of keys in values, which are at some depth of nesting."""
+    count, items = 0, values
+    # Level by level, so that loops over the items of all values run in C.
+    while not (kinds := set(map(type, items))).isdisjoint(_CONTAINERS):
+        if depth > MAX_DEPTH:
+            raise RecursionError
+        depth += 1
+        dicts = _of_type(dict, items, kinds)
+        lists = _of_type(list, items, kinds)
+        count += sum(map(len, dicts))
+        items = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
+    return count
+
+
+def _of_type(kind: type, items: Sequence[Any], kinds: set[type]) -> Sequence[Any]:
+    if kinds == {kind}:
+        return items
+    return [item for item in items if type(item) is kind] if kind in kinds else ()
+
+
+def _count_key_ends(text: bytes | bytearray) -> int:
+    """Return how many colons of a text follow a quote that may end a key; -1 if it is too long."""
+    from registry.base.arrow.strings import byte_positions  # pyarrow is slow to import
+
+    codes = np.frombuffer(text, np.uint8)
+    before = byte_positions(":", text) - 1
+    spaced = before[codes[before] <= ord(" ")]
+    before = before[codes[before] == ord('"')]
+    for _ in range(_MOST_BLANKS):
+        if not len(spaced):
+            return len(before) - _count_escaped(text, codes, before)
+        spaced = spaced - 1
+        before = np.concatenate([before, spaced[codes[spaced] == ord('"')]])
+        spaced = spaced[codes[spaced] <= ord(" ")]
+    return -1
+
+
+def _count_escaped(
+    text: bytes | bytearray, codes: NDArray[np.uint8], quotes: NDArray[np.int64]
+) -> int:
+    """Return how many of the quotes at some places are escaped, and so within a string."""
+    backslash = ord("\\")
+    quotes = quotes[codes[quotes - 1] == backslash]
+    is_pair = codes[quotes - 2] == backslash
+    count = len(quotes) - int(np.count_nonzero(is_pair))
+    for quote in quotes[is_pair].tolist():
+        start = quote
+        while text[start - 1] == backslash:
+            start -= 1
+        count += (quote - start) % 2  # an even number of backslashes is that of escaped ones
+    return count
+
+
+def most_keys(text: bytes | bytearray) -> int:
+    """Return how many keys a text has at most: its colons that follow a quote or a blank."""
+    codes, count = np.frombuffer(text, np.uint8), 0
+    for start in range(1, len(codes), _COUNTED_BYTES):
+        before = codes[start - 1 : start - 1 + _COUNTED_BYTES]
+        is_colon = codes[start : start + _COUNTED_BYTES] == ord(":")
+        before = before[: len(is_colon)]
+        count += int(np.count_nonzero(is_colon & ((before == ord('"')) | (before <= ord(" ")))))
+    return count
 
 
 def _faults(text: str) -> Iterator[InexactError]:

@@ -111,8 +111,7 @@ def _decoded(lines: Lines, *, strict: bool) -> list[DatasetRecord] | None:
     """
     try:
         records = list(map(_decode, lines))
-        longest = max(map(len, lines), default=0)
-        if strict and not has_unique_keys(_as_bytes(lines), records, longest=longest):
+        if strict and not has_unique_keys(_as_bytes(lines), records):
             return None
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None

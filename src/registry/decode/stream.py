@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-__all__ = ["RowGroups", "SourceBytes", "is_html", "is_utf8", "open_bytes", "open_text"]
+__all__ = [
+    "HARMLESS_DOCUMENT",
+    "RowGroups",
+    "SourceBytes",
+    "is_html",
+    "is_utf8",
+    "open_bytes",
+    "open_text",
+]
 
 
 @dataclass(frozen=True)
@@ -69,8 +77,8 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".zst": _open_zstandard,
 }
 _HTML = (b"<!doctype html", b"<html")
-# The values of a document take many times the memory of its text, so it may not be packed as small.
-_HARMLESS_DOCUMENT = 1 << 24
+HARMLESS_DOCUMENT = 1 << 24
+"""Bytes of a packed document that may be any times as small; its values take much more memory."""
 
 
 @contextlib.contextmanager
@@ -118,7 +126,7 @@ def open_text(
         codec = None
     # `lookup` also finds codecs that convert bytes to bytes, such as base64.
     is_text = codec is not None and getattr(codec, "_is_text_encoding", True)
-    harmless = _HARMLESS_DOCUMENT if as_document else HARMLESS_BYTES
+    harmless = HARMLESS_DOCUMENT if as_document else HARMLESS_BYTES
     with open_bytes(file, harmless=harmless) as data:
         raw = _bounded(data, file, encoding if is_text and not as_document else "")
         buffer = io.BufferedReader(raw, buffer_size=1 << 18)

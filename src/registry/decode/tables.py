@@ -21,7 +21,7 @@ __all__ = ["AnyFrame", "Frame", "NotColumnarError", "Wanted", "decode_tables"]
 # Imported on first use: each module loads a part of pyarrow, which takes time.
 TABLE_DECODERS = {
     "csv": ("csv_tables", "read_csv_tables"),
-    "json": ("json_tables", "read_json_tables"),
+    "json": ("json_batches", "read_json_batches"),
     "parquet": ("arrow_tables", "read_parquet_tables"),
     "hf": ("arrow_tables", "read_arrow_tables"),
 }

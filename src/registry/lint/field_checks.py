@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from registry.manifest.expressions import parse_condition
 from registry.manifest.models import DatasetSpec, FieldsSpec
-from registry.mapping.conditions import compile_condition
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.rules import Finding
 
@@ -59,7 +58,7 @@ def _condition_error(spec: DatasetSpec) -> str:
     """Return the first error in the condition, or ""."""
     try:
         if spec.where is not None:
-            compile_condition(parse_condition(spec.where), compile_expression)
+            compile_condition(parse_condition(spec.where))
     except ValueError as error:
         return str(error)
     return ""

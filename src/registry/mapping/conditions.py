@@ -1,4 +1,4 @@
-"""Evaluate the conditions of `where`, `if` and operations."""
+"""Compare values as `where`, `if` and operations do."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from registry.errors import MappingError
-from registry.manifest.expressions import AllOf, AnyOf, Comparisons, Condition, Expression, Not
+from registry.manifest.expressions import Comparisons
 from registry.mapping.coerce import is_missing
 from registry.mapping.regex import compile_pattern
-from registry.mapping.row import MISSING, Evaluator, Row
+from registry.mapping.row import MISSING
 
-__all__ = [
-    "RowPredicate",
-    "ValuePredicate",
-    "compile_comparisons",
-    "compile_condition",
-    "equal",
-    "is_empty",
-]
-
-RowPredicate = Callable[[Row], bool]
-"""A compiled condition."""
+__all__ = ["ValuePredicate", "compile_comparisons", "equal", "is_empty", "takes_long"]
 
 ValuePredicate = Callable[[Any], bool]
 """Compiled comparisons of one value."""
@@ -48,36 +38,19 @@ def equal(left: Any, right: Any) -> bool:
         return False
 
 
-def compile_condition(
-    condition: Condition, compile_expression: Callable[[Expression], Evaluator]
-) -> RowPredicate:
-    """Compile a condition to a function that returns whether a row meets it.
-
-    Raises:
-        ValueError: the operand of a comparison has the wrong type.
-    """
-    match condition:
-        case AllOf(conditions):
-            parts = [compile_condition(item, compile_expression) for item in conditions]
-            return lambda row: all(part(row) for part in parts)
-        case AnyOf(conditions):
-            parts = [compile_condition(item, compile_expression) for item in conditions]
-            return lambda row: any(part(row) for part in parts)
-        case Not(inner):
-            opposite = compile_condition(inner, compile_expression)
-            return lambda row: not opposite(row)
-        case Comparisons(_, value):
-            if value is None:
-                raise ValueError("a condition needs `value`")
-            evaluate, holds = compile_expression(value), compile_comparisons(condition)
-            return lambda row: holds(evaluate(row))
-
-
 def compile_comparisons(comparisons: Comparisons) -> ValuePredicate:
     """Compile comparisons to a function that returns whether a value meets all of them."""
     tests = [_compile_comparison(name, operand) for name, operand in comparisons.tests]
-    # A missing column compares like null.
+    if len(tests) == 1:
+        test = tests[0]
+        # A missing column compares like null.
+        return lambda value: test(None if value is MISSING else value)
     return lambda value: all(test(None if value is MISSING else value) for test in tests)
+
+
+def takes_long(comparisons: Comparisons) -> bool:
+    """Return whether a comparison may take long: a pattern has seconds for each text."""
+    return any(name == "regex" for name, _ in comparisons.tests)
 
 
 def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
@@ -88,10 +61,11 @@ def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
             return lambda value: not equal(value, operand)
         case "in" | "not_in" if not isinstance(operand, list):
             raise ValueError(f"`{name}` takes a list")
-        case "in":  # not Python's `in`, which takes true for 1
-            return lambda value: any(equal(value, item) for item in operand)
+        case "in":
+            return _compile_members(operand)
         case "not_in":
-            return lambda value: not any(equal(value, item) for item in operand)
+            is_member = _compile_members(operand)
+            return lambda value: not is_member(value)
         case "empty" if not isinstance(operand, bool):
             raise ValueError("`empty` takes true or false")
         case "empty":
@@ -103,6 +77,19 @@ def _compile_comparison(name: str, operand: Any) -> ValuePredicate:
             return lambda value: isinstance(value, str) and found(value)
         case _:
             return _compile_ordering(name, operand)
+
+
+def _compile_members(operand: list[Any]) -> ValuePredicate:
+    # A set for the many names that a condition may list. Other kinds of values are compared one by
+    # one: to Python's `in`, true is 1.
+    texts = frozenset(item for item in operand if type(item) is str)
+
+    def is_member(value: Any) -> bool:
+        if type(value) is str:
+            return value in texts
+        return any(equal(value, item) for item in operand)
+
+    return is_member
 
 
 def _compile_ordering(name: str, operand: Any) -> ValuePredicate:

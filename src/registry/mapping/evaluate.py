@@ -1,250 +1,450 @@
-"""Compile an expression of the field language to a function that evaluates it for one row."""
+"""Evaluate expressions and conditions of the field language, for all records of a batch at a time.
+
+An expression is compiled once, to a function that returns its value for each record. An operation
+is one function of a value, mapped over the list of values with nothing between the loop and it. A
+record alone is a batch of one, and the only one whose error users get: in a larger batch, the error
+that is found first need not be that of the first record.
+"""
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce
+from importlib import import_module
+from itertools import repeat
 from typing import Any
 
+from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import (
-    PART_KINDS,
+    AllOf,
+    AnyOf,
     Column,
+    Comparisons,
+    Condition,
     Const,
     Expression,
     Hash,
     If,
     ListOf,
     Messages,
+    Not,
     ObjectOf,
     OperationCall,
     Pipe,
     RowNumber,
     Template,
-    parse_comparisons,
     parse_condition,
     parse_expression,
 )
-from registry.manifest.templates import Placeholder, Section
-from registry.mapping.conditions import compile_comparisons, compile_condition, is_empty
+from registry.mapping.batch import Batch, Records
+from registry.mapping.conditions import compile_comparisons, takes_long
+from registry.mapping.message_content import content_parts
 from registry.mapping.operations import build_operation, find_operation
-from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
-from registry.mapping.sizes import join
+from registry.mapping.operations.base import BatchFunction, BatchStep, Operation, Step
+from registry.mapping.row import Row
+from registry.mapping.sizes import join, sizes_of
+from registry.mapping.template_texts import TemplateTexts
 
-__all__ = ["COMPILER", "MEDIA_FORMATS", "compile_expression", "message_content"]
+__all__ = ["Evaluator", "compile_condition", "compile_expression"]
 
-# Inspect's content types for audio and video require a format; manifests have no key for it.
-MEDIA_FORMATS = {"audio": "mp3", "video": "mp4"}
+Predicate = Callable[[Batch], list[bool]]
+"""A compiled condition: the records of a batch → whether each meets it."""
+
+_FEW = 64
+"""Values on which a heavy operation works between two looks at their size and the clock."""
+_MOST_BYTES = 1 << 28
+"""Bytes of the results of a heavy operation, beyond which records are mapped one by one."""
+_MOST_SECONDS = 10.0
+"""Time for a heavy operation in a batch. One by one, the limit of the build is asked each time."""
 
 
-def compile_expression(expression: Expression) -> Evaluator:
-    """Return the function that evaluates `expression`.
+def compile_expression(expression: Expression) -> Callable[[Row], Any]:
+    """Return the function that evaluates an expression for one record.
 
     Raises:
         ValueError: an operation is unknown, or its argument is invalid.
     """
-    match expression:
-        case Column(name):
-
-            def evaluate(row: Row) -> Any:
-                record = row.record  # nearly always has the exact name, which saves a call
-                return record[name] if name in record else get_column(record, name)
-
-            return evaluate
-        case Const(str() as text):
-            return lambda row: text
-        case Const(value):
-            # A copy, so that a change in one sample does not change the others.
-            return lambda row: copy.deepcopy(value)
-        case ListOf(items):
-            return _compile_list(items)
-        case ObjectOf(pairs):
-            parts = [(key, compile_expression(item)) for key, item in pairs]
-            return lambda row: {
-                key: None if (item := part(row)) is MISSING else item for key, part in parts
-            }
-        case Template():
-            return _compile_template(expression)
-        case Hash():
-            return _compile_hash(expression)
-        case RowNumber(first, None):
-            return lambda row: row.number - 1 + first
-        case RowNumber(first, width):
-            return lambda row: f"{row.number - 1 + first:0{width}d}"
-        case If(condition, then, otherwise):
-            holds = compile_condition(condition, compile_expression)
-            if_true, if_false = compile_expression(then), compile_expression(otherwise)
-            return lambda row: if_true(row) if holds(row) else if_false(row)
-        case Messages(turns):
-            return _compile_messages(turns)
-        case Pipe(start, calls):
-            takes_missing = bool(calls) and find_operation(calls[0]).takes_missing
-            value = compile_expression(start) if takes_missing else _compile_required(start)
-            step = COMPILER.steps(calls)
-            return lambda row: step(value(row), row)
+    function = Evaluator().of(expression)
+    return lambda row: function(Records.of(row))[0]
 
 
-def _compile_required(expression: Expression) -> Evaluator:
-    """Compile an expression whose column must exist."""
-    evaluate = compile_expression(expression)
+def compile_condition(condition: Condition) -> Callable[[Row], bool]:
+    """Return the function that tells whether one record meets a condition.
 
-    def required(row: Row) -> Any:
-        value = evaluate(row)
-        if value is MISSING:
-            name = expression.name if isinstance(expression, Column) else str(expression)
-            raise no_column(name, row.record)
-        return value
-
-    return required
+    Raises:
+        ValueError: the operand of a comparison has the wrong type.
+    """
+    holds = Evaluator().condition(condition)
+    return lambda row: holds(Records.of(row))[0]
 
 
-def _compile_list(items: tuple[Expression, ...]) -> Evaluator:
-    evaluators = [_compile_required(item) for item in items]
+class Evaluator:
+    """Compiles the expressions of a mapping; equal ones are evaluated once per batch."""
 
-    def evaluate(row: Row) -> list[Any]:
-        values: list[Any] = []
-        for evaluator in evaluators:
-            value = evaluator(row)
-            if isinstance(value, list):  # so that choices may mix lists and single columns
-                values.extend(value)
-            else:
-                values.append(value)
-        return values
+    def __init__(self) -> None:
+        self._functions: dict[str, BatchFunction] = {}
+        self._repeated: set[str] = set()
+        """Keys of the functions that more than one place of the mapping uses."""
 
-    return evaluate
+    def of(self, node: Expression) -> BatchFunction:
+        """Return the function of an expression; a missing column gives MISSING.
 
+        Raises:
+            ValueError: an operation is unknown, or its argument is invalid.
+        """
+        if isinstance(node, Column):
+            name = node.name
+            return lambda batch: batch.values(name)
+        # Unlike equality, the text tells 1 from 1.0 and from true.
+        key = repr(node)
+        if key in self._functions:
+            self._repeated.add(key)
+        else:
+            self._functions[key] = self._once(key, self._compile(node))
+        return self._functions[key]
 
-def _compile_hash(expression: Hash) -> Evaluator:
-    evaluators = [_compile_required(field) for field in expression.fields]
-    prefix = _compile_required(expression.prefix) if expression.prefix else None
-    # `hashlib.new` would look the name up on each call; the schema rejects unknown names.
-    digest_of: Any = getattr(hashlib, expression.algorithm, None)
-    length = expression.length
+    def _once(self, key: str, function: BatchFunction) -> BatchFunction:
+        repeated = self._repeated
 
-    def evaluate(row: Row) -> str:
-        if evaluators:
-            texts = [str(evaluator(row)) for evaluator in evaluators]
-        else:  # every column that has a str, sorted: the order of columns must not matter
-            texts = [value for _, value in sorted(row.record.items()) if isinstance(value, str)]
-        # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
-        data = join("\0", texts).encode("utf-8", "surrogatepass")
-        # OpenSSL in FIPS mode refuses md5 unless it is declared not to be for security.
-        digest = digest_of(data, usedforsecurity=False).hexdigest()[:length]
-        return digest if prefix is None else f"{prefix(row)}_{digest}"
+        def once(batch: Batch) -> list[Any]:
+            # The fields of a sample that users get must not share a list.
+            if key not in repeated or batch.is_alone:
+                return function(batch)
+            if key not in batch.made:
+                batch.made[key] = function(batch)
+            return batch.made[key]
 
-    return evaluate
+        return once
 
+    def _compile(self, node: Expression) -> BatchFunction:
+        match node:
+            case Column(name):
+                return lambda batch: batch.values(name)
+            case Const(value):
+                return _constant(value)
+            case ListOf(items):
+                return _list(list(map(self.required_of, items)))
+            case ObjectOf(pairs):
+                return _object([(key, self.of(item)) for key, item in pairs])
+            case Template(parts, values):
+                return TemplateTexts(
+                    lambda name: self.of(values.get(name, Column(name))), is_bounded=not values
+                ).of(parts)
+            case Hash():
+                prefix = None if node.prefix is None else self.required_of(node.prefix)
+                return _hash(node, list(map(self.required_of, node.fields)), prefix)
+            case RowNumber(first, width):
+                return _row_number(first, width)
+            case If(condition, then, otherwise):
+                return choose(self.condition(condition), self.of(then), self.of(otherwise))
+            case Messages(turns):
+                return _messages([(role, self._parts(parts)) for role, parts in turns])
+            case Pipe(start, calls):
+                return self._pipe(start, calls)
 
-def _compile_template(template: Template) -> Evaluator:
-    values = {name: compile_expression(item) for name, item in template.values.items()}
+    def _parts(self, parts: Iterable[tuple[str, Expression]]) -> list[tuple[str, BatchFunction]]:
+        return [(kind, self.of(part)) for kind, part in parts]
 
-    def render(parts: Sequence[str | Placeholder | Section], row: Row) -> str:
-        return join("", [part if isinstance(part, str) else fill(part, row) for part in parts])
+    def required_of(self, node: Expression) -> BatchFunction:
+        """Return the function of an expression whose column must exist."""
+        values_of = self.of(node)
+        if not isinstance(node, Column | If):  # nothing else gives MISSING
+            return values_of
+        name = node.name if isinstance(node, Column) else str(node)
 
-    def fill(part: Placeholder | Section, row: Row) -> str:
-        name = part.name
-        value = values[name](row) if name in values else get_column(row.record, name)
-        if isinstance(part, Section):
-            return "" if is_empty(value) else render(part.parts, row)
-        if part.default is not None and is_empty(value):
-            return part.default
-        if isinstance(value, str | int | float):
-            return str(value)
-        # The str of anything else would put Python's notation, such as "None", into a prompt.
-        if value is MISSING:
-            raise no_column(name, row.record)
-        if value is None:
-            hint = f"write {{{name}|}} to leave it empty"
-            raise MappingError(f"the column '{name}' of the template is null ({hint})")
-        hint = "convert a list to a string under `with`"
-        raise MappingError(f"'{name}' in the template needs a string ({hint})", value=value)
+        def required(batch: Batch) -> list[Any]:
+            values = values_of(batch)
+            kinds = batch.kinds(name) if isinstance(node, Column) else set(map(type, values))
+            if type(MISSING) in kinds:
+                raise batch.no_column(name)
+            return values
 
-    return lambda row: render(template.parts, row)
+        return required
 
+    def _pipe(self, start: Expression, calls: Sequence[OperationCall]) -> BatchFunction:
+        if not calls:
+            return self.required_of(start)
+        *before, call = calls
+        # The pipe without its last step, which others may share: `target` and an explanation often
+        # split the same answer.
+        if before:
+            values_of = self.of(Pipe(start, tuple(before)))
+        elif find_operation(call).takes_missing:
+            values_of = self.of(start)
+        else:
+            values_of = self.required_of(start)
+        step = self._step(call)
+        return lambda batch: step(batch, values_of(batch))
 
-def _compile_messages(
-    turns: tuple[tuple[str, tuple[tuple[str, Expression], ...]], ...],
-) -> Evaluator:
-    compiled = [
-        (role, [(kind, compile_expression(part)) for kind, part in parts]) for role, parts in turns
-    ]
+    def _step(self, call: OperationCall) -> BatchStep:
+        made = build_operation(call, self)
+        apply = self._mapped(made, call) if isinstance(made, Step) else made
+        arguments = "" if call.arguments is None else f"({call.arguments})"
 
-    def evaluate(row: Row) -> list[dict[str, Any]]:
-        contents = (
-            (role, message_content((kind, part(row)) for kind, part in parts))
-            for role, parts in compiled
-        )
-        return [{"role": role, "content": content} for role, content in contents if content]
+        def step(batch: Batch, values: list[Any]) -> list[Any]:
+            try:
+                return apply(batch, values)
+            except MappingError as error:
+                raise error.at(operation=f"{call.name}{arguments}") from error.__cause__
 
-    return evaluate
+        return step
 
+    def _mapped(self, step: Step, call: OperationCall) -> BatchStep:
+        operation = find_operation(call)
+        arguments = self._arguments(operation, call)
+        function, kind, check = step.function, step.kind, step.check
+        map_values = _map_heavy if step.is_heavy else _map_light
 
-def message_content(parts: Iterable[tuple[str, Any]]) -> str | list[dict[str, Any]]:
-    """Return the content of a message, from kinds and values; empty parts are dropped."""
-    content: list[dict[str, Any]] = []
-    for kind, value in parts:
-        if kind == "" and isinstance(value, str):
-            return value  # the content is a single expression, not a list of parts
-        # A list gives a part for each of its items, such as the images of a record.
-        for item in value if isinstance(value, list) else [value]:
-            content += _content_part(*_kind_and_value(item) if kind == "" else (kind, item))
-    return content
+        def carefully(value: Any, *found: Any) -> Any:
+            checked = check(value)
+            try:
+                return function(checked, *found)
+            except LookupError:
+                if step.refusal is None:
+                    raise
+                raise MappingError(step.refusal(checked), value=value) from None
 
-
-def _kind_and_value(item: Any) -> tuple[str, Any]:
-    """Return the kind and the value of a part that an expression returns."""
-    if is_empty(item):
-        return "", None
-    if isinstance(item, dict) and all(key in PART_KINDS for key in item):
-        # In Parquet, all dicts of a list have the same keys, most of them null.
-        given = [(kind, value) for kind, value in item.items() if value is not None]
-        if len(given) < 2:
-            return given[0] if given else ("", None)
-    message = "a message's content must be a string, or a list of parts such as {text: …}"
-    raise MappingError(message, value=item)
-
-
-def _content_part(kind: str, value: Any) -> list[dict[str, Any]]:
-    """Return a part as Inspect has it, in a list that is empty if the value is."""
-    if is_empty(value):
-        return []
-    if not isinstance(value, str):
-        raise MappingError(f"a message's {kind} must be a string", value=value)
-    media_format = {"format": MEDIA_FORMATS[kind]} if kind in MEDIA_FORMATS else {}
-    return [{"type": kind, kind: value, **media_format}]
-
-
-class _Compiler:
-    """Compiles the arguments of operations; see `operations.base.Compiler`."""
-
-    def expression(self, raw: Any) -> Evaluator:
-        return compile_expression(parse_expression(raw))
-
-    def required(self, raw: Any) -> Evaluator:
-        return _compile_required(parse_expression(raw))
-
-    def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
-        holds = compile_comparisons(parse_comparisons(raw))
-        return lambda value, row: holds(value)
-
-    def row_condition(self, raw: Any) -> Callable[[Row], bool]:
-        return compile_condition(parse_condition(raw), compile_expression)
-
-    def steps(self, calls: Sequence[OperationCall]) -> Callable[[Any, Row], Any]:
-        steps = [(build_operation(call, self), call) for call in calls]
-
-        def apply(value: Any, row: Row) -> Any:
-            for step, call in steps:
-                try:
-                    value = step(value, row)
-                except MappingError as error:
-                    arguments = "" if call.arguments is None else f"({call.arguments})"
-                    raise error.at(operation=f"{call.name}{arguments}") from error.__cause__
-            return value
+        def apply(batch: Batch, values: list[Any]) -> list[Any]:
+            is_exact = kind is not None and set(map(type, values)) == {kind}
+            checked = values if kind is None or is_exact else list(map(check, values))
+            columns = [argument(batch) for argument in arguments]
+            if operation.reads_files:
+                columns.append([batch.boundary] * batch.count)
+            try:
+                return map_values(batch, function, checked, columns)
+            except (TypeError, LookupError):
+                return map_values(batch, carefully, values, columns)
 
         return apply
 
+    def _arguments(self, operation: Operation, call: OperationCall) -> list[BatchFunction]:
+        """Return the functions of the expressions in the argument of an operation."""
+        compile_one = self.expression if operation.optional else self.required
+        try:
+            return list(map(compile_one, operation.expressions(call.arguments)))
+        except ValueError as error:
+            raise ValueError(f"operation {call.name}: {error}") from error
 
-COMPILER = _Compiler()
-"""Compiles the arguments of operations as the mapping by record does."""
+    def condition(self, node: Condition) -> Predicate:
+        """Return the function of a condition.
+
+        Raises:
+            ValueError: the operand of a comparison has the wrong type.
+        """
+        match node:
+            case AllOf(conditions):
+                # A condition is only looked at where those before it leave the question open.
+                parts = reversed(list(map(self.condition, conditions)))
+                return reduce(lambda rest, part: choose(part, rest, _all(False)), parts, _all(True))
+            case AnyOf(conditions):
+                parts = reversed(list(map(self.condition, conditions)))
+                return reduce(lambda rest, part: choose(part, _all(True), rest), parts, _all(False))
+            case Not(inner):
+                opposite = self.condition(inner)
+                return lambda batch: [not one for one in opposite(batch)]
+            case Comparisons(_, value):
+                if value is None:
+                    raise ValueError("a condition needs `value`")
+                values_of, holds = self.of(value), compile_comparisons(node)
+                map_values = _map_heavy if takes_long(node) else _map_light
+                return lambda batch: map_values(batch, holds, values_of(batch), ())
+
+    # What operations need to compile their arguments; see `operations.base.Compiler`.
+
+    def expression(self, raw: Any) -> BatchFunction:
+        """Return the function of an expression as the manifest writes it."""
+        return self.of(parse_expression(raw))
+
+    def required(self, raw: Any) -> BatchFunction:
+        """Return the function of an expression whose columns must exist."""
+        return self.required_of(parse_expression(raw))
+
+    def row_condition(self, raw: Any) -> Predicate:
+        """Return the function of a condition as the manifest writes it."""
+        return self.condition(parse_condition(raw))
+
+    def steps(self, calls: Sequence[OperationCall]) -> BatchStep:
+        """Return several operations as one step."""
+        steps = list(map(self._step, calls))
+        return lambda batch, values: reduce(lambda found, step: step(batch, found), steps, values)
+
+
+def _map_light(
+    batch: Batch,
+    function: Callable[..., Any],
+    values: Sequence[Any],
+    arguments: Sequence[Sequence[Any]],
+) -> list[Any]:
+    return list(map(function, values, *arguments))
+
+
+def _map_heavy(
+    batch: Batch,
+    function: Callable[..., Any],
+    values: Sequence[Any],
+    arguments: Sequence[Sequence[Any]],
+) -> list[Any]:
+    """Map values whose results may be large or take long, a few at a time.
+
+    Raises:
+        NotColumnarError: they are too large together, or take too long; a record alone has limits
+            of its own, and an error that names it.
+    """
+    if batch.is_alone:
+        return list(map(function, values, *arguments))
+    found: list[Any] = []
+    size, end = 0, time.monotonic() + _MOST_SECONDS
+    for start in range(0, len(values), _FEW):
+        few = slice(start, start + _FEW)
+        part = list(map(function, values[few], *(one[few] for one in arguments)))
+        size += sizes_of(part)
+        if size > _MOST_BYTES:
+            raise NotColumnarError("values that are too large to map many at a time")
+        if time.monotonic() > end:
+            raise NotColumnarError("values that take too long to map many at a time")
+        found += part
+    return found
+
+
+def choose(holds: Predicate, then: BatchFunction, otherwise: BatchFunction) -> BatchFunction:
+    """Return the function that evaluates one of two for each record, and only that one."""
+
+    def chosen(batch: Batch) -> list[Any]:
+        mask = holds(batch)
+        if all(mask):
+            return then(batch)
+        if not any(mask):
+            return otherwise(batch)
+        first = iter(then(batch.take([place for place, one in enumerate(mask) if one])))
+        second = iter(otherwise(batch.take([place for place, one in enumerate(mask) if not one])))
+        return [next(first) if one else next(second) for one in mask]
+
+    return chosen
+
+
+def _all(value: bool) -> Predicate:
+    return lambda batch: [value] * batch.count
+
+
+def _constant(value: Any) -> BatchFunction:
+    if isinstance(value, str | int | float | None):
+        return lambda batch: [value] * batch.count
+    # A copy, so that a change in one sample does not change the others.
+    return lambda batch: [copy.deepcopy(value) for _ in range(batch.count)]
+
+
+def rows_of(columns: Sequence[Sequence[Any]], batch: Batch) -> Iterable[tuple[Any, ...]]:
+    """Return the values of each record; of no columns too, for which `zip` has no records."""
+    return zip(*columns, strict=True) if columns else repeat((), batch.count)
+
+
+def _list(parts: Sequence[BatchFunction]) -> BatchFunction:
+    def lists(batch: Batch) -> list[Any]:
+        columns = [part(batch) for part in parts]
+        if any(list in set(map(type, column)) for column in columns):
+            return list(map(_flattened, rows_of(columns, batch)))
+        return list(map(list, rows_of(columns, batch)))
+
+    return lists
+
+
+def _flattened(values: Iterable[Any]) -> list[Any]:
+    """Return values with the items of lists in their place, so that choices may mix both."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, list):
+            found.extend(value)
+        else:
+            found.append(value)
+    return found
+
+
+def _object(parts: Sequence[tuple[str, BatchFunction]]) -> BatchFunction:
+    keys = [key for key, _ in parts]
+
+    def objects(batch: Batch) -> list[Any]:
+        columns = [list(map(_or_none, part(batch))) for _, part in parts]
+        return [dict(zip(keys, values, strict=True)) for values in rows_of(columns, batch)]
+
+    return objects
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is MISSING else value
+
+
+def _row_number(first: int, width: int | None) -> BatchFunction:
+    if width is None:
+        return lambda batch: [number - 1 + first for number in batch.row_numbers]
+    return lambda batch: [f"{number - 1 + first:0{width}d}" for number in batch.row_numbers]
+
+
+def _messages(
+    turns: Sequence[tuple[str, Sequence[tuple[str, BatchFunction]]]],
+) -> BatchFunction:
+    def messages(batch: Batch) -> list[Any]:
+        found: list[list[Any]] = [[] for _ in range(batch.count)]
+        for role, parts in turns:
+            for conversation, content in zip(found, _contents(parts, batch), strict=True):
+                if content:
+                    conversation.append({"role": role, "content": content})
+        return found
+
+    return messages
+
+
+def _contents(parts: Sequence[tuple[str, BatchFunction]], batch: Batch) -> list[Any]:
+    """Return the content of a message for each record; empty parts are dropped."""
+    contents: list[Any] = [[] for _ in range(batch.count)]
+    for kind, part in parts:
+        for place, value in enumerate(part(batch)):
+            if kind == "" and isinstance(value, str):
+                contents[place] = value  # a single expression, not a list of parts
+            else:
+                contents[place] += content_parts(kind, value)
+    return contents
+
+
+def _hash(
+    node: Hash, fields: Sequence[BatchFunction], prefix: BatchFunction | None
+) -> BatchFunction:
+    digest_of, length = _digest_function(node.algorithm), node.length
+
+    def hashes(batch: Batch) -> list[Any]:
+        columns = [_texts(field(batch)) for field in fields] if fields else None
+        rows = _own_texts(batch) if columns is None else rows_of(columns, batch)
+        # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
+        texts = (join("\0", row).encode("utf-8", "surrogatepass") for row in rows)
+        digests = [digest_of(text).hexdigest()[:length] for text in texts]
+        if prefix is None:
+            return digests
+        return [f"{start}_{one}" for start, one in zip(prefix(batch), digests, strict=True)]
+
+    return hashes
+
+
+def _digest_function(algorithm: str) -> Callable[[bytes], Any]:
+    # OpenSSL takes three times as long as CPython's own code to begin a digest of a short text.
+    for module in {"md5": ("_md5",), "sha256": ("_sha2", "_sha256")}[algorithm]:
+        try:
+            function: Callable[[bytes], Any] = getattr(import_module(module), algorithm)
+        except ImportError:  # another version, or not CPython
+            continue
+        return function
+    # In FIPS mode it refuses md5 unless it is declared not to be for security.
+    return partial(getattr(hashlib, algorithm), usedforsecurity=False)
+
+
+def _texts(values: list[Any]) -> list[str]:
+    return values if set(map(type, values)) == {str} else list(map(str, values))
+
+
+def _own_texts(batch: Batch) -> Iterable[list[str]]:
+    """Return every str of each record, sorted by column: the order of columns must not matter."""
+    columns = [batch.column_values(name) for name in sorted(batch.names)]
+    for values in rows_of(columns, batch):
+        yield [value for value in values if isinstance(value, str)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from types import NoneType
 from typing import Any
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
@@ -11,11 +13,13 @@ from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, ListOf, Pipe, parse_expression
 from registry.manifest.models import FieldsSpec
 from registry.mapping import coerce
-from registry.mapping.evaluate import compile_expression
-from registry.mapping.row import MISSING, Evaluator, Row, get_column, no_column
+from registry.mapping.batch import Batch, Records
+from registry.mapping.evaluate import Evaluator
+from registry.mapping.operations.base import BatchFunction
+from registry.mapping.row import MISSING, Row
 from registry.samples.sample import DatasetRecord, Sample
 
-__all__ = ["FieldMapper", "is_list_of_columns", "map_fields"]
+__all__ = ["FieldMapper", "are_unchanged", "is_list_of_columns", "map_fields"]
 
 
 def _to_choices(value: Any) -> list[str] | None:
@@ -47,6 +51,14 @@ _COERCE: dict[str, Callable[[Any], Any]] = {
 # What these functions return for null; the values of fields that the manifest sets to null.
 _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 
+_UNCHANGED: dict[str, frozenset[type]] = {
+    "target": frozenset({str, list}),
+    "choices": frozenset({list, NoneType}),
+    "id": frozenset({str, int, NoneType}),
+    "setup": frozenset({str, NoneType}),
+}
+"""Field → the exact types of values that it stores as they are, if the items of lists are str."""
+
 
 class FieldMapper:
     """A RecordToSample compiled from the field language; `map` also takes the record's number."""
@@ -62,31 +74,52 @@ class FieldMapper:
         """The expressions as the manifest writes them."""
         self.boundary = boundary or Boundary()
         """Which files operations may read."""
+        self.evaluator = Evaluator()
+        """What compiles the expressions of this mapping."""
         self.expressions: dict[str, Expression] = {}
         """Field → its expression; without the fields that are null, and without metadata."""
-        self.parts: dict[str, Evaluator] = {}
-        """Field → its evaluator."""
+        self.functions: dict[str, BatchFunction] = {}
+        """Field → the function of its expression."""
         self.coerce: dict[str, Callable[[Any], Any]] = {}
-        """Field → what its evaluator does with the value of the expression."""
+        """Field → what makes the value of its expression that of a field."""
         for name in _COERCE:
             if (raw := getattr(fields, name)) is not None:
-                expression, evaluate = _compile(name, raw)
-                self.expressions[name] = expression
-                self.coerce[name] = _compile_coerce(name, expression)
-                self.parts[name] = _compile_field(name, expression, evaluate, self.coerce[name])
-        self.metadata = _compile_metadata(fields.metadata)
-        """The evaluator of the metadata."""
+                self.expressions[name], self.functions[name] = self._compile(name, raw)
+                self.coerce[name] = _compile_coerce(name, self.expressions[name])
+        self.metadata_functions: dict[str, BatchFunction] = {}
+        """Key of the metadata that the manifest names → the function of its expression."""
         self.metadata_keys: dict[str, Expression] = {}
         """Key → expression, where all samples have these keys, and maybe those of `spread`."""
         self.spread: str | None = None
         """Column whose dicts have the first keys of the metadata."""
-        raw = fields.metadata
+        self._compile_metadata(fields.metadata)
+
+    def _compile(self, field: str, raw: Any) -> tuple[Expression, BatchFunction]:
+        try:
+            expression = parse_expression(raw)
+            return expression, self.evaluator.of(expression)
+        except ValueError as error:
+            raise ValueError(f"field {field}: {error}") from error
+
+    def _compile_metadata(self, raw: Any) -> None:
+        if raw is None or isinstance(raw, str):
+            return
         if isinstance(raw, list | tuple):
-            self.metadata_keys = {name: Column(name) for name in raw}
-        elif isinstance(raw, Mapping) and raw.get("*") != "*":
-            self.spread = raw.get("*")
-            keys = [key for key in raw if key != "*"]
-            self.metadata_keys = {key: parse_expression(raw[key]) for key in keys}
+            keys = {name: self._compile(f"metadata.{name}", name) for name in raw}
+        elif isinstance(raw, Mapping):
+            keys = {
+                key: self._compile(f"metadata.{key}", item)
+                for key, item in raw.items()
+                if key != "*"
+            }
+        else:
+            what = "a column, a list of columns or a mapping"
+            raise ValueError(f"field metadata: {raw!r} is not {what}")
+        self.metadata_functions = {key: function for key, (_, function) in keys.items()}
+        spread = raw.get("*") if isinstance(raw, Mapping) else None
+        if spread != "*":  # the record itself has any keys
+            self.spread = spread
+            self.metadata_keys = {key: expression for key, (expression, _) in keys.items()}
 
     def __call__(self, record: DatasetRecord) -> Sample:
         """Map a record as if it were the first of its source."""
@@ -98,11 +131,67 @@ class FieldMapper:
 
     def values(self, row: Row) -> dict[str, Any]:
         """Return the fields of the sample of a record, already coerced and valid."""
-        values = dict(_NOT_MAPPED)
-        for name, part in self.parts.items():
-            values[name] = part(row)
-        values["metadata"] = self.metadata(row)
-        return values
+        columns = self.columns(Records.of(row))
+        return {name: values[0] for name, values in columns.items()}
+
+    def columns(self, batch: Batch) -> dict[str, list[Any]]:
+        """Return the fields of the samples of a batch, already coerced and valid.
+
+        Raises:
+            MappingError: of a record that need not be the first with an error.
+        """
+        columns: dict[str, list[Any]] = {
+            name: [value] * batch.count for name, value in _NOT_MAPPED.items()
+        }
+        for name in self.functions:
+            columns[name] = self.field(name, batch)
+        columns["metadata"] = [*self.metadata(batch)]
+        return columns
+
+    def field(self, name: str, batch: Batch) -> list[Any]:
+        """Return one field of the samples of a batch."""
+        try:
+            values = self.functions[name](batch)
+            if name == "input":
+                self._require_input(batch)
+            return values if are_unchanged(name, values) else list(map(self.coerce[name], values))
+        except MappingError as error:
+            raise error.at(field=name) from error.__cause__
+
+    def _require_input(self, batch: Batch) -> None:
+        """Raise an error if a record lacks the input; only its column must exist."""
+        expression = self.expressions["input"]
+        if isinstance(expression, Column) and type(MISSING) in batch.kinds(expression.name):
+            raise batch.no_column(expression.name)
+
+    def metadata(self, batch: Batch) -> list[dict[str, Any] | None]:
+        """Return the metadata of the samples of a batch."""
+        raw = self.fields.metadata
+        if raw is None or isinstance(raw, str):
+            return [None] * batch.count if raw is None else self.spread_values(raw, batch)
+        spread = raw.get("*") if isinstance(raw, Mapping) else None
+        found = None if spread is None else self.spread_values(spread, batch)
+        made = [dict(one or {}) for one in found or [None] * batch.count]
+        for key in self.metadata_functions:
+            for one, value in zip(made, self.metadata_values(key, batch), strict=True):
+                one[key] = value
+        return [*made]
+
+    def spread_values(self, name: str, batch: Batch) -> list[dict[str, Any] | None]:
+        """Return the dicts in a column, or with `*` the records."""
+        if name == "*":
+            return list(batch.records())
+        try:
+            return [coerce.to_metadata(_or_none(value)) for value in batch.values(name)]
+        except MappingError as error:
+            raise error.at(field="metadata") from error.__cause__
+
+    def metadata_values(self, key: str, batch: Batch) -> list[Any]:
+        """Return the values of one key of the metadata; None without the column."""
+        try:
+            return list(map(_or_none, self.metadata_functions[key](batch)))
+        except MappingError as error:
+            raise error.at(field=f"metadata.{key}") from error.__cause__
 
 
 def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
@@ -129,24 +218,6 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
         raise
     check_fields(fields)
     return mapper
-
-
-def _compile_field(
-    name: str, expression: Expression, evaluate: Evaluator, to_field: Callable[[Any], Any]
-) -> Evaluator:
-    # As in the loaders, only the column of the input must exist.
-    required = expression.name if name == "input" and isinstance(expression, Column) else None
-
-    def field(row: Row) -> Any:
-        try:
-            value = evaluate(row)
-            if value is MISSING and required is not None:
-                raise no_column(required, row.record)
-            return to_field(value)
-        except MappingError as error:
-            raise error.at(field=name) from error.__cause__
-
-    return field
 
 
 def _compile_coerce(name: str, expression: Expression) -> Callable[[Any], Any]:
@@ -179,50 +250,20 @@ def is_list_of_columns(expression: Expression) -> bool:
     return isinstance(expression.start if isinstance(expression, Pipe) else expression, ListOf)
 
 
-def _compile(field: str, raw: Any) -> tuple[Expression, Evaluator]:
-    try:
-        expression = parse_expression(raw)
-        return expression, compile_expression(expression)
-    except ValueError as error:
-        raise ValueError(f"field {field}: {error}") from error
-
-
-def _compile_metadata(raw: Any) -> Callable[[Row], dict[str, Any] | None]:
-    if raw is None:
-        return lambda row: None
-    if isinstance(raw, str):
-        return _compile_spread(raw)
-    if isinstance(raw, list | tuple):
-        return lambda row: {name: _or_none(get_column(row.record, name)) for name in raw}
-    if not isinstance(raw, Mapping):
-        raise ValueError(f"field metadata: {raw!r} is not a column, a list of columns or a mapping")
-    spread = _compile_spread(raw["*"]) if "*" in raw else lambda row: None
-    parts = {key: _compile(f"metadata.{key}", raw[key])[1] for key in raw if key != "*"}
-
-    def evaluate(row: Row) -> dict[str, Any]:
-        metadata = dict(spread(row) or {})
-        for key, part in parts.items():
-            try:
-                metadata[key] = _or_none(part(row))
-            except MappingError as error:
-                raise error.at(field=f"metadata.{key}") from error.__cause__
-        return metadata
-
-    return evaluate
-
-
-def _compile_spread(name: str) -> Callable[[Row], dict[str, Any] | None]:
-    """Return a function that reads the dict in a column, or with `*` the whole record."""
-    if name == "*":
-        return lambda row: dict(row.record)
-
-    def spread(row: Row) -> dict[str, Any] | None:
-        try:
-            return coerce.to_metadata(_or_none(get_column(row.record, name)))
-        except MappingError as error:
-            raise error.at(field="metadata") from error.__cause__
-
-    return spread
+def are_unchanged(field: str, values: Sequence[Any]) -> bool:
+    """Return whether values are those of a field as they are; a False may be wrong."""
+    types = set(map(type, values))
+    if not types <= _UNCHANGED.get(field, frozenset()):
+        return False
+    if list not in types:
+        return True
+    lists = values if len(types) == 1 else [one for one in values if type(one) is list]
+    if not set(map(type, chain.from_iterable(lists))) <= {str}:
+        return False
+    # A blank item is left out of a target that the manifest builds, and at the end of choices.
+    is_target = field == "target"
+    kept = chain.from_iterable(lists) if is_target else [one[-1] for one in lists if one]
+    return all(map(str.strip, kept))
 
 
 def _or_none(value: Any) -> Any:

@@ -23,7 +23,7 @@ from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker
 from registry.mapping.no_warnings import no_warnings
-from registry.mapping.regex_worker import APPLY, TooLargeError
+from registry.mapping.regex_worker import APPLY, TooLargeError, captured
 
 __all__ = ["ENDLESS", "MAX_PATTERN", "Pattern", "compile_pattern"]
 
@@ -39,6 +39,7 @@ _FEW_STEPS = 100_000_000
 """Steps of `re` that take a few seconds at most, and nearly always much less."""
 _FEW_REPEATS = 4
 _MOST_DEGREE = 20
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 
 
 class Pattern:
@@ -61,6 +62,10 @@ class Pattern:
         self.text = text
         self.longest_direct = _longest_direct(self.tree)
         """Length of the texts that `compiled` may be applied to in this process; -1 for none."""
+        self._literal = _literal_start(self.tree)
+        """What a match starts with, or the rest of it after a scan from the beginning."""
+        self._steps_of_start = _steps_of_start(self.tree)
+        """Degree and factor of the steps for each place where the literal is."""
 
     def found(self, value: str) -> bool:
         """Return whether a string has a match."""
@@ -68,6 +73,9 @@ class Pattern:
 
     def first(self, value: str) -> str | None:
         """Return the first group of the first match, or all of it; None if there is no match."""
+        if len(value) <= self.longest_direct:  # nearly always, so without the calls of `_apply`
+            match = self.compiled.search(value)
+            return None if match is None else captured(match)
         return cast("str | None", self._apply("first", value))
 
     def every(self, value: str) -> list[str]:
@@ -76,11 +84,23 @@ class Pattern:
 
     def sub(self, value: str, to: str) -> str:
         """Return a string with its matches replaced."""
+        # Without a reference, the replacement is inserted once per character at most.
+        if len(value) <= min(self.longest_direct, MAX_TEXT // (len(to) + 1) - 1) and "\\" not in to:
+            return self.compiled.sub(to, value)
         return cast("str", self._apply("sub", value, to))
+
+    def _has_few_starts(self, value: str) -> bool:
+        """Return whether so few places start like a match that few steps are needed."""
+        if not self._literal or self._steps_of_start is None:
+            return False
+        degree, factor = self._steps_of_start
+        # `count` leaves out occurrences that overlap: `aa` is in `aaa` twice.
+        starts = (value.count(self._literal) + 1) * len(self._literal)
+        return starts * factor * len(value) ** degree + len(value) <= _FEW_STEPS
 
     def _apply(self, name: str, value: str, to: str = "") -> Any:
         try:
-            if len(value) <= self.longest_direct:
+            if len(value) <= self.longest_direct or self._has_few_starts(value):
                 return APPLY[name](self.compiled, value, to, MAX_TEXT)
             return _PROCESS.apply(name, self.text, value, to)
         except TooLargeError as error:
@@ -109,14 +129,49 @@ def compile_pattern(text: str) -> Pattern:
     return Pattern(text)
 
 
+def _literal_start(tree: Any) -> str:
+    """Return the characters that a match starts with, not counting a scan from the beginning."""
+    if tree.state.flags & re.IGNORECASE:
+        return ""
+    items = list(tree)
+    found = []
+    for operator, argument in items[2:] if _is_scan(tree) else items:
+        if str(operator) != "LITERAL":
+            break
+        found.append(chr(argument))
+    return "".join(found)
+
+
+def _is_scan(tree: Any) -> bool:
+    """Return whether a pattern starts like `^.*` or `^.*?`, with a text of any length."""
+    if len(tree) < 3 or not _is_anchored(tree) or str(tree[1][0]) not in _REPEATS:
+        return False
+    least, most, body = tree[1][1]
+    return least == 0 and most == ENDLESS and [str(one[0]) for one in body] == ["ANY"]
+
+
+def _is_anchored(tree: Any) -> bool:
+    """Return whether a match can only start at the beginning of a text."""
+    first = str(tree[0][1]) if len(tree) else ""
+    is_multiline = bool(tree.state.flags & re.MULTILINE)
+    return first == "AT_BEGINNING_STRING" or (first == "AT_BEGINNING" and not is_multiline)
+
+
+def _steps_of_start(tree: Any) -> tuple[int, int] | None:
+    cost = _cost(tree)
+    if cost.degree is None:
+        return None
+    # A scan may end anywhere, but goes on only where the literal is.
+    degree = cost.degree - 1 if _is_scan(tree) else cost.degree
+    return degree + cost.inside_degree, cost.factor * cost.inside_factor
+
+
 def _longest_direct(tree: Any) -> int:
     """Return the length of texts that a pattern needs few steps for; -1 if none has."""
     cost = _cost(tree)
     if cost.degree is None:
         return -1
-    first = tree[0] if len(tree) else (None, None)
-    is_anchored = str(first[1]) in ("AT_BEGINNING", "AT_BEGINNING_STRING")
-    starts = 0 if is_anchored and not tree.state.flags & re.MULTILINE else 1
+    starts = 0 if _is_anchored(tree) else 1
     degree = cost.degree + cost.inside_degree + starts
     factor = cost.factor * cost.inside_factor
     return int((_FEW_STEPS / factor) ** (1 / max(degree, 1)))
@@ -160,7 +215,7 @@ def _cost(tree: Any) -> _Cost:
 def _cost_of_step(operator: str, argument: Any) -> _Cost:
     if operator == "POSSESSIVE_REPEAT":
         return _cost_of_possessive(int(argument[1]), _cost(argument[2]))
-    if operator in ("MAX_REPEAT", "MIN_REPEAT"):
+    if operator in _REPEATS:
         return _cost_of_repeat(int(argument[1]), _cost(argument[2]))
     if operator == "BRANCH":
         return _either(map(_cost, argument[1]))

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import IO, Any
 
-__all__ = ["APPLY", "TooLargeError", "read_frame", "write_frame"]
+__all__ = ["APPLY", "TooLargeError", "captured", "read_frame", "write_frame"]
 
 _LENGTH_BYTES = 8
 _MOST_SECONDS = 60
@@ -30,13 +30,13 @@ def _found(pattern: re.Pattern[str], text: str, to: str, most: int) -> bool:
 
 def _first(pattern: re.Pattern[str], text: str, to: str, most: int) -> str | None:
     match = pattern.search(text)
-    return None if match is None else _captured(match)
+    return None if match is None else captured(match)
 
 
 def _every(pattern: re.Pattern[str], text: str, to: str, most: int) -> list[str]:
     found, size = [], 0
     for match in pattern.finditer(text):
-        found.append(_captured(match))
+        found.append(captured(match))
         size += len(found[-1]) + 1
         if size > most:
             raise TooLargeError
@@ -66,8 +66,10 @@ APPLY: dict[str, Callable[[re.Pattern[str], str, str, int], Any]] = {
 """What can be done with a pattern, a text, a replacement and the largest size of the result."""
 
 
-def _captured(match: re.Match[str]) -> str:
+def captured(match: re.Match[str]) -> str:
     """Return the first group that matched, else the whole match."""
+    if not match.re.groups:
+        return match.group()
     groups = [group for group in match.groups() if group is not None]
     return groups[0] if groups else match.group()
 

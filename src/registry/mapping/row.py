@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import contains, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING",
-    "Evaluator",
     "Row",
     "column_hint",
     "get_column",
@@ -40,10 +39,6 @@ class Row(NamedTuple):
     """Number of the record in its source, from 1."""
     boundary: Boundary = Boundary()
     """Which files operations may read."""
-
-
-Evaluator = Callable[[Row], Any]
-"""A compiled expression: row → value, or MISSING."""
 
 
 def get_column(record: Mapping[str, Any], name: str) -> Any:
@@ -106,9 +101,9 @@ def get_list(record: Mapping[str, Any], explode: Explode) -> Any:
     return items
 
 
-def no_column(name: str, record: Mapping[str, Any]) -> MappingError:
+def no_column(name: str, columns: Iterable[str]) -> MappingError:
     """Return the error for a missing column."""
-    return MappingError(f"no column '{name}' ({column_hint(name, record)})")
+    return MappingError(f"no column '{name}' ({column_hint(name, columns)})")
 
 
 def column_hint(name: str, columns: Iterable[str]) -> str:

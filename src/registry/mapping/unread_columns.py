@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from registry.base.arrow.arrays import is_text
+from registry.decode.frame import MISSING, ValueFrame
 from registry.mapping.columns_used import mapping_dependencies
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from registry.decode.frame import AnyFrame
     from registry.manifest.models import DatasetSpec
 
@@ -51,19 +54,22 @@ class UnreadColumns:
     def add_frame(self, frame: AnyFrame) -> None:
         """Look at the records of a frame."""
         for name in self.missing.intersection(frame.names):
-            # Of text, an empty string is no value: every cell of a CSV file is a string.
-            column = frame.array(name)
-            if column is None:
-                is_filled = True  # only strings, or only nulls, are an Arrow column
+            if isinstance(frame, ValueFrame):
+                is_filled = any(value not in (None, "", MISSING) for value in frame.values(name))
             else:
-                column = column.drop_null()
-                is_text_column = is_text(column.type)
-                is_filled = (
-                    pc.any(pc.not_equal(column, "")).as_py() if is_text_column else len(column) > 0
-                )
+                is_filled = _has_value(frame.array(name))
             if is_filled:
                 self._find(name)
 
     def _find(self, name: str) -> None:
         self.found |= {name}
         self.missing -= {name}
+
+
+def _has_value(column: pa.Array) -> bool:
+    """Return whether a column has more than nulls, and more than empty strings."""
+    column = column.drop_null()
+    # Every cell of a CSV file is a string.
+    if is_text(column.type):
+        return bool(pc.any(pc.not_equal(column, "")).as_py())
+    return len(column) > 0

@@ -37,11 +37,9 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-def view_of(
-    records: list[dict[str, Any]] = RECORDS, *, null_is_value: bool = True, **constants: Any
-) -> RecordBatchView:
+def view_of(records: list[dict[str, Any]] = RECORDS, **constants: Any) -> RecordBatchView:
     batch = pa.RecordBatch.from_pylist(records)
-    return RecordBatchView(Frame(batch, null_is_value), constants, np.arange(1, len(records) + 1))
+    return RecordBatchView(Frame(batch), constants, np.arange(1, len(records) + 1))
 
 
 def mapped(
@@ -51,30 +49,19 @@ def mapped(
     return mapper.map(view or view_of(), None)[0]
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect the columns that are read as records."""
-    found: list[str] = []
-    rows = RecordBatchView.rows
-
-    def noted(view: RecordBatchView, dependencies: Any) -> list[Row]:
-        before = len(view._read)
-        made = rows(view, dependencies)
-        found.extend(view._read[before:])
-        if dependencies is None:
-            found.extend(view.frame.names)
-        return made
-
-    monkeypatch.setattr(RecordBatchView, "rows", noted)
-    return found
+COLUMNS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
 
 
-KERNELS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
+def test_bare_columns_stay_arrow_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, read = RecordBatchView.values, []
 
+    def noted(view: RecordBatchView, name: str) -> list[Any]:
+        read.append(name)
+        return values(view, name)
 
-def test_fields_with_kernels_create_no_rows(read: list[str]) -> None:
-    batch = mapped(KERNELS_ONLY)
-    assert read == []
+    monkeypatch.setattr(RecordBatchView, "values", noted)
+    batch = mapped(COLUMNS_ONLY)
+    assert read == ["l"]  # one of its lists is null, so the values decide
     assert batch.column("input").to_pylist() == ["x", "y"]
     assert batch.column("choices").to_pylist() == [["x"], None]
     assert batch.column("record").to_pylist() == [1, 2]
@@ -182,12 +169,6 @@ def test_without_samples_the_metadata_types_are_unchanged() -> None:
         assert (batch.num_rows, found) == (0, metadata_types)
 
 
-def test_a_null_that_may_be_a_missing_key_needs_records() -> None:
-    view = view_of(null_is_value=False)
-    with pytest.raises(NotColumnarError, match="a null, or a missing key"):
-        mapped({"input": "q", "metadata": {"v": {"object": {"x": "b"}}}}, view)
-
-
 def test_mapping_error_is_not_columnar() -> None:
     with pytest.raises(NotColumnarError) as caught:
         mapped({"input": "q", "id": "f"})
@@ -240,7 +221,7 @@ def test_metadata_of_different_types_restarts_the_build_with_json(
 
 def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
-    batch = mapped(KERNELS_ONLY)
+    batch = mapped(COLUMNS_ONLY)
     with SampleWriter(path, batch.schema, lambda batch: None) as writer:
         writer.write(batch)
     file = SampleFile(path, writer.batches)

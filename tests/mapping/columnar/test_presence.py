@@ -22,23 +22,21 @@ COLUMNS = pa.RecordBatch.from_pylist(
 
 
 @pytest.mark.parametrize(
-    ("names", "null_is_value", "found"),
+    ("names", "found"),
     [
-        (("a",), True, True),
-        (("a",), False, True),
-        (("n",), True, True),
-        (("n",), False, False),  # every record may lack the key
-        (("k",), False, True),  # a constant
-        (("none",), True, False),
-        (("none", "a"), True, True),
-        (("s.k",), True, True),
-        (("s.n",), True, False),  # decided by records
-        (("s.none",), True, False),
-        (("a.k",), True, False),
+        (("a",), True),
+        (("n",), True),
+        (("k",), True),  # a constant
+        (("none",), False),
+        (("none", "a"), True),
+        (("s.k",), True),
+        (("s.n",), False),  # decided by records
+        (("s.none",), False),
+        (("a.k",), False),
     ],
     ids=str,
 )
-def test_columns_with_values_are_found(names: Any, null_is_value: bool, found: bool) -> None:
+def test_columns_with_values_are_found(names: Any, found: bool) -> None:
     unseen = UnseenColumns([NamedColumns((), names)])
-    see_columns(unseen, RecordBatchView(Frame(COLUMNS, null_is_value), {"k": 1}, np.arange(1, 2)))
+    see_columns(unseen, RecordBatchView(Frame(COLUMNS), {"k": 1}, np.arange(1, 2)))
     assert (not unseen.uses) is found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.decode import json_tables
 from registry.decode.frame import Frame, NotColumnarError, python_values
 from registry.manifest.source_models import JsonSource
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.row import MISSING, Row, get_column
+from registry.mapping.row import MISSING, get_column
 from tests.decode.frames import frames_of
 
 RECORDS: list[dict[str, Any]] = [
@@ -25,8 +23,8 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-def view_of(*, null_is_value: bool = True) -> RecordBatchView:
-    frame = Frame(pa.RecordBatch.from_pylist(RECORDS), null_is_value)
+def view_of() -> RecordBatchView:
+    frame = Frame(pa.RecordBatch.from_pylist(RECORDS))
     return RecordBatchView(frame, {"c": "constant", "k": [1]}, np.array([4, 7]))
 
 
@@ -37,28 +35,27 @@ def view_of(*, null_is_value: bool = True) -> RecordBatchView:
         ("n", [None, None]),
         ("s.y", [1, None]),
         ("s.d.e", ["p", None]),
-        ("s.t", ["own", None]),
         ("nowhere", [None, None]),
         ("nowhere.x", [None, None]),
     ],
 )
 def test_a_column_has_the_values_of_the_records(name: str, values: list[Any]) -> None:
-    column = view_of().column(name)
+    column = view_of().arrow_column(name)
     assert column is not None
     assert column.to_pylist() == values
     in_records = [get_column(record, name) for record in RECORDS]
     assert [None if value is MISSING else value for value in in_records] == values
 
 
-@pytest.mark.parametrize("name", ["c", "k", "c.x", "q.x", "s.z", "s.t.x", "s.y.z"])
+@pytest.mark.parametrize("name", ["c", "k", "c.x", "q.x", "s.z", "s.t", "s.t.x", "s.y.z"])
 def test_columns_that_need_records_are_none(name: str) -> None:
-    assert view_of().column(name) is None
+    assert view_of().arrow_column(name) is None
 
 
 def test_duplicate_key_of_a_struct_needs_records() -> None:
     struct = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["y", "y"])
     frame = Frame(pa.RecordBatch.from_arrays([struct], ["s"]))
-    assert RecordBatchView(frame, {}, np.array([1])).column("s.y") is None
+    assert RecordBatchView(frame, {}, np.array([1])).arrow_column("s.y") is None
 
 
 @pytest.mark.parametrize(
@@ -68,43 +65,16 @@ def test_a_column_is_null_if_every_record_lacks_it(name: str, null: bool) -> Non
     assert view_of().is_null(name) is null
 
 
-def test_rows_have_the_constants_and_the_columns_requested_so_far() -> None:
-    view = view_of()
-    assert view.rows(["q"]) == [
-        Row({"c": "constant", "k": [1], "q": "x"}, 4),
-        Row({"c": "constant", "k": [1], "q": "y"}, 7),
-    ]
-    rows = view.rows(["s.y", "c", "nowhere"])
-    assert [row.record["s"] for row in rows] == [record["s"] for record in RECORDS]
-    assert {row.record["c"] for row in rows} == {"constant"}
-    assert list(rows[0].record) == ["c", "k", "q", "s"]
+def test_records_have_all_columns_in_the_order_of_the_file() -> None:
+    records = view_of().records()
+    assert records == [{**one, "c": "constant", "k": [1]} for one in RECORDS]
+    assert list(records[0]) == ["q", "n", "s", "s.t", "c", "k"]
 
 
-def test_whole_rows_have_all_columns_in_the_order_of_the_file() -> None:
-    rows = view_of().rows(None)
-    assert [row.number for row in rows] == [4, 7]
-    assert [row.record for row in rows] == [{**one, "c": "constant", "k": [1]} for one in RECORDS]
-    assert list(rows[0].record) == ["q", "n", "s", "s.t", "c", "k"]
-
-
-@pytest.mark.parametrize("dependencies", [["n"], None])
-def test_null_that_may_be_a_missing_key_is_not_columnar(dependencies: Any) -> None:
-    view = view_of(null_is_value=False)
-    assert len(view.rows(["q"])) == 2
-    with pytest.raises(NotColumnarError, match=r"^a null, or a missing key$"):
-        view.rows(dependencies)
-
-
-def test_names_of_the_columns_that_contain_dependencies() -> None:
-    view = view_of()
-    assert view.names_of(["s.t"]) == ["s", "s.t"]
-    assert view.names_of(["q", "k", "sy"]) == ["q"]
-
-
-def test_taken_records_keep_their_numbers_and_constants() -> None:
-    taken = view_of().take(np.array([1]))
-    assert (taken.count, taken.numbers.tolist()) == (1, [7])
-    assert taken.rows(["q"]) == [Row({"c": "constant", "k": [1], "q": "y"}, 7)]
+def test_filtered_records_keep_their_numbers_and_constants() -> None:
+    kept = view_of().filtered(np.array([1]))
+    assert (kept.count, kept.row_numbers) == (1, [7])
+    assert (kept.values("q"), kept.values("c")) == (["y"], ["constant"])
 
 
 @pytest.mark.parametrize(
@@ -159,7 +129,7 @@ def test_values_and_columns_of_json_lines_are_those_of_the_records(
     others: list[dict[str, Any]],
     ascii_only: bool,
 ) -> None:
-    records = [first] * json_tables._PROBE_LINES + others
+    records = [first] * 3 + others
     lines = "".join(f"{json.dumps(record, ensure_ascii=ascii_only)}\n" for record in records)
     path = tmp_path_factory.mktemp("lines") / "d.jsonl"
     path.write_text(lines.replace("\\u00e9", "\\u00E9"), "utf-8")
@@ -170,24 +140,3 @@ def test_values_and_columns_of_json_lines_are_those_of_the_records(
     for name in sorted(wanted):
         expected = [get_column(record, name) for record in records]
         assert list(map(repr, view.values(name))) == list(map(repr, expected))
-        rows = RecordBatchView(frame, {}, view.numbers).rows({name})
-        assert [repr(get_column(row.record, name)) for row in rows] == list(map(repr, expected))
-        column = view.column(name)
-        if column is not None:
-            nulls = [None if value is MISSING else value for value in expected]
-            assert list(map(repr, column.to_pylist())) == list(map(repr, nulls))
-
-
-def test_paths_into_objects_of_json_lines_are_arrow_columns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_tables, "FEW_RECORDS", -1)
-    path = tmp_path / "d.jsonl"
-    path.write_text(f"{json.dumps(_PLAIN_OBJECT)}\n" * 3)
-    wanted = frozenset({"q", "a.b", "a.c.d", "o"})
-    ((frame,), why) = frames_of(path, JsonSource(path=(str(path),)), wanted)
-    assert isinstance(frame, Frame)
-    assert (why, frame.batch.schema.names, frame.names) == ("", ["a", "q"], ["a", "q", "o"])
-    taken = frame.take(np.array([1]))
-    assert taken.values("o") == [{"k": [{}]}]
-    assert taken.values("a") == [{"b": ["y"], "c": {"d": 1}}]

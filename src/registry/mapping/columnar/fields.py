@@ -1,4 +1,4 @@
-"""Coerce whole columns to the fields of samples, as `mapping.coerce` does with each value."""
+"""Columns of a source that are a field as they are: Arrow columns that need no Python values."""
 
 from __future__ import annotations
 
@@ -12,166 +12,94 @@ from registry.base.arrow.arrays import (
     int64_array,
     is_text,
     list_offsets,
-    ranges,
     repeat_string,
     string_scalar,
 )
 from registry.base.arrow.strings import blank_strings
-from registry.manifest.expressions import Expression, Messages
-from registry.mapping.columnar.expressions import evaluate
-from registry.mapping.columnar.kernels.arrays import (
-    NoKernelError,
-    as_text_lists,
-    is_text_list,
-    list_of,
-    str_of_values,
-    text_of,
-    to_large_string,
-)
-from registry.mapping.columnar.kernels.list_steps import items_of, without_items
-from registry.mapping.columnar.kernels.messages import conversations
-from registry.mapping.columnar.kernels.text_steps import split, strip
-from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.field_mapper import is_list_of_columns
-from registry.store.schema import (
-    METADATA_TYPES,
-    MetadataType,
-)
+from registry.store.schema import METADATA_TYPES, MetadataType
 
-__all__ = ["FIELD_KERNELS", "cast_to_metadata_type", "metadata_type_of_column"]
+__all__ = ["FIELD_COLUMNS", "cast_to_metadata_type", "metadata_type_of_column"]
 
 FieldColumns = dict[str, pa.Array]
-"""Column of the samples file → its values, for one field; an omitted column is null."""
-
-# Whitespace other than the space, which `str.split` breaks at.
-_BREAKS = (
-    r"[\t-\r\x1c-\x1f\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
-)
+_TEXT = pa.large_string()
+_TEXT_LIST = pa.large_list(_TEXT)
 
 
-def _input(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    if isinstance(expression, Messages):
-        return {"messages": conversations(expression, view, evaluate)}
-    column = evaluate(expression, view)
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether a type is that of lists, other than lists of a fixed length."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def is_text_list(kind: pa.DataType) -> bool:
+    """Return whether a type is that of lists of strings."""
+    return is_list(kind) and is_text(kind.value_type)
+
+
+def to_large_string(column: pa.Array) -> pa.Array:
+    """Return strings as `large_string`."""
+    return column if pa.types.is_large_string(column.type) else column.cast(_TEXT)
+
+
+def as_text_lists(column: pa.Array) -> pa.LargeListArray:
+    """Return lists of strings in which a null has no items.
+
+    In Arrow, a null list may cover items. `flatten` drops these, so that the offsets of the lists
+    would no longer be positions in its result.
+    """
+    lists = column.cast(_TEXT_LIST)
+    return lists.take(int64_array(np.arange(len(lists)))) if lists.null_count else lists
+
+
+def _input(column: pa.Array) -> FieldColumns | None:
     if not is_text(column.type) or column.null_count:
-        raise NoKernelError
+        return None
     text = to_large_string(column)
-    if view.count and not (np.diff(list_offsets(text)) > 0).all():
-        raise NoKernelError  # an empty input is an error, which its record reports
-    return {"input": text}
+    return {"input": text} if len(text) and (np.diff(list_offsets(text)) > 0).all() else None
 
 
-def _target(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    column = evaluate(expression, view)
-    if column.null_count == view.count:
-        return {"target": repeat_string("", view.count)}
+def _target(column: pa.Array) -> FieldColumns | None:
+    if column.null_count == len(column):
+        return {"target": repeat_string("", len(column))}
+    if is_text(column.type):
+        return {"target": pc.fill_null(to_large_string(column), string_scalar(""))}
     if is_text_list(column.type):
         lists = as_text_lists(column)
-        items = lists.flatten()
-        if lists.null_count or items.null_count:
-            raise NoKernelError  # a null list is "", a null item "None" or an error
-        if is_list_of_columns(expression) and len(blank := blank_strings(items)):
-            is_blank = np.zeros(len(items), np.bool_)
-            is_blank[blank] = True
-            lists = without_items(lists, items, is_blank)
-        return {"target": pa.nulls(view.count, pa.large_string()), "targets": lists}
-    return {"target": pc.fill_null(_str_or_null(column), string_scalar(""))}
+        if not lists.null_count and not lists.flatten().null_count:
+            return {"target": pa.nulls(len(column), _TEXT), "targets": lists}
+    return None
 
 
-def _str_or_null(column: pa.Array) -> pa.Array:
-    """Return Python's `str` of each value, null for null and NaN."""
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.nulls(len(column), column.type), column)
-    return str_of_values(column)
-
-
-def _choices(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    column = evaluate(expression, view)
-    if column.null_count == view.count:
+def _choices(column: pa.Array) -> FieldColumns | None:
+    if column.null_count == len(column):
         return {}
-    if is_text(column.type):
-        return {"choices": _split_choices(text_of(column))}
-    if not is_text_list(column.type):
-        raise NoKernelError
+    if not is_text_list(column.type) or column.null_count:
+        return None
     lists = as_text_lists(column)
     items = lists.flatten()
-    if items.null_count:
-        raise NoKernelError  # "None", or an error if the manifest builds the list
-    is_space = np.zeros(len(items), bool)
-    is_space[blank_strings(items)] = True
-    return {"choices": _trim_lists(lists, items, is_space) if is_space.any() else lists}
+    return None if items.null_count or len(blank_strings(items)) else {"choices": lists}
 
 
-def _split_choices(text: pa.Array) -> pa.LargeListArray:
-    """Return the parts of strings between commas, or between whitespace, without blank ones."""
-    has_comma = pc.match_substring(text, pattern=",")
-    if not pc.all(has_comma).as_py():
-        if pc.any(pc.match_substring_regex(text.filter(pc.invert(has_comma)), _BREAKS)).as_py():
-            raise NoKernelError
-        text = pc.if_else(has_comma, text, pc.replace_substring(text, " ", ","))
-    offsets, items = items_of(split(text, ","))
-    items = strip(items, None)
-    is_blank = np.diff(list_offsets(items)) == 0
-    lists = list_of(offsets, items)
-    return without_items(lists, items, is_blank) if is_blank.any() else lists
-
-
-def _trim_lists(
-    lists: pa.LargeListArray, items: pa.Array, is_space: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> pa.LargeListArray:
-    """Remove the whitespace-only items at the end of each list."""
-    if lists.null_count:  # `from_arrays` below would turn them into empty lists
-        raise NoKernelError
-    starts = list_offsets(lists) - list_offsets(lists)[0]
-    full = np.diff(starts)
-    lengths = full.copy()
-    # Each round shortens every list that still ends in whitespace by one item; few rounds do.
-    while True:
-        last = np.maximum(starts[:-1] + lengths - 1, 0)
-        ends_in_space = (lengths > 0) & is_space[last]
-        if not ends_in_space.any():
-            break
-        lengths[ends_in_space] -= 1
-    kept = np.flatnonzero(ranges(full) < np.repeat(lengths, full))
-    ends = int64_array(np.concatenate([[0], np.cumsum(lengths)]))
-    return pa.LargeListArray.from_arrays(ends, items.take(int64_array(kept)))
-
-
-def _id(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    column = evaluate(expression, view)
-    if column.null_count == view.count:
+def _id(column: pa.Array) -> FieldColumns | None:
+    if column.null_count == len(column):
         return {}
     if is_text(column.type):
         return {"id": to_large_string(column)}
     if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
         return {"id_number": column.cast(pa.int64())}
-    raise NoKernelError  # `to_id` decides for each value, such as floats that are integers
+    return None
 
 
-def _setup(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    column = evaluate(expression, view)
-    return {"setup": _str_or_null(column)} if column.null_count < view.count else {}
-
-
-def _absent(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    """Return no columns if every value is null, the usual case and the only one with a kernel."""
-    if evaluate(expression, view).null_count < view.count:
-        raise NoKernelError
-    return {}
-
-
-def _description(expression: Expression, view: RecordBatchView) -> FieldColumns:
-    column = evaluate(expression, view)
-    if column.null_count == view.count:
+def _setup(column: pa.Array) -> FieldColumns | None:
+    if column.null_count == len(column):
         return {}
-    if not is_text(column.type):
-        raise NoKernelError  # an error, which its record reports
-    text = to_large_string(column)
-    empty = pc.equal(text, string_scalar(""))
-    return {"description": pc.if_else(empty, pa.scalar(None, text.type), text)}
+    return {"setup": to_large_string(column)} if is_text(column.type) else None
 
 
-FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], FieldColumns]] = {
+def _absent(column: pa.Array) -> FieldColumns | None:
+    return {} if column.null_count == len(column) else None
+
+
+FIELD_COLUMNS: dict[str, Callable[[pa.Array], FieldColumns | None]] = {
     "input": _input,
     "target": _target,
     "choices": _choices,
@@ -180,9 +108,9 @@ FIELD_KERNELS: dict[str, Callable[[Expression, RecordBatchView], FieldColumns]] 
     "files": _absent,
     "setup": _setup,
     "checkpoint": _absent,
-    "description": _description,
+    "description": _absent,
 }
-"""Field → the function that returns its columns, or raises NoKernelError."""
+"""Field → the function that returns its columns; None if the values decide."""
 
 
 def metadata_type_of_column(column: pa.Array) -> MetadataType | None:

@@ -1,48 +1,32 @@
 """Map records to samples by whole columns, with exactly the same result as record by record.
 
-Each field is computed by its kernel if there is one; otherwise its expression is evaluated for each
-record, on the few columns that it reads. If anything would be an error, or can't be decided from
-columns, a `NotColumnarError` is raised, and the records must be mapped one by one.
+A field that is a column of an Arrow file stays one, if its type tells that all values are valid.
+All others are lists of values (see `mapping.evaluate`). If anything would be an error, or can't be
+decided from columns, a `NotColumnarError` is raised, and the records must be mapped one by one.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow.arrays import int64_array, repeat_string, to_numpy_int64
-from registry.decode.frame import NotColumnarError
+from registry.base.arrow.arrays import int64_array, repeat_string
+from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition
-from registry.mapping.coerce import to_metadata
-from registry.mapping.columnar.expressions import NoKernelError, evaluate, indices_where
 from registry.mapping.columnar.fields import (
-    FIELD_KERNELS,
+    FIELD_COLUMNS,
     cast_to_metadata_type,
     metadata_type_of_column,
 )
 from registry.mapping.columnar.inputs import input_columns
-from registry.mapping.columnar.memoize import evaluate_values
-from registry.mapping.columnar.plain import is_plain, is_plain_spread
-from registry.mapping.columnar.programs import Programs
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.columnar.unchanged import are_unchanged
-from registry.mapping.columns_used import (
-    ColumnDependencies,
-    mapping_dependencies,
-    metadata_dependencies,
-)
+from registry.mapping.columns_used import ColumnDependencies, mapping_dependencies
 from registry.mapping.field_mapper import FieldMapper
-from registry.mapping.row import MISSING
-from registry.store.columns import (
-    common_keys,
-    field_columns,
-    metadata_column,
-)
+from registry.store.columns import common_keys, field_columns, metadata_column
 from registry.store.schema import (
     METADATA_VALUES,
     MetadataType,
@@ -74,9 +58,8 @@ class ColumnarMapper:
         """
         self._as_json = as_json
         self._mapper = FieldMapper(fields)
-        self._where = None if where is None else parse_condition(where)
-        self.programs = Programs()
-        """Functions for the expressions without a kernel, for the views that are mapped."""
+        condition = None if where is None else parse_condition(where)
+        self._holds = None if condition is None else self._mapper.evaluator.condition(condition)
         self.dependencies: ColumnDependencies = mapping_dependencies(fields, where)
         """The columns to read; None for all of them."""
 
@@ -109,8 +92,6 @@ class ColumnarMapper:
             # By columns, an error of a later record may be found first. The user must get the
             # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
-        finally:
-            view.programs.texts.clear()
         # Only records have a size of their own, and an error that names one of them.
         if batch.nbytes > view.boundary.limits.sample_bytes:
             raise NotColumnarError("samples that may be too large")
@@ -118,32 +99,29 @@ class ColumnarMapper:
 
     def _filter(self, view: RecordBatchView) -> RecordBatchView:
         """Return the view of the records that meet the condition."""
-        where = self._where
-        if where is None:
+        if self._holds is None:
             return view
-        try:
-            indices = to_numpy_int64(indices_where(where, view))
-        except NoKernelError:
-            indices = np.flatnonzero(evaluate_values(where, view))
-        return view if len(indices) == view.count else view.take(indices)
+        indices = np.flatnonzero(self._holds(view))
+        return view if len(indices) == view.count else view.filtered(indices)
 
     def _field_columns(
         self, name: str, expression: Expression, view: RecordBatchView
     ) -> dict[str, pa.Array]:
-        """Return the columns of a field, by its kernel if that takes less time."""
-        if not view.has_few:
-            with contextlib.suppress(NoKernelError):
-                return FIELD_KERNELS[name](expression, view)
-        is_input = name == "input"
-        if isinstance(expression, Column) and not (is_input or view.may_have(expression.name)):
-            return {}
-        values = evaluate_values(expression, view)
-        if is_input:
-            if type(MISSING) in set(map(type, values)):
+        if isinstance(expression, Column):
+            column = view.arrow_column(expression.name)
+            found = None if column is None else FIELD_COLUMNS[name](column)
+            if found is not None:
+                return found
+            if name != "input" and not view.may_have(expression.name):
+                return {}
+        if name == "input":
+            values = self._mapper.functions[name](view)
+            if isinstance(expression, Column) and type(MISSING) in view.kinds(expression.name):
                 raise NotColumnarError("an input that a record may lack")
             return input_columns(values, view.numbers)
-        if not are_unchanged(name, values):
-            values = list(map(self._mapper.coerce[name], values))
+        values = self._mapper.field(name, view)
+        if not isinstance(expression, Column):
+            view.check_size(values)  # what repeats a text only takes its memory once written
         return field_columns(name, values, view.numbers)
 
     def _with_metadata(
@@ -155,15 +133,11 @@ class ColumnarMapper:
         in_columns = self._as_json is not None and metadata_types != {}
         values = self._values_of_keys(view) if in_columns else None
         if values is None:
-            raw, whole = self._mapper.fields.metadata, None
-            # A column of nulls, usually a missing `metadata`, gives no metadata and needs no rows.
-            if raw is not None and not (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
-                whole = self._whole_metadata(raw, view)
+            whole = self._whole_metadata(view)
             keys = common_keys(whole or ()) if in_columns else []
             if not keys and not metadata_types:
                 if whole is not None:
-                    plain = self._is_plain_spread(view)
-                    columns |= field_columns("metadata", whole, view.numbers, plain=plain)
+                    columns |= field_columns("metadata", whole, view.numbers)
                 return batch_from(columns, view.count, {}), {}
             values = {key: [item[key] for item in whole or () if item] for key in keys}
         as_json = self._as_json or frozenset()
@@ -174,21 +148,10 @@ class ColumnarMapper:
         # A struct column has the same keys in the same order in every batch of the file.
         if list(types) != list(values):
             raise MetadataTypeMismatchError(None)
-        parts = []
-        for key, column in values.items():
-            part = None if isinstance(column, list) else cast_to_metadata_type(column, types[key])
-            if part is None:
-                items = column if isinstance(column, list) else column.to_pylist()
-                expression = self._mapper.metadata_keys.get(key)
-                plain = (
-                    self._is_plain_spread(view)
-                    if expression is None
-                    else is_plain(expression, view)
-                )
-                part = metadata_column(
-                    key, types[key], items, view.numbers, plain=plain, typed=not metadata_types
-                )
-            parts.append(part)
+        parts = [
+            _metadata_column(key, types[key], column, view, typed=not metadata_types)
+            for key, column in values.items()
+        ]
         columns[METADATA_VALUES] = struct_of(parts, types)
         return batch_from(columns, view.count, types), types
 
@@ -196,7 +159,7 @@ class ColumnarMapper:
         """Return the values of each key of the metadata; None if only samples tell their keys."""
         values: dict[str, pa.Array | list[Any]] = {}
         if self._mapper.spread is not None:
-            dicts = self._whole_metadata(self._mapper.spread, view)
+            dicts = self._mapper.spread_values(self._mapper.spread, view)
             values = {key: [item[key] for item in dicts if item] for key in common_keys(dicts)}
             if not values:
                 return None
@@ -204,33 +167,46 @@ class ColumnarMapper:
             values | {key: self._metadata_values(key, view) for key in self._mapper.metadata_keys}
         ) or None
 
-    def _is_plain_spread(self, view: RecordBatchView) -> bool:
-        """Return whether the values of keys that have no expression surely are those of JSON."""
+    def _whole_metadata(self, view: RecordBatchView) -> list[dict[str, Any] | None] | None:
+        """Return the metadata of each record; None if none has any."""
         raw = self._mapper.fields.metadata
-        name = raw if isinstance(raw, str) else self._mapper.spread
-        return name is not None and is_plain_spread(name, view)
-
-    def _whole_metadata(self, raw: Any, view: RecordBatchView) -> list[dict[str, Any] | None]:
-        """Return the metadata of each record, where its keys are not those of the manifest."""
-        if isinstance(raw, str) and raw != "*":
-            values = view.values(raw)
-            return [None if value is MISSING else to_metadata(value) for value in values]
-        return list(map(self._mapper.metadata, view.rows(metadata_dependencies(raw))))
+        # A column of nulls, usually a missing `metadata`, gives no metadata.
+        if raw is None or (isinstance(raw, str) and raw != "*" and view.is_null(raw)):
+            return None
+        values = self._mapper.metadata(view)
+        view.check_size(values)
+        return values
 
     def _metadata_values(self, key: str, view: RecordBatchView) -> pa.Array | list[Any]:
         """Return the values of one key of the metadata."""
         expression = self._mapper.metadata_keys[key]
-        column = None
-        if not view.has_few:
-            with contextlib.suppress(NoKernelError):
-                column = evaluate(expression, view)
-        # For other types, such as dates and structs, the values decide how they are stored.
-        if column is not None and (
-            metadata_type_of_column(column) or column.null_count == view.count
-        ):
+        if isinstance(expression, Column):
+            column = view.arrow_column(expression.name)
+            # For other types, such as dates and structs, the values decide how they are stored.
+            if column is not None and (
+                metadata_type_of_column(column) or column.null_count == view.count
+            ):
+                return column
+            return self._mapper.metadata_values(key, view)
+        values = self._mapper.metadata_values(key, view)
+        view.check_size(values)
+        return values
+
+
+def _metadata_column(
+    key: str,
+    metadata_type: MetadataType,
+    values: pa.Array | list[Any],
+    view: RecordBatchView,
+    *,
+    typed: bool,
+) -> pa.Array:
+    if not isinstance(values, list):
+        column = cast_to_metadata_type(values, metadata_type)
+        if column is not None:
             return column
-        values = evaluate_values(expression, view)
-        return [None if value is MISSING else value for value in values]
+        values = values.to_pylist()
+    return metadata_column(key, metadata_type, values, view.numbers, typed=typed)
 
 
 def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from registry.decode.frame import MISSING, Frame
+from registry.decode.frame import MISSING, ValueFrame
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.missing_columns import UnseenColumns
 
@@ -18,16 +18,14 @@ def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
     # Nearly always after the first batch. A header alone is no record that has a column.
     if not unseen.uses or view.count == 0:
         return
-    frame = view.frame
 
     def exists(name: str) -> bool:
         if name in view.constants:
             return True
-        if view.holds_values(name):
-            return any(value is not MISSING for value in view.values(name))
-        if isinstance(frame, Frame) and frame.means_value(name):
-            return True
-        column = view.column(name)
-        return column is not None and column.null_count < len(column)
+        if isinstance(view.frame, ValueFrame):
+            return view.kinds(name) != {type(MISSING)}
+        column = view.arrow_column(name)
+        is_column = name in view.frame.names  # whose nulls are values
+        return is_column or (column is not None and column.null_count < len(column))
 
     unseen.remove_if(exists)

@@ -1,7 +1,8 @@
 """The operations of the field language: one table, one module per family.
 
-Each operation is a row in the table of its module. Its `build` returns a function
-`(value, row) -> value` whose only error, for a value that it can't work on, is MappingError.
+Each operation is a row in the table of its module. Its `build` returns a `Step`: a function of one
+value, whose only error for a value that it can't work on is MappingError. The few that decide which
+expressions are evaluated, such as `each`, return a function of a whole batch.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from registry.mapping.operations import chat, items, letters, lists, numbers, se
 
 if TYPE_CHECKING:
     from registry.manifest.expressions import OperationCall
-    from registry.mapping.operations.base import Apply, Compiler, Operation
+    from registry.mapping.operations.base import BatchStep, Compiler, Operation, Step
 
 __all__ = ["OPERATIONS", "OPERATION_FAMILIES", "build_operation", "find_operation"]
 
@@ -45,8 +46,8 @@ def find_operation(call: OperationCall) -> Operation:
     return operation
 
 
-def build_operation(call: OperationCall, compiler: Compiler) -> Apply:
-    """Return the function `(value, row) -> value` of one step of a pipe.
+def build_operation(call: OperationCall, compiler: Compiler) -> Step | BatchStep:
+    """Return one step of a pipe.
 
     Raises:
         ValueError: no such operation, or an invalid argument.

@@ -10,44 +10,73 @@ from registry.errors import MappingError
 
 if TYPE_CHECKING:
     from registry.manifest.expressions import OperationCall
-    from registry.mapping.row import Row
+    from registry.mapping.batch import Batch
 
 __all__ = [
-    "Apply",
+    "BatchFunction",
+    "BatchStep",
     "Compiler",
     "Operation",
     "OperationExample",
+    "Step",
     "as_list",
     "expect_type",
     "no_argument",
+    "on_list",
+    "on_text",
     "options",
     "to_str",
 ]
 
-Apply = Callable[[Any, "Row"], Any]
-"""A step of a pipe: value and row → value."""
+BatchFunction = Callable[["Batch"], list[Any]]
+"""A compiled expression: the records of a batch → the value of each."""
+
+BatchStep = Callable[["Batch", list[Any]], list[Any]]
+"""A compiled step of a pipe: the records of a batch, and the value of each → the new values."""
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation with its argument, as one function of a value.
+
+    A value of exactly the type `kind` is given to `function` as it is. If that raises a TypeError
+    or a LookupError, and for values of other types, it is given what `check` returns. So both must
+    agree: for a value on which `function` succeeds, `check` changes nothing.
+    """
+
+    function: Callable[..., Any]
+    """The value, then that of each expression in the argument → the result."""
+    kind: type | None = None
+    """Type of most values; None if `function` itself looks at the type."""
+    check: Callable[[Any], Any] = _unchanged
+    """Returns what `function` takes; a MappingError for a value that the operation can't take."""
+    refusal: Callable[[Any], str] | None = None
+    """Returns the message for a checked value on which `function` raises a LookupError."""
+    is_heavy: bool = False
+    """Whether a result may be much larger than the value, or take long."""
 
 
 class Compiler(Protocol):
-    """Compiles the expressions, operations and conditions in the argument of an operation."""
+    """Compiles what the argument of an operation contains, for operations that are no `Step`."""
 
-    def expression(self, raw: Any) -> Callable[[Row], Any]:
-        """Compile an expression as the manifest writes it; a missing column returns MISSING."""
+    def expression(self, raw: Any) -> BatchFunction:
+        """Compile an expression as the manifest writes it; a missing column gives MISSING."""
 
-    def required(self, raw: Any) -> Callable[[Row], Any]:
+    def required(self, raw: Any) -> BatchFunction:
         """Compile an expression whose columns must exist."""
 
-    def steps(self, calls: Sequence[OperationCall]) -> Apply:
+    def steps(self, calls: Sequence[OperationCall]) -> BatchStep:
         """Compile several operations to one step."""
 
-    def condition(self, raw: Any) -> Callable[[Any, Row], bool]:
-        """Compile the comparisons of a condition."""
-
-    def row_condition(self, raw: Any) -> Callable[[Row], bool]:
+    def row_condition(self, raw: Any) -> BatchFunction:
         """Compile a condition that names the values it compares."""
 
 
-Build = Callable[[Any, Compiler], Apply]
+Build = Callable[[Any, Compiler], "Step | BatchStep"]
 """Returns the step for an argument of the manifest; a ValueError if the argument is invalid."""
 
 
@@ -77,6 +106,10 @@ class Operation:
     """Whether it accepts a missing column, as it does null; otherwise that is an error."""
     expressions: Callable[[Any], list[Any]] = lambda argument: []
     """Returns the expressions in an argument, as the manifest writes them."""
+    optional: bool = False
+    """Whether these expressions may read columns that are missing."""
+    reads_files: bool = False
+    """Whether the function takes a Boundary after the value."""
     steps: Callable[[Any], list[Any]] = lambda argument: []
     """Returns the operations in an argument."""
     own_columns: Callable[[Any], tuple[str, ...]] = lambda argument: ()
@@ -109,13 +142,23 @@ def to_str(value: Any) -> str:
     raise MappingError("needs a string", value=value)
 
 
-def no_argument(apply: Apply) -> Build:
+def on_text(function: Callable[..., Any], *, is_heavy: bool = False) -> Step:
+    """Return the step of a function of a str; numbers become a str."""
+    return Step(function, str, to_str, is_heavy=is_heavy)
+
+
+def on_list(function: Callable[..., Any], what: str = "a list", *, is_heavy: bool = False) -> Step:
+    """Return the step of a function of a list; `what` is how an error calls the list."""
+    return Step(function, list, lambda value: expect_type(value, list, what), is_heavy=is_heavy)
+
+
+def no_argument(step: Step) -> Build:
     """Return the `build` function of an operation that takes no argument."""
 
-    def build(argument: Any, _: Compiler) -> Apply:
+    def build(argument: Any, _: Compiler) -> Step:
         if argument is not None:
             raise ValueError(f"takes no argument, got {argument!r}")
-        return apply
+        return step
 
     return build
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from registry.errors import MappingError, ReachError
 from registry.mapping.operations.base import (
-    Apply,
     Operation,
     OperationExample,
+    Step,
     expect_type,
     options,
 )
@@ -36,7 +36,7 @@ _MAGIC = (
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
-def _messages(argument: Any, _: Any) -> Apply:
+def _messages(argument: Any, _: Any) -> Step:
     chosen = options(argument, role="role", content="content", roles={})
     if not isinstance(chosen["roles"], dict) or any(
         role not in ROLES for role in chosen["roles"].values()
@@ -44,7 +44,7 @@ def _messages(argument: Any, _: Any) -> Apply:
         raise ValueError(f"`roles` is a mapping from a role's name to {', '.join(ROLES)}")
     names: dict[str, str] = {**{role: role for role in ROLES}, **chosen["roles"]}
 
-    def apply(value: Any, row: Any) -> list[dict[str, Any]]:
+    def messages(value: Any) -> list[dict[str, Any]]:
         if isinstance(value, str):
             return [{"role": "user", "content": value}]
         return [
@@ -60,23 +60,23 @@ def _messages(argument: Any, _: Any) -> Apply:
         rest = {key: item[key] for key in item if key not in (chosen["role"], chosen["content"])}
         return {**rest, "role": names[role], "content": content}
 
-    return apply
+    return Step(messages)
 
 
-def _data_uri(argument: Any, _: Any) -> Apply:
+def _data_uri(argument: Any, _: Any) -> Step:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes a media type such as image/png, a string")
 
-    def apply(value: Any, row: Any) -> str:
+    def uri(value: Any, boundary: Boundary) -> str:
         if isinstance(value, str) and value.startswith("data:"):
             return value
-        data = _bytes_of(value, row.boundary)
+        data = _bytes_of(value, boundary)
         magic = (name for start, name in _MAGIC if data.startswith(start))
         riff = _RIFF.get(data[8:12]) if data[:4] == b"RIFF" else None
         media_type = argument or riff or next(magic, "application/octet-stream")
         return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
-    return apply
+    return Step(uri, is_heavy=True)
 
 
 def _bytes_of(value: Any, boundary: Boundary) -> bytes:
@@ -115,5 +115,6 @@ OPERATIONS = (
         "A data URI of the bytes of an image, sound or file; its media type is detected.",
         _data_uri,
         OperationExample("data_uri", b"GIF89a", "data:image/gif;base64,R0lGODlh"),
+        reads_files=True,
     ),
 )

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 from registry.errors import MappingError, shorten
 from registry.manifest.expressions import parse_operations
 from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
-    Apply,
+    BatchStep,
     Compiler,
     Operation,
     OperationExample,
+    Step,
     as_list,
     expect_type,
     no_argument,
     options,
     to_str,
 )
-from registry.mapping.row import Row
+
+if TYPE_CHECKING:
+    from registry.mapping.batch import Batch
 
 __all__ = ["OPERATIONS"]
 
@@ -28,30 +31,14 @@ __all__ = ["OPERATIONS"]
 _NAMES = {"item": "item", "index": "index"}
 
 
-@dataclass(frozen=True)
-class _ItemScope:
-    """The columns that expressions of an item read besides those of the record."""
-
-    item: str
-    index: str
-
-    def rows(self, items: list[Any], row: Row) -> Iterator[Row]:
-        """Yield a row for each item; it is only valid until the next one."""
-        # `item.x` must be the item's, even if the record has a column of exactly that name.
-        hidden = (f"{self.item}.", f"{self.index}.")
-        record = {name: row.record[name] for name in row.record if not name.startswith(hidden)}
-        for index, item in enumerate(items):
-            record[self.item], record[self.index] = item, index
-            yield Row(record, row.number, row.boundary)
-
-
-def _scope(chosen: dict[str, Any]) -> _ItemScope:
+def _scope(chosen: dict[str, Any]) -> tuple[str, str]:
+    """Return the names of the columns for the item and its index."""
     for key in _NAMES:
         if not isinstance(chosen[key], str) or not chosen[key] or "." in chosen[key]:
             raise ValueError(f"`{key}` is the name of a column, a string without dots")
     if chosen["item"] == chosen["index"]:
         raise ValueError("`item` and `index` need different names")
-    return _ItemScope(chosen["item"], chosen["index"])
+    return chosen["item"], chosen["index"]
 
 
 def _own_columns(argument: Any) -> tuple[str, ...]:
@@ -61,35 +48,66 @@ def _own_columns(argument: Any) -> tuple[str, ...]:
     )
 
 
-def _each(argument: Any, compiler: Compiler) -> Apply:
+def _each(argument: Any, compiler: Compiler) -> BatchStep:
     if not isinstance(argument, dict):
-        step = compiler.steps(parse_operations(as_list(argument)))
-        return lambda value, row: _each_value(
-            lambda item: [step(item, row)], expect_type(value, list, "a list")
-        )
+        steps = compiler.steps(parse_operations(as_list(argument)))
+        # The items are values of a pipe here, not columns that its expressions read.
+        return _by_item(lambda batch, items: [[one] for one in steps(batch, items)], None)
     chosen = options(argument, where=None, to=None, **_NAMES)
     if chosen["where"] is None and chosen["to"] is None:
         raise ValueError("takes a list of operations, or a mapping with `where`, `to` or both")
-    scope = _scope(chosen)
+    names = _scope(chosen)
     holds = None if chosen["where"] is None else compiler.row_condition(chosen["where"])
-    to = compiler.required(scope.item if chosen["to"] is None else chosen["to"])
+    to = compiler.required(names[0] if chosen["to"] is None else chosen["to"])
 
-    def apply(value: Any, row: Row) -> list[Any]:
-        rows = scope.rows(expect_type(value, list, "a list"), row)
-        return _each_value(lambda inner: [to(inner)] if holds is None or holds(inner) else [], rows)
+    def values_of(batch: Batch, items: list[Any]) -> list[list[Any]]:
+        if holds is None:
+            return [[value] for value in to(batch)]
+        mask = holds(batch)
+        found = iter(to(batch.take([place for place, kept in enumerate(mask) if kept])))
+        return [[next(found)] if kept else [] for kept in mask]
+
+    return _by_item(values_of, names)
+
+
+def _by_item(
+    values_of: Callable[[Batch, list[Any]], list[list[Any]]], names: tuple[str, str] | None
+) -> BatchStep:
+    """Return the step that evaluates all items of the lists of a batch together.
+
+    Args:
+        values_of: Items, as a batch and as a list → the values that each of them gives.
+        names: Columns that the batch has for the item and its index; None for no such columns.
+    """
+
+    def apply(batch: Batch, values: list[Any]) -> list[Any]:
+        lists = [expect_type(value, list, "a list") for value in values]
+        inner, items = batch.of_items(lists, names), list(chain.from_iterable(lists))
+        try:
+            found = iter(values_of(inner, items))
+        except MappingError as error:
+            if len(lists) == 1:
+                raise _error_of_item(inner, items, values_of) from error.__cause__
+            raise  # whoever maps records one by one gets the error of one list
+        made = [list(chain.from_iterable(islice(found, len(one)))) for one in lists]
+        batch.check_size(made)  # an expression may repeat a column for each item
+        return made
 
     return apply
 
 
-def _each_value(values_of: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
-    """Return the values of all items; an error names the item."""
-    values: list[Any] = []
+def _error_of_item(
+    batch: Batch, items: list[Any], values_of: Callable[[Batch, list[Any]], list[list[Any]]]
+) -> MappingError:
+    """Return the error of the first item that has one, which the message names."""
     for index, item in enumerate(items):
         try:
-            values += values_of(item)
+            values_of(batch.take([index]), [item])
         except MappingError as error:
-            raise error.in_item(index) from error.__cause__
-    return values
+            found = error.in_item(index)
+            found.__cause__ = error.__cause__
+            return found
+    raise AssertionError("an item alone gives what it gives among others")
 
 
 def _each_expressions(argument: Any) -> list[Any]:
@@ -100,21 +118,20 @@ def _each_expressions(argument: Any) -> list[Any]:
     return [to if where is None else {"if": where, "then": to}]
 
 
-def _dict(argument: Any, compiler: Compiler) -> Apply:
+def _dict(argument: Any, compiler: Compiler) -> BatchStep:
     chosen = options(argument, key=None, value=None, **_NAMES)
     if chosen["value"] is None:
         raise ValueError("takes a mapping with `value`, and `key` unless the item is the key")
-    scope = _scope(chosen)
-    key_of = compiler.required(scope.item if chosen["key"] is None else chosen["key"])
+    names = _scope(chosen)
+    key_of = compiler.required(names[0] if chosen["key"] is None else chosen["key"])
     value_of = compiler.required(chosen["value"])
 
-    def apply(value: Any, row: Row) -> dict[str, Any]:
-        rows = scope.rows(expect_type(value, list, "a list"), row)
-        return _unique_keys(
-            _each_value(lambda inner: [(to_str(key_of(inner)), value_of(inner))], rows)
-        )
+    def entries_of(batch: Batch, items: list[Any]) -> list[list[Any]]:
+        keys = list(map(to_str, key_of(batch)))  # first, as its error is
+        return [[entry] for entry in zip(keys, value_of(batch), strict=True)]
 
-    return apply
+    entries = _by_item(entries_of, names)
+    return lambda batch, values: list(map(_unique_keys, entries(batch, values)))
 
 
 def _unique_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -128,7 +145,7 @@ def _unique_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _zip(value: Any, row: Row) -> list[Any]:
+def _zip(value: Any) -> list[Any]:
     expect_type(value, (dict, list), "a dict or list of lists")
     lists = value if isinstance(value, dict) else dict(enumerate(value))
     for items in lists.values():
@@ -183,7 +200,7 @@ OPERATIONS = (
     Operation(
         "zip",
         "A list of dicts from a dict of lists of equal length; a list of lists is transposed.",
-        no_argument(_zip),
+        no_argument(Step(_zip)),
         OperationExample(
             "zip",
             {"text": ["red", "blue"], "label": ["A", "B"]},

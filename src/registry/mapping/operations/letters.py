@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from registry.errors import MappingError, shorten
+from registry.manifest.expressions import parse_comparisons
 from registry.manifest.templates import Placeholder, parse_template
-from registry.mapping.conditions import equal
+from registry.mapping.conditions import compile_comparisons, equal, takes_long
 from registry.mapping.operations.base import (
-    Apply,
-    Compiler,
     Operation,
     OperationExample,
+    Step,
     expect_type,
+    on_list,
     options,
     to_str,
 )
@@ -25,70 +27,67 @@ __all__ = ["OPERATIONS"]
 _MOST_CHOICES = 1_000
 
 
-def _letter(argument: Any, _: Any) -> Apply:
+def _letter(argument: Any, _: Any) -> Step:
     base = options(argument, base=0)["base"]
     if base not in (0, 1) or isinstance(base, bool):
         raise ValueError("base is 0 or 1")
-
-    def apply(value: Any, row: Any) -> str:
-        digits = value.strip() if isinstance(value, str) else ""
-        # `isdigit` alone is also true for "²" and for digits of other scripts.
-        if digits.isascii() and digits.isdigit() and len(digits) < 10:
-            index = int(digits) - base
-        else:
-            index = expect_type(value, int, "an integer, or digits") - base
-        if not 0 <= index < _MOST_CHOICES:
-            message = f"needs an index from {base} to {_MOST_CHOICES - 1 + base}"
-            raise MappingError(message, value=value)
-        return letter_of(index)
-
-    return apply
+    message = f"needs an index from {base} to {_MOST_CHOICES - 1 + base}"
+    return Step(_letters(base).__getitem__, int, _to_index, lambda value: message)
 
 
-def _letter_in(argument: Any, compiler: Compiler) -> Apply:
-    labels_of = compiler.required(argument)
-
-    def apply(value: Any, row: Any) -> str:
-        labels = labels_of(row)
-        if not isinstance(labels, list):
-            raise MappingError("needs a list of labels", value=labels)
-        index = next((i for i, label in enumerate(labels) if equal(value, label)), None)
-        if index is None:
-            raise MappingError(f"not among the labels {shorten(labels)}", value=value)
-        return letter_of(index)
-
-    return apply
+@functools.cache
+def _letters(base: int) -> dict[int, str]:
+    return {index + base: letter_of(index) for index in range(_MOST_CHOICES)}
 
 
-def _letters_where(argument: Any, compiler: Compiler) -> Apply:
+def _to_index(value: Any) -> int:
+    digits = value.strip() if isinstance(value, str) else ""
+    # `isdigit` alone is also true for "²" and for digits of other scripts.
+    if digits.isascii() and digits.isdigit() and len(digits) < 10:
+        return int(digits)
+    index: int = expect_type(value, int, "an integer, or digits")
+    return index
+
+
+def _letter_in(value: Any, labels: Any) -> str:
+    if not isinstance(labels, list):
+        raise MappingError("needs a list of labels", value=labels)
+    index = next((i for i, label in enumerate(labels) if equal(value, label)), None)
+    if index is None:
+        raise MappingError(f"not among the labels {shorten(labels)}", value=value)
+    return letter_of(index)
+
+
+def _letters_where(argument: Any, _: Any) -> Step:
     # `equals: 1` alone is no match for true, as 1 and true differ.
-    holds = compiler.condition({"in": [1, True]} if argument is None else argument)
+    comparisons = parse_comparisons({"in": [1, True]} if argument is None else argument)
+    holds = compile_comparisons(comparisons)
 
-    def apply(value: Any, row: Any) -> list[str]:
-        mask = expect_type(value, list, "a list")
-        return [letter_of(index) for index, item in enumerate(mask) if holds(item, row)]
+    def letters(mask: list[Any]) -> list[str]:
+        return [letter_of(index) for index, item in enumerate(mask) if holds(item)]
 
-    return apply
+    return on_list(letters, is_heavy=takes_long(comparisons))
 
 
-def _lettered(argument: Any, _: Any) -> Apply:
+def _lettered(argument: Any, _: Any) -> Step:
     chosen = options(argument, format="{letter}. {item}", separator="\n")
-    if not isinstance(chosen["separator"], str):
+    separator = chosen["separator"]
+    if not isinstance(separator, str):
         raise ValueError("`separator` is a string")
     parts = _parse_format(chosen["format"])
-
-    def apply(value: Any, row: Any) -> str:
-        items = list(map(to_str, expect_type(value, list, "a list of strings")))
-        if len(items) > _MOST_CHOICES:
-            raise MappingError(f"needs at most {_MOST_CHOICES} items", value=value)
-        values = ({"letter": letter_of(index), "item": item} for index, item in enumerate(items))
-        return join(str(chosen["separator"]), map(fill, values))
 
     def fill(values: dict[str, str]) -> str:
         texts = (part if isinstance(part, str) else values[part.name] for part in parts)
         return join("", texts)
 
-    return apply
+    def lettered(value: list[Any]) -> str:
+        items = list(map(to_str, value))
+        if len(items) > _MOST_CHOICES:
+            raise MappingError(f"needs at most {_MOST_CHOICES} items", value=value)
+        values = ({"letter": letter_of(index), "item": item} for index, item in enumerate(items))
+        return join(separator, map(fill, values))
+
+    return on_list(lettered, "a list of strings", is_heavy=True)
 
 
 def _parse_format(raw: Any) -> tuple[str | Placeholder, ...]:
@@ -112,7 +111,7 @@ OPERATIONS = (
     Operation(
         "letter_in",
         "The letter of the value's position in a list, which an expression returns.",
-        _letter_in,
+        lambda argument, _: Step(_letter_in),
         OperationExample({"letter_in": "labels"}, "2", "B", {"labels": ["1", "2", "3"]}),
         expressions=lambda argument: [argument],
     ),

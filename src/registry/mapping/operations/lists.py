@@ -3,107 +3,118 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from registry.errors import MappingError, shorten
 from registry.mapping.coerce import is_missing
 from registry.mapping.conditions import equal
 from registry.mapping.operations.base import (
-    Apply,
     Compiler,
     Operation,
     OperationExample,
+    Step,
     expect_type,
     no_argument,
+    on_list,
     options,
     to_str,
 )
 from registry.mapping.sizes import join
 
-if TYPE_CHECKING:
-    from registry.mapping.row import Evaluator
-
 __all__ = ["OPERATIONS"]
 
 
-def _index(argument: Any, compiler: Compiler) -> Apply:
-    position_of = _position(argument, compiler)
-
-    def apply(value: Any, row: Any) -> Any:
-        position = position_of(row)
-        if isinstance(position, str):
-            if position in expect_type(value, dict, "a dict, for the key of an entry"):
-                return value[position]
-            raise MappingError(f"no key {shorten(position)} among {shorten(list(value))}")
-        items = expect_type(value, (list, str), "a list or a string")
-        expect_type(position, int, "an integer as position, or the key of an entry")
-        try:
-            return items[position]
-        except IndexError:
-            raise MappingError(f"no item {position} among {len(items)}", value=value) from None
-
-    return apply
+def _index(argument: Any, _: Compiler) -> Step:
+    if type(argument) is not int:
+        _expect_position(argument)
+        return Step(_at)
+    return Step(
+        itemgetter(argument),
+        list,
+        _expect_items,
+        lambda items: f"no item {argument} among {len(items)}",
+    )
 
 
-def _slice(argument: Any, compiler: Compiler) -> Apply:
+def _at(value: Any, position: Any) -> Any:
+    """Return the item at a position, or the value of a key."""
+    if isinstance(position, str):
+        if position in expect_type(value, dict, "a dict, for the key of an entry"):
+            return value[position]
+        raise MappingError(f"no key {shorten(position)} among {shorten(list(value))}")
+    items = _expect_items(value)
+    expect_type(position, int, "an integer as position, or the key of an entry")
+    try:
+        return items[position]
+    except IndexError:
+        raise MappingError(f"no item {position} among {len(items)}", value=value) from None
+
+
+def _expect_items(value: Any) -> Any:
+    return expect_type(value, (list, str), "a list or a string")
+
+
+def _slice(argument: Any, _: Compiler) -> Step:
     if not isinstance(argument, list) or len(argument) != 2:
         raise ValueError("takes [start, end], each an integer, null or an expression")
-    start_of, end_of = (_bound(item, compiler) for item in argument)
+    for item in argument:
+        if item is not None and type(item) is not int:
+            _expect_position(item)
+    if not any(map(_is_expression, argument)):
+        return Step(itemgetter(slice(*argument)), list, _expect_items)
 
-    def apply(value: Any, row: Any) -> Any:
-        items = expect_type(value, (list, str), "a list or a string")
-        return items[start_of(row) : end_of(row)]
+    def part(items: Any, *found: Any) -> Any:
+        bounds = iter(found)  # of the bounds that are expressions
+        start, end = (
+            # A null column is an error, not an open end: it would silently keep all items.
+            expect_type(next(bounds), int, "an integer as bound") if _is_expression(item) else item
+            for item in argument
+        )
+        return items[start:end]
 
-    return apply
-
-
-def _bound(argument: Any, compiler: Compiler) -> Evaluator:
-    if argument is None:
-        return lambda row: None
-    position_of = _position(argument, compiler)
-    # A null column is an error, not an open end: it would silently keep all items.
-    return lambda row: expect_type(position_of(row), int, "an integer as bound")
+    return Step(part, list, _expect_items)
 
 
-def _position(argument: Any, compiler: Compiler) -> Evaluator:
-    """Return the evaluator of a position: an integer, or an expression that returns it."""
-    if type(argument) is int:
-        return lambda row: argument
+def _expect_position(argument: Any) -> None:
     if not _is_expression(argument):
         raise ValueError("takes integers, or expressions that return them")
-    return compiler.required(argument)
 
 
 def _is_expression(argument: Any) -> bool:
     return isinstance(argument, str | dict)
 
 
-def _join(argument: Any, _: Any) -> Apply:
+def _join(argument: Any, _: Any) -> Step:
     if not isinstance(argument, str):
         raise ValueError("takes the separator, a string")
-    needed = "a list of strings"
-    return lambda value, row: join(argument, map(to_str, expect_type(value, list, needed)))
+
+    def texts(value: Any) -> list[str]:
+        return list(map(to_str, expect_type(value, list, "a list of strings")))
+
+    # It raises a TypeError for an item that is no str.
+    return Step(lambda items: join(argument, items), list, texts, is_heavy=True)
 
 
-def _drop_null(argument: Any, _: Any) -> Apply:
+def _drop_null(argument: Any, _: Any) -> Step:
     blank = options(argument, blank=False)["blank"]
 
     def is_dropped(item: Any) -> bool:
         return is_missing(item) or (blank and isinstance(item, str) and not item.strip())
 
-    def apply(value: Any, row: Any) -> Any:
+    def kept(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: item for key, item in value.items() if not is_dropped(item)}
         items = expect_type(value, list, "a list or a dict")
         return [item for item in items if not is_dropped(item)]
 
-    return apply
+    return Step(kept)
 
 
-def _unique(value: Any, _: Any) -> list[Any]:
+def _unique(items: list[Any]) -> list[Any]:
     unique: list[Any] = []
     seen: set[Any] = set()  # a list may have any number of items
-    for item in expect_type(value, list, "a list"):
+    for item in items:
         key = _key(item)
         if key is None or key not in seen:
             unique.append(item)
@@ -130,57 +141,54 @@ def _hashable(item: Any) -> Any:
     return item
 
 
-def _sort(value: Any, row: Any) -> list[Any]:
-    items = expect_type(value, list, "a list")
+def _sort(items: list[Any]) -> list[Any]:
     try:
         return sorted(items)
     except (TypeError, ArithmeticError) as error:  # a NaN of Decimal has no order either
-        raise MappingError("items of different types have no order", value=value) from error
+        raise MappingError("items of different types have no order", value=items) from error
 
 
-def _shuffle(argument: Any, compiler: Compiler) -> Apply:
-    seed_of = compiler.required(argument)
-
-    def apply(value: Any, row: Any) -> list[Any]:
-        items = list(expect_type(value, list, "a list"))
-        seed = seed_of(row)
-        if not isinstance(seed, str):
-            expect_type(seed, int, "a string or an integer as seed")
-        try:
-            generator = random.Random(seed)
-        except UnicodeEncodeError as error:
-            raise MappingError("a seed can't have half of a surrogate pair", value=seed) from error
-        generator.shuffle(items)
-        return items
-
-    return apply
+def _shuffled(items: list[Any], seed: Any) -> list[Any]:
+    if not isinstance(seed, str):
+        expect_type(seed, int, "a string or an integer as seed")
+    try:
+        generator = random.Random(seed)
+    except UnicodeEncodeError as error:
+        raise MappingError("a seed can't have half of a surrogate pair", value=seed) from error
+    shuffled = list(items)
+    generator.shuffle(shuffled)
+    return shuffled
 
 
-def _pluck(argument: Any, _: Any) -> Apply:
+def _pluck(argument: Any, _: Any) -> Step:
     if not isinstance(argument, str):
         raise ValueError("takes the key, a string")
+    value_of = itemgetter(argument)
 
-    def apply(value: Any, row: Any) -> list[Any]:
-        items = expect_type(value, list, "a list of dicts")
+    def dicts(value: Any) -> list[Any]:
+        items: list[Any] = expect_type(value, list, "a list of dicts")
         for item in items:
             if argument not in expect_type(item, dict, "a list of dicts"):
                 raise MappingError(f"an item has no key '{argument}'", value=item)
-        return [item[argument] for item in items]
+        return items
 
-    return apply
+    return Step(lambda items: list(map(value_of, items)), list, dicts)
 
 
-def _items(argument: Any, _: Any) -> Apply:
+def _expect_dict(value: Any) -> Any:
+    return expect_type(value, dict, "a dict")
+
+
+def _items(argument: Any, _: Any) -> Step:
     if argument is None:
-        return lambda value, row: list(expect_type(value, dict, "a dict").values())
+        return Step(lambda value: list(value.values()), dict, _expect_dict)
     if not isinstance(argument, str):
         raise ValueError("takes the separator of key and value, a string")
 
-    def apply(value: Any, row: Any) -> list[str]:
-        pairs = expect_type(value, dict, "a dict").items()
-        return [f"{key}{argument}{to_str(item)}" for key, item in pairs]
+    def joined(value: dict[str, Any]) -> list[str]:
+        return [f"{key}{argument}{to_str(item)}" for key, item in value.items()]
 
-    return apply
+    return Step(joined, dict, _expect_dict, is_heavy=True)
 
 
 OPERATIONS = (
@@ -214,20 +222,20 @@ OPERATIONS = (
     Operation(
         "unique",
         "Remove duplicates from a list; the first of each is kept.",
-        no_argument(_unique),
+        no_argument(on_list(_unique)),
         OperationExample("unique", ["4", "four", "4"], ["4", "four"]),
     ),
     Operation(
         "sort",
         "Sort a list of strings, by code points, or of numbers.",
-        no_argument(_sort),
+        no_argument(on_list(_sort)),
         OperationExample("sort", ["b", "a", "B"], ["B", "a", "b"]),
     ),
     Operation(
         "shuffle",
         "Shuffle a list by Python's random.Random; an expression returns the seed, a string or an "
         "integer.",
-        _shuffle,
+        lambda argument, _: on_list(_shuffled),
         OperationExample({"shuffle": "id"}, ["a", "b", "c"], ["c", "a", "b"], {"id": "q1"}),
         expressions=lambda argument: [argument],
     ),
@@ -240,7 +248,7 @@ OPERATIONS = (
     Operation(
         "keys",
         "The keys of a dict.",
-        no_argument(lambda value, row: list(expect_type(value, dict, "a dict"))),
+        no_argument(Step(list, dict, _expect_dict)),
         OperationExample("keys", {"a": 1, "b": 2}, ["a", "b"]),
     ),
     Operation(
@@ -253,8 +261,10 @@ OPERATIONS = (
         "len",
         "The number of items or characters.",
         no_argument(
-            lambda value, row: len(
-                expect_type(value, (list, dict, str), "a list, a dict or a string")
+            Step(
+                len,
+                list,
+                lambda value: expect_type(value, (list, dict, str), "a list, a dict or a string"),
             )
         ),
         OperationExample("len", ["a", "b"], 2),

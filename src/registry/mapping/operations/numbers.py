@@ -14,11 +14,12 @@ from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
 from registry.mapping.no_warnings import no_warnings
 from registry.mapping.operations.base import (
-    Apply,
     Operation,
     OperationExample,
+    Step,
     expect_type,
     no_argument,
+    on_text,
     options,
     to_str,
 )
@@ -45,14 +46,17 @@ def _number(value: Any, kind: type[int | float]) -> int | float:
         raise MappingError("is not a number", value=value) from error
 
 
-def _parse(argument: Any, _: Any) -> Apply:
+def _expect_scalar(value: Any) -> Any:
+    return expect_type(value, (str, int, float, bool), "a string, a number or a boolean")
+
+
+def _parse(argument: Any, _: Any) -> Step:
     if argument not in (None, "json", "literal"):
         raise ValueError("takes json or literal")
     if argument == "literal":
-        return lambda value, row: _parse_literal(to_str(value))
+        return on_text(_parse_literal)
 
-    def apply(value: Any, row: Any) -> Any:
-        text = to_str(value)
+    def parsed(text: str) -> Any:
         try:
             return parse_exact(text)
         except InexactError as error:
@@ -60,7 +64,7 @@ def _parse(argument: Any, _: Any) -> Apply:
         except (ValueError, RecursionError) as error:
             raise MappingError(f"is not JSON: {error}", value=text) from error
 
-    return apply
+    return on_text(parsed)
 
 
 def _parse_literal(text: str) -> Any:
@@ -78,14 +82,14 @@ def _parse_literal(text: str) -> Any:
     return list(value) if isinstance(value, tuple) else value  # other operations expect lists
 
 
-def _dump(argument: Any, _: Any) -> Apply:
+def _dump(argument: Any, _: Any) -> Step:
     chosen = options(argument, ascii=False, indent=None, literal=False)
     if chosen["indent"] is not None and chosen["indent"] not in range(_LARGEST_INDENT + 1):
         raise ValueError(f"`indent` is a number of spaces, at most {_LARGEST_INDENT}")
     if chosen["literal"] and (chosen["ascii"] or chosen["indent"] is not None):
         raise ValueError("`literal` excludes `ascii` and `indent`, which are for JSON")
 
-    def apply(value: Any, row: Any) -> str:
+    def dumped(value: Any) -> str:
         check_size(size_of(value))
         try:
             data = encode_value(value)
@@ -95,10 +99,10 @@ def _dump(argument: Any, _: Any) -> Apply:
             raise MappingError(str(error), value=value) from error
         return json.dumps(data, ensure_ascii=chosen["ascii"], indent=chosen["indent"])
 
-    return apply
+    return Step(dumped, is_heavy=True)
 
 
-def _date(argument: Any, _: Any) -> Apply:
+def _date(argument: Any, _: Any) -> Step:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes a format such as %Y-%m-%d, a string")
     if "%Z" in (argument or "").replace("%%", ""):
@@ -112,7 +116,7 @@ def _date(argument: Any, _: Any) -> Apply:
     except re.error as error:
         raise ValueError(f"the format {argument!r} has a directive twice") from error
 
-    def apply(value: Any, row: Any) -> datetime:
+    def parsed(value: Any) -> datetime:
         text = to_str(value)
         try:
             if argument is None:
@@ -121,30 +125,26 @@ def _date(argument: Any, _: Any) -> Apply:
         except ValueError as error:
             raise MappingError(f"is not a date: {error}", value=value) from error
 
-    return apply
+    return Step(parsed)
 
 
 OPERATIONS = (
     Operation(
         "int",
         "Convert a number, or a string of one, to an integer.",
-        no_argument(lambda value, row: _number(value, int)),
+        no_argument(Step(lambda value: _number(value, int))),
         OperationExample("int", " 42 ", 42),
     ),
     Operation(
         "float",
         "Convert a number, or a string of one, to a float.",
-        no_argument(lambda value, row: _number(value, float)),
+        no_argument(Step(lambda value: _number(value, float))),
         OperationExample("float", "2.5", 2.5),
     ),
     Operation(
         "str",
         "Convert a number or a boolean to a string.",
-        no_argument(
-            lambda value, row: str(
-                expect_type(value, (str, int, float, bool), "a string, a number or a boolean")
-            )
-        ),
+        no_argument(Step(str, str, _expect_scalar)),
         OperationExample("str", 49, "49"),
     ),
     Operation(

@@ -4,60 +4,97 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from registry.errors import MappingError
-from registry.mapping.conditions import is_empty
+from registry.manifest.expressions import parse_comparisons
+from registry.mapping.conditions import compile_comparisons, is_empty, takes_long
 from registry.mapping.operations.base import (
-    Apply,
+    BatchStep,
     Compiler,
     Operation,
     OperationExample,
+    Step,
     as_list,
-    expect_type,
     no_argument,
+    on_list,
 )
+from registry.mapping.sizes import size_of
+
+if TYPE_CHECKING:
+    from registry.mapping.batch import Batch
 
 __all__ = ["OPERATIONS"]
 
+_LARGE = 128
+"""Bytes of a constant from which it counts how often it is repeated."""
 
-def _map(argument: Any, _: Any) -> Apply:
+
+class _Table(dict[str, Any]):
+    """Results by key; with the key `*`, its result for all other keys."""
+
+    def __missing__(self, key: object) -> Any:
+        if "*" in self:
+            return self["*"]
+        raise KeyError(key)
+
+
+def _map(argument: Any, _: Any) -> Step:
     if not isinstance(argument, dict) or not argument:
         raise ValueError("takes a mapping from value to result")
     if not all(isinstance(key, str) for key in argument):
         raise ValueError("the keys of the mapping are strings, as YAML writes the value")
-
-    def apply(value: Any, row: Any) -> Any:
-        key = value if isinstance(value, str) else None
-        if value is None or isinstance(value, int | float):
-            key = json.dumps(value)  # true, null and 1.5 as YAML writes them
+    result_of = _Table(argument).__getitem__
+    are_shared = all(isinstance(item, str | int | float | None) for item in argument.values())
+    return Step(
         # Copies, so that a change in one sample does not change the others.
-        if key in argument:
-            return copy.deepcopy(argument[key])
-        if "*" in argument:
-            return copy.deepcopy(argument["*"])
-        raise MappingError(f"no entry among {', '.join(argument)}", value=value)
+        result_of if are_shared else lambda key: copy.deepcopy(result_of(key)),
+        str,
+        _to_key,
+        lambda _: f"no entry among {', '.join(argument)}",
+        is_heavy=size_of(argument) > _LARGE,
+    )
 
-    return apply
+
+def _to_key(value: Any) -> str | None:
+    """Return a value as the key of a mapping has it; None for what can't be one."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | float):
+        return json.dumps(value)  # null and 1.5 as YAML writes them
+    return value if isinstance(value, str) else None
 
 
-def _coalesce(argument: Any, compiler: Compiler) -> Apply:
+def _default(argument: Any, _: Any) -> Step:
+    return Step(
+        lambda value: copy.deepcopy(argument) if is_empty(value) else value,
+        is_heavy=size_of(argument) > _LARGE,
+    )
+
+
+def _coalesce(argument: Any, compiler: Compiler) -> BatchStep:
     others = [compiler.expression(item) for item in as_list(argument)]
 
-    def apply(value: Any, row: Any) -> Any:
-        if not is_empty(value):
-            return value
-        values = (other(row) for other in others)
-        return next((found for found in values if not is_empty(found)), None)
+    def coalesced(batch: Batch, values: list[Any]) -> list[Any]:
+        found = list(values)
+        for other in others:
+            empty = [place for place, value in enumerate(found) if is_empty(value)]
+            # Only where it is needed: elsewhere it may be an error.
+            for place, value in zip(empty, other(batch.take(empty)), strict=True):
+                found[place] = value
+        return [None if is_empty(value) else value for value in found]
 
-    return apply
+    return coalesced
 
 
-def _keep(argument: Any, compiler: Compiler) -> Apply:
-    holds = compiler.condition(argument)
-    return lambda value, row: [
-        item for item in expect_type(value, list, "a list") if holds(item, row)
-    ]
+def _test(argument: Any, _: Any) -> Step:
+    comparisons = parse_comparisons(argument)
+    return Step(compile_comparisons(comparisons), is_heavy=takes_long(comparisons))
+
+
+def _keep(argument: Any, _: Any) -> Step:
+    comparisons = parse_comparisons(argument)
+    holds = compile_comparisons(comparisons)
+    return on_list(lambda items: list(filter(holds, items)), is_heavy=takes_long(comparisons))
 
 
 OPERATIONS = (
@@ -70,9 +107,7 @@ OPERATIONS = (
     Operation(
         "default",
         "Replace a value that is missing, null or empty with a constant.",
-        lambda argument, _: (
-            lambda value, row: copy.deepcopy(argument) if is_empty(value) else value
-        ),
+        _default,
         OperationExample({"default": "none"}, None, "none"),
         takes_missing=True,
     ),
@@ -83,24 +118,25 @@ OPERATIONS = (
         OperationExample({"coalesce": ["b", "c"]}, None, 2, {"b": "", "c": 2}),
         takes_missing=True,
         expressions=as_list,
+        optional=True,
     ),
     Operation(
         "nonempty",
         "Whether the value is not missing, null or empty.",
-        no_argument(lambda value, row: not is_empty(value)),
+        no_argument(Step(lambda value: not is_empty(value))),
         OperationExample("nonempty", [], False),
         takes_missing=True,
     ),
     Operation(
         "equals",
         "Whether the value equals a constant.",
-        lambda argument, compiler: compiler.condition({"equals": argument}),
+        lambda argument, compiler: _test({"equals": argument}, compiler),
         OperationExample({"equals": "yes"}, "yes", True),
     ),
     Operation(
         "test",
         "Whether the value meets comparisons.",
-        lambda argument, compiler: compiler.condition(argument),
+        _test,
         OperationExample({"test": {"regex": "^A", "not_in": ["Ann"]}}, "Anton", True),
         takes_missing=True,
     ),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from operator import methodcaller
 from typing import Any
 
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping.operations.base import (
-    Apply,
     Operation,
     OperationExample,
+    Step,
     no_argument,
+    on_text,
     options,
     to_str,
 )
@@ -20,26 +22,25 @@ from registry.mapping.sizes import check_size
 __all__ = ["OPERATIONS"]
 
 
-def _split(argument: Any, _: Any) -> Apply:
+def _split(argument: Any, _: Any) -> Step:
     if not isinstance(argument, str) or not argument:
         raise ValueError("takes the separator, a string that is not empty")
-    return lambda value, row: to_str(value).split(argument)
+    return on_text(methodcaller("split", argument))
 
 
-def _strip(argument: Any, _: Any) -> Apply:
+def _strip(argument: Any, _: Any) -> Step:
     if argument is not None and not isinstance(argument, str):
         raise ValueError("takes the characters to strip, a string")
-    return lambda value, row: to_str(value).strip(argument)
+    return on_text(str.strip if argument is None else methodcaller("strip", argument))
 
 
-def _replace(argument: Any, _: Any) -> Apply:
+def _replace(argument: Any, _: Any) -> Step:
     pairs = list(argument.items()) if isinstance(argument, dict) else []
     is_valid = all(isinstance(old, str) and old and isinstance(new, str) for old, new in pairs)
     if not pairs or not is_valid:
         raise ValueError("takes a mapping from a string to its replacement")
 
-    def apply(value: Any, row: Any) -> str:
-        text = to_str(value)
+    def replaced(text: str) -> str:
         for old, new in pairs:
             longer = len(new) - len(old)
             if longer > 0 and (len(text) + 1) * len(new) > MAX_TEXT:  # else counting is in vain
@@ -47,31 +48,31 @@ def _replace(argument: Any, _: Any) -> Apply:
             text = text.replace(old, new)
         return text
 
-    return apply
+    return on_text(replaced, is_heavy=any(len(old) < len(new) for old, new in pairs))
 
 
-def _regex(argument: Any, _: Any) -> Apply:
+def _regex(argument: Any, _: Any) -> Step:
     given = {"pattern": argument} if isinstance(argument, str) else argument
     chosen = options(given, pattern=None, all=False, optional=False)
     pattern = _compile_pattern(chosen["pattern"])
     if chosen["all"]:
-        return lambda value, row: pattern.every(to_str(value))
+        return on_text(pattern.every, is_heavy=True)
 
-    def apply(value: Any, row: Any) -> str | None:
+    def first(value: Any) -> str | None:
         found = pattern.first(to_str(value))
         if found is None and not chosen["optional"]:
             raise MappingError(f"the pattern {pattern.text!r} matches nowhere", value=value)
         return found
 
-    return apply
+    return Step(first, is_heavy=True)
 
 
-def _sub(argument: Any, _: Any) -> Apply:
+def _sub(argument: Any, _: Any) -> Step:
     chosen = options(argument, pattern=None, to="")
     pattern, to = _compile_pattern(chosen["pattern"]), chosen["to"]
     if not isinstance(to, str):
         raise ValueError("`to` is a string")
-    return lambda value, row: pattern.sub(to_str(value), to)
+    return on_text(lambda text: pattern.sub(text, to), is_heavy=True)
 
 
 def _compile_pattern(pattern: Any) -> Pattern:
@@ -90,7 +91,7 @@ OPERATIONS = (
     Operation(
         "lines",
         "Split a string into its lines.",
-        no_argument(lambda value, row: to_str(value).splitlines()),
+        no_argument(on_text(str.splitlines)),
         OperationExample("lines", "A) red\nB) blue", ["A) red", "B) blue"]),
     ),
     Operation(
@@ -102,19 +103,19 @@ OPERATIONS = (
     Operation(
         "lower",
         "Convert a string to lower case.",
-        no_argument(lambda value, row: to_str(value).lower()),
+        no_argument(on_text(str.lower)),
         OperationExample("lower", "Yes", "yes"),
     ),
     Operation(
         "upper",
         "Convert a string to upper case.",
-        no_argument(lambda value, row: to_str(value).upper()),
+        no_argument(on_text(str.upper)),
         OperationExample("upper", "b", "B"),
     ),
     Operation(
         "capitalize",
         "Convert the first character of a string to upper case and all others to lower case.",
-        no_argument(lambda value, row: to_str(value).capitalize()),
+        no_argument(on_text(str.capitalize)),
         OperationExample("capitalize", "the sky is Blue", "The sky is blue"),
     ),
     Operation(

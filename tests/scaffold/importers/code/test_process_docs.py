@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import compile_condition
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.row import Row
 from registry.scaffold.importers.code.field_code import UntranslatableError
 from registry.scaffold.importers.code.process_docs import condition_of_filter
@@ -58,7 +57,7 @@ VALUES: tuple[object, ...] = ("b", "B", "", None, 0, 1, 2, True, False, 1.0, ["b
 )
 def test_the_same_records_are_kept_as_python_keeps(tmp_path: Path, code: str) -> None:
     text = f"def f(dataset):\n    return dataset.filter(lambda x: {code})\n"
-    holds = compile_condition(parse_condition(condition(tmp_path, text)), compile_expression)
+    holds = compile_condition(parse_condition(condition(tmp_path, text)))
     for value in VALUES:
         record = {"a": value}
         assert holds(Row(record, 1)) == eval(code, {"x": record}), value
@@ -71,7 +70,7 @@ def test_lengths_are_compared_as_python_compares_them(
 ) -> None:
     code = f'len(x["a"]) {operator} {number}'
     text = f"def f(dataset):\n    return dataset.filter(lambda x: {code})\n"
-    holds = compile_condition(parse_condition(condition(tmp_path, text)), compile_expression)
+    holds = compile_condition(parse_condition(condition(tmp_path, text)))
     for value in ("", "b", "Né", [], ["b"], [None, 0], {"k": 1}):
         assert holds(Row({"a": value}, 1)) == eval(code, {"x": {"a": value}}), value
 

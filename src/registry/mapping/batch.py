@@ -1,0 +1,181 @@
+"""A batch: records whose columns expressions read as lists of values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
+from typing import Any
+
+from registry.boundary.boundary import Boundary
+from registry.decode.frame import MISSING, NotColumnarError
+from registry.errors import MappingError
+from registry.mapping.row import Row, get_columns, no_column
+from registry.mapping.sizes import sizes_of
+
+__all__ = ["Batch", "Records"]
+
+_MOST_BYTES = 1 << 28
+"""Bytes of the values of one expression, beyond which records are mapped one by one."""
+
+
+class Batch(ABC):
+    """Records, and what the expressions of a mapping have made of them."""
+
+    def __init__(
+        self, count: int, boundary: Boundary, *, size: int | None = None, is_alone: bool = False
+    ) -> None:
+        self.count = count
+        """Number of records."""
+        self.boundary = boundary
+        """Which files operations may read."""
+        self.size = size
+        """At most how many bytes the records have; None if it is unknown."""
+        self.is_alone = is_alone
+        """Whether it is one record, or a part of one: its error is the one that users get."""
+        self.made: dict[str, list[Any]] = {}
+        """Values of expressions that a mapping has twice."""
+        self._kinds: dict[str, set[type]] = {}
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of the columns."""
+
+    @property
+    @abstractmethod
+    def row_numbers(self) -> list[int]:
+        """Number of each record in its source, from 1."""
+
+    @abstractmethod
+    def values(self, name: str) -> list[Any]:
+        """Return what `get_column` returns for each record; MISSING without the column."""
+
+    @abstractmethod
+    def column_values(self, name: str) -> list[Any]:
+        """Return the values of the column of exactly this name, which is no path."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """Return new dicts of all columns, in the order of the file."""
+
+    def kinds(self, name: str) -> set[type]:
+        """Return the types of the values of a column or path."""
+        found = self._kinds.get(name)
+        if found is None:
+            found = self._kinds[name] = set(map(type, self.values(name)))
+        return found
+
+    def take(self, places: Sequence[int]) -> Batch:
+        """Return the records at some places."""
+        return self if len(places) == self.count else _Part(self, places)
+
+    def of_items(self, lists: Sequence[Sequence[Any]], names: tuple[str, str] | None) -> Batch:
+        """Return a record for each item of a list per record.
+
+        Args:
+            lists: The list of each record.
+            names: Columns of the new records for the item and its index; None for none.
+        """
+        lengths = list(map(len, lists))
+        places = list(chain.from_iterable(map(repeat, range(len(lengths)), lengths)))
+        if names is None:
+            return _Part(self, places)
+        indices = list(chain.from_iterable(map(range, lengths)))
+        return _Part(self, places, dict(zip(names, (list(chain(*lists)), indices), strict=True)))
+
+    def no_column(self, name: str) -> MappingError:
+        """Return the error for a missing column."""
+        return no_column(name, self.names)
+
+    def check_size(self, values: Sequence[Any]) -> None:
+        """Raise a NotColumnarError for values that are too large to have them all at a time."""
+        # The one record has a limit of its own, with an error that names it.
+        if not self.is_alone and sizes_of(values) > _MOST_BYTES:
+            raise NotColumnarError("values that are too large to map many at a time")
+
+
+class Records(Batch):
+    """Records as dicts."""
+
+    def __init__(
+        self, records: Sequence[Mapping[str, Any]], numbers: Sequence[int], boundary: Boundary
+    ) -> None:
+        super().__init__(len(records), boundary, is_alone=len(records) == 1)
+        self._records = [one if type(one) is dict else dict(one) for one in records]
+        self._numbers = numbers
+
+    @classmethod
+    def of(cls, row: Row) -> Records:
+        """Return the batch of one record."""
+        return cls([row.record], [row.number], row.boundary)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that any record has."""
+        return list(dict.fromkeys(chain.from_iterable(self._records)))
+
+    @property
+    def row_numbers(self) -> list[int]:
+        """Number of each record in its source, from 1."""
+        return list(self._numbers)
+
+    def values(self, name: str) -> list[Any]:
+        """Return what `get_column` returns for each record; MISSING without the column."""
+        return get_columns(self._records, name)
+
+    def column_values(self, name: str) -> list[Any]:
+        """Return the values of the column of exactly this name, which is no path."""
+        return [record.get(name, MISSING) for record in self._records]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return new dicts of all columns, in the order of the file."""
+        return list(map(dict, self._records))
+
+
+class _Part(Batch):
+    """Some records of a batch, or one for each item of their lists."""
+
+    def __init__(
+        self, whole: Batch, places: Sequence[int], own: Mapping[str, list[Any]] | None = None
+    ) -> None:
+        # Without a size: an item may be any part of a record, or have all of its columns.
+        super().__init__(len(places), whole.boundary, is_alone=whole.is_alone)
+        self._whole = whole
+        self._places = places
+        self._own = own or {}
+        self._values: dict[str, list[Any]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of the whole, and of those for items."""
+        seen = [name for name in self._whole.names if name.partition(".")[0] not in self._own]
+        return [*seen, *self._own]
+
+    @property
+    def row_numbers(self) -> list[int]:
+        """Number of the record that each one is, or is made of."""
+        return self._at_places(self._whole.row_numbers)
+
+    def values(self, name: str) -> list[Any]:
+        """Return what `get_column` returns for each record; MISSING without the column."""
+        head, dot, rest = name.partition(".")
+        if head in self._own:
+            # `item.x` is the item's, even if the record has a column of exactly that name.
+            return get_columns(self._own[head], rest) if dot else self._own[head]
+        if name not in self._values:
+            self._values[name] = self._at_places(self._whole.values(name))
+        return self._values[name]
+
+    def column_values(self, name: str) -> list[Any]:
+        """Return the values of the column of exactly this name, which is no path."""
+        if name in self._own:
+            return self._own[name]
+        return self._at_places(self._whole.column_values(name))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return new dicts of all columns, in the order of the file."""
+        return [dict(one) for one in self._at_places(self._whole.records())]
+
+    def _at_places(self, values: list[Any]) -> list[Any]:
+        return list(map(values.__getitem__, self._places))

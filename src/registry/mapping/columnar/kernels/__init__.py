@@ -1,1 +1,0 @@
-"""Kernels: what expressions do with values, done with whole columns."""

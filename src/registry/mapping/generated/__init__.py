@@ -1,1 +1,0 @@
-"""Python functions that are generated from expressions and evaluate them for many records."""
