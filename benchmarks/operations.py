@@ -1,4 +1,4 @@
-"""What each operation costs a record: by row, by a generated function, and by a kernel."""
+"""What each operation costs a record: alone, and in a batch."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pyarrow as pa
 from benchmarks.clock import seconds
 from registry.base.gc import gc_paused
 from registry.decode.frame import AnyFrame, Frame, ValueFrame
-from registry.manifest.expressions import Expression, parse_expression
-from registry.mapping.columnar.expressions import NoKernelError, evaluate
-from registry.mapping.columnar.programs import Programs
+from registry.manifest.expressions import parse_expression
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.evaluate import Evaluator, compile_expression
 from registry.mapping.operations import OPERATIONS
+from registry.mapping.row import Row
 
 __all__ = ["examples", "measured"]
 
@@ -47,36 +47,20 @@ def examples() -> Iterator[tuple[str, Any, dict[str, Any]]]:
 
 
 def measured(*, rows: int) -> dict[str, dict[str, float | None]]:
-    """Return the seconds per record of each example: `row`, `function` and `kernel`, if any."""
+    """Return the seconds per record of each example: of a record alone, and of one in a batch."""
     return {name: _measured(raw, [record] * rows) for name, raw, record in examples()}
 
 
 def _measured(raw: Any, records: list[dict[str, Any]]) -> dict[str, float | None]:
     expression = parse_expression(raw)
-    program = Programs().of(expression)
-    view = _view(records)
-    rows, numbers = view.rows(None), view.numbers.tolist()
-    result = {"row": _best(lambda: list(map(program.evaluate, rows)), len(rows))}
-    function = program.function
-    if function is not None:
-        columns = [view.values(name) for name in function.columns]
-        result["function"] = _best(
-            lambda: function(columns, numbers, lambda index: program.evaluate(rows[index])),
-            len(rows),
-        )
-    if _has_kernel(expression, _view(records)):
-        # A new view each time: one remembers what was computed.
-        views = iter([_view(records) for _ in range(_ROUNDS)])
-        result["kernel"] = _best(lambda: evaluate(expression, next(views)), len(rows))
-    return {way: result.get(way) for way in ("row", "function", "kernel")}
-
-
-def _has_kernel(expression: Expression, view: RecordBatchView) -> bool:
-    try:
-        evaluate(expression, view)
-    except NoKernelError:
-        return False
-    return True
+    alone, evaluate = compile_expression(expression), Evaluator().of(expression)
+    rows = [Row(record, number) for number, record in enumerate(records, 1)]
+    # A new view each time: one remembers the values that were read.
+    views = iter([_view(records) for _ in range(_ROUNDS)])
+    return {
+        "alone": _best(lambda: list(map(alone, rows)), len(rows)),
+        "batch": _best(lambda: evaluate(next(views)), len(rows)),
+    }
 
 
 def _view(records: list[dict[str, Any]]) -> RecordBatchView:

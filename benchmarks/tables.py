@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 __all__ = ["imports_table", "median_imports", "operations_table", "packages"]
 
-_WAYS = {"row": "by row", "function": "by generated function", "kernel": "by kernel"}
+_WAYS = {"alone": "alone", "batch": "in a batch"}
 _SHOWN = 12
 """Packages of the imports table; the others are summed up."""
 
