@@ -13,7 +13,7 @@ from registry.base.gc import gc_paused
 from registry.decode.frame import AnyFrame, Frame, ValueFrame
 from registry.manifest.expressions import parse_expression
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.evaluate import Evaluator, compile_expression
+from registry.mapping.evaluation.evaluate import Evaluator, compile_expression
 from registry.mapping.operations import OPERATIONS
 from registry.mapping.row import Row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from registry.boundary.boundary import Boundary
-from registry.mapping.batch import Records
+from registry.mapping.evaluation.batch import Records
 from registry.mapping.row import MISSING
 
 RECORDS = [{"a": 1, "m": {"x": 2}}, {"a": None}, {"item": "own", "item.x": "own"}]

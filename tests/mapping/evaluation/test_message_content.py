@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from registry.errors import MappingError
-from registry.mapping.message_content import content_parts
+from registry.mapping.evaluation.message_content import content_parts
 
 
 def test_a_list_gives_a_part_for_each_item_that_is_not_empty() -> None:

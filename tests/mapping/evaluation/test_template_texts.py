@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from registry.boundary.boundary import Boundary
 from registry.manifest.expressions import parse_expression
-from registry.mapping.batch import Records
-from registry.mapping.evaluate import Evaluator
+from registry.mapping.evaluation.batch import Records
+from registry.mapping.evaluation.evaluate import Evaluator
 
 
 def test_a_section_is_only_filled_where_its_column_has_a_value() -> None:
