@@ -13,7 +13,7 @@ from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
 from registry.mapping import sizes
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluation.evaluate import compile_expression
 from registry.mapping.row import Row
 from registry.samples.messages import ChatMessageUser
 

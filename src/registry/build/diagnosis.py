@@ -18,7 +18,7 @@ from registry.build.transforms import Lookup, Numbered, compile_transforms, with
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition
 from registry.mapping.columns_used import condition_dependencies
-from registry.mapping.evaluate import compile_condition
+from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.missing_columns import Mismatch, UnseenColumns, missing_columns
 from registry.mapping.named_columns import named_columns
 from registry.mapping.row import Row, get_column

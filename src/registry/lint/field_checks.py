@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from registry.manifest.expressions import parse_condition
 from registry.manifest.models import DatasetSpec, FieldsSpec
-from registry.mapping.evaluate import compile_condition
+from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.rules import Finding
 

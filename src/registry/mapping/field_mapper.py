@@ -13,8 +13,8 @@ from registry.manifest.arguments import check_fields
 from registry.manifest.expressions import Column, Expression, ListOf, Pipe, parse_expression
 from registry.manifest.models import FieldsSpec
 from registry.mapping import coerce
-from registry.mapping.batch import Batch, Records
-from registry.mapping.evaluate import Evaluator
+from registry.mapping.evaluation.batch import Batch, Records
+from registry.mapping.evaluation.evaluate import Evaluator
 from registry.mapping.operations.base import BatchFunction
 from registry.mapping.row import MISSING, Row
 from registry.samples.sample import DatasetRecord, Sample

@@ -21,7 +21,7 @@ from registry.mapping.operations.base import (
 from registry.mapping.sizes import size_of
 
 if TYPE_CHECKING:
-    from registry.mapping.batch import Batch
+    from registry.mapping.evaluation.batch import Batch
 
 __all__ = ["OPERATIONS"]
 

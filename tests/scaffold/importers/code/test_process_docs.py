@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registry.manifest.expressions import parse_condition
-from registry.mapping.evaluate import compile_condition
+from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.row import Row
 from registry.scaffold.importers.code.field_code import UntranslatableError
 from registry.scaffold.importers.code.process_docs import condition_of_filter

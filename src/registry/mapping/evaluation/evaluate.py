@@ -40,14 +40,14 @@ from registry.manifest.expressions import (
     parse_condition,
     parse_expression,
 )
-from registry.mapping.batch import Batch, Records
 from registry.mapping.conditions import compile_comparisons, takes_long
-from registry.mapping.message_content import content_parts
+from registry.mapping.evaluation.batch import Batch, Records
+from registry.mapping.evaluation.message_content import content_parts
+from registry.mapping.evaluation.template_texts import TemplateTexts
 from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.operations.base import BatchFunction, BatchStep, Operation, Step
 from registry.mapping.row import Row
 from registry.mapping.sizes import join, sizes_of
-from registry.mapping.template_texts import TemplateTexts
 
 __all__ = ["Evaluator", "compile_condition", "compile_expression"]
 

@@ -9,8 +9,8 @@ from registry.boundary.limits import MAX_TEXT
 from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.templates import Placeholder, Section, TemplatePart
-from registry.mapping.batch import Batch
 from registry.mapping.conditions import is_empty
+from registry.mapping.evaluation.batch import Batch
 from registry.mapping.operations.base import BatchFunction
 from registry.mapping.sizes import join
 

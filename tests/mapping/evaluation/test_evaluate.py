@@ -9,7 +9,7 @@ import pytest
 
 from registry import map_fields
 from registry.manifest.expressions import OperationCall, Pipe, RowNumber
-from registry.mapping.evaluate import compile_expression
+from registry.mapping.evaluation.evaluate import compile_expression
 from registry.mapping.row import Row
 from tests.mapping.one_record import error_of, sample_of, value_of
 

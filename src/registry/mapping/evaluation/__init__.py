@@ -1,0 +1,1 @@
+"""Expressions evaluated for batches of records, with their templates and messages."""
