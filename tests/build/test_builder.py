@@ -10,7 +10,7 @@ import pytest
 from registry.build import builder
 from registry.build.builder import build
 from registry.build.pipeline import compile_pipeline
-from registry.decode import chunks
+from registry.decode import json_batches
 from registry.store.arrow_dataset import ArrowDataset
 from tests.build.conftest import Prepare, Prepared
 
@@ -26,8 +26,7 @@ def metadata_of(prepared: Prepared, folder: Path, **keys: Any) -> list[dict[str,
 @pytest.fixture
 def attempts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record the JSON keys of each attempt, over blocks so small that types change between them."""
-    monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(chunks, "_SMALL_BLOCKS", 1)
+    monkeypatch.setattr(json_batches, "_BATCH_BYTES", 16)
     seen: list[Any] = []
 
     def compiled(*args: Any, json_keys: Any, limit: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from registry.build.columnar_pipeline import columnar_pipeline
 from registry.build.pipeline import Pipeline, PipelineState, compile_pipeline
-from registry.decode import chunks
+from registry.decode import json_batches
 from registry.decode.tables import NotColumnarError
 from tests.build.conftest import Prepare, Prepared
 
@@ -34,8 +34,7 @@ def test_a_plain_file_is_mapped_to_its_end(prepare: Prepare) -> None:
 def test_records_of_a_different_shape_are_left_to_the_row_pipeline(
     prepare: Prepare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "_BLOCK_BYTES", 16)
-    monkeypatch.setattr(chunks, "_SMALL_BLOCKS", 1)
+    monkeypatch.setattr(json_batches, "_BATCH_BYTES", 16)
     prepared = prepare([{"input": "a"}, {"input": "b"}, {"input": 1.5}])
     state = PipelineState()
     batches: list[pa.RecordBatch] = []

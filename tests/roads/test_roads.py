@@ -34,9 +34,7 @@ def by_both(case: Case) -> tuple[Outcome, int]:
     [(json_cases, CASES // 12), (csv_cases, CASES // 12), (arrow_cases, CASES // 7)],
     ids=["json", "csv", "arrow"],
 )
-def test_both_pipelines_return_the_same_samples_or_the_same_error(
-    cases: Any, least: int
-) -> None:
+def test_both_pipelines_return_the_same_samples_or_the_same_error(cases: Any, least: int) -> None:
     ends: list[bool] = []
 
     @settings(

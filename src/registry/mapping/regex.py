@@ -96,7 +96,8 @@ class Pattern:
         degree, factor = self._steps_of_start
         # `count` leaves out occurrences that overlap: `aa` is in `aaa` twice.
         starts = (value.count(self._literal) + 1) * len(self._literal)
-        return starts * factor * len(value) ** degree + len(value) <= _FEW_STEPS
+        steps: int = starts * factor * len(value) ** degree + len(value)
+        return steps <= _FEW_STEPS
 
     def _apply(self, name: str, value: str, to: str = "") -> Any:
         try:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from registry.boundary.boundary import Boundary
 from registry.mapping.evaluation.batch import Records
 from registry.mapping.row import MISSING
 
-RECORDS = [{"a": 1, "m": {"x": 2}}, {"a": None}, {"item": "own", "item.x": "own"}]
+RECORDS: list[dict[str, Any]] = [
+    {"a": 1, "m": {"x": 2}},
+    {"a": None},
+    {"item": "own", "item.x": "own"},
+]
 
 
 def batch() -> Records:

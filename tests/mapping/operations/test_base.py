@@ -9,6 +9,7 @@ import pytest
 
 from registry.errors import MappingError
 from registry.mapping.operations.base import (
+    Step,
     as_list,
     expect_type,
     no_argument,
@@ -49,12 +50,10 @@ def test_a_value_of_a_different_type_is_refused(value: Any, kind: Any) -> None:
 
 
 def test_an_operation_without_an_argument_refuses_one() -> None:
-    def apply(value: Any, row: Any) -> Any:
-        return value
-
-    build = no_argument(apply)
+    step = Step(str, str)
+    build = no_argument(step)
     compiler: Any = None
-    assert build(None, compiler) is apply
+    assert build(None, compiler) is step
     refused: tuple[Any, ...] = (0, "", [], {})
     for argument in refused:
         message = f"takes no argument, got {argument!r}"
