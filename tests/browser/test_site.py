@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import registry.pages
+from registry import Sample
 from registry.pages.assets import LINKED_POLICY
 from tests.browser.conftest import Visit
 
@@ -377,3 +379,26 @@ def test_site_works_under_the_policy_of_a_server(served: str, visit: Visit) -> N
     assert current(page) == "talk-1"
     picture = page.get_by_role("img", name="Image of the sample")
     assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 32
+
+
+NBCONVERT = """<meta charset="utf-8">
+<style>:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td { text-align: right; }</style>
+<div class="jp-RenderedHTMLCommon">{}</div>"""
+
+
+def test_tables_of_notebooks_are_not_aligned_to_the_right(chromium: Any) -> None:
+    page = chromium.new_page()
+    page.set_content(NBCONVERT.replace("{}", Sample(input="How much is it?")._repr_html_()))
+    cell = page.locator(".registry-repr td").first
+    assert cell.evaluate("one => getComputedStyle(one).textAlign") == "start"
+    page.close()
+
+
+def test_text_begins_at_the_side_of_its_own_script(chromium: Any) -> None:
+    css = (Path(registry.pages.__file__).parent / "assets" / "registry.css").read_text("utf-8")
+    page = chromium.new_page()
+    arabic = "\u0643\u0645 \u064a\u0633\u0627\u0648\u064a 3 + 4\u061f"
+    page.set_content(f"<style>{css}</style><div class='text'><b>{arabic}</b></div>")
+    left = page.locator("b").evaluate("one => one.getBoundingClientRect().left")
+    assert left > page.viewport_size["width"] / 2
+    page.close()
