@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
 from registry.base.locations import archive_of, change_archive
+from registry.base.processes.forks import cached_property
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of, fork_point
 from registry.diff.git.submodules import missing_submodules

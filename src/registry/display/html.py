@@ -19,7 +19,8 @@ _STYLE = """\
 .registry-repr{font-size:13px;line-height:1.45;max-width:70em;overflow-x:auto;\
 --plot-bar:var(--jp-brand-color1,var(--vscode-charts-blue,#3572b0))}\
 .registry-repr table{border-collapse:collapse;margin:.4em 0}\
-.registry-repr th,.registry-repr td{text-align:start!important;unicode-bidi:plaintext;vertical-align:top;padding:.2em .7em .2em 0;\
+.registry-repr th,.registry-repr td{text-align:start!important;unicode-bidi:plaintext;\
+vertical-align:top;padding:.2em .7em .2em 0;\
 white-space:pre-wrap;overflow-wrap:anywhere;max-width:40em}\
 .registry-repr th{opacity:.75;font-weight:600;white-space:nowrap}\
 .registry-repr mark{background:none;color:inherit;font-weight:600}\
