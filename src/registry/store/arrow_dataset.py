@@ -1,4 +1,4 @@
-"""A dataset over a memory-mapped samples file: a Sample is created when it is accessed."""
+"""A dataset over a samples file: a Sample is created when it is accessed."""
 
 from __future__ import annotations
 
