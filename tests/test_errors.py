@@ -112,7 +112,8 @@ MESSAGES: list[tuple[RegistryError, str]] = [
         DigestMismatchError("x.csv", dataset="qa", pinned="1", found="2"),
         (
             "x.csv: datasets.lock pins 1 for qa, the source has 2"
-            " (`registry lock --upgrade qa` pins the current content)"
+            " (damaged on the way, or changed: try again, and look at the change before"
+            " `registry lock --upgrade qa` pins it)"
         ),
     ),
     (DecodeError("no JSON", file="x.jsonl", line=7), "x.jsonl:7: no JSON"),

@@ -279,7 +279,8 @@ class DigestMismatchError(SourceError):
         self.found = found
         super().__init__(
             f"{location}: datasets.lock pins {pinned} for {dataset}, the source has {found}"
-            f" (`registry lock --upgrade {dataset}` pins the current content)"
+            " (damaged on the way, or changed: try again, and look at the change before"
+            f" `registry lock --upgrade {dataset}` pins it)"
         )
 
 

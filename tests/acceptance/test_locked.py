@@ -197,7 +197,8 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
         f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
-        " (`registry lock --upgrade data` pins the current content)"
+        " (damaged on the way, or changed: try again, and look at the change before"
+        " `registry lock --upgrade data` pins it)"
     )
     assert [*folder.glob("v2/blobs/*"), *folder.glob("v2/samples/*")] == []
 
@@ -462,8 +463,9 @@ def test_samples_changed_by_code_are_an_error_each_time(
             get_dataset("data", root=pinned)
         assert str(caught.value) == (
             "data: its sources match datasets.lock, its samples differ: pinned 20,"
-            f" sha256:{'0' * 64}, found 20, {ordered} (has the mapping code changed?"
-            " `registry lock --upgrade data` pins these)"
+            f" sha256:{'0' * 64}, found 20, {ordered} (damaged when it was read, or has the"
+            " mapping code changed? try `--refresh`, and look at the samples before `registry lock"
+            " --upgrade data` pins them)"
         )
     assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"
 

@@ -42,8 +42,9 @@ def check_samples(dataset: ArrowDataset, pin: Pin) -> None:
         name = dataset.name
         raise LockError(
             f"{name}: its sources match datasets.lock, its samples differ: pinned"
-            f" {pin.samples_id}, found {found} (has the mapping code changed?"
-            f" `registry lock --upgrade {name}` pins these)"
+            f" {pin.samples_id}, found {found} (damaged when it was read, or has the"
+            " mapping code changed? try `--refresh`, and look at the samples before `registry lock"
+            f" --upgrade {name}` pins them)"
         )
 
 
