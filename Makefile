@@ -22,7 +22,7 @@ INSPECT_TESTS := tests/inspect tests/samples/test_inspect_dataset.py
 # One more than the cores of CI: tests that wait for a server, a disk or a time leave theirs.
 WORKERS ?= 3
 # The quick part: what data, other versions of Python and of the packages can change.
-QUICK := tests/base tests/boundary tests/build tests/cache tests/decode tests/loaders tests/manifest \
+QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests/loaders tests/manifest \
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 

@@ -48,18 +48,18 @@ NOT_FOR_ONE_SAMPLE = (
 
 OURS_NOT_WHEN_WARM = (
     *(
-        "build.builder",
+        "pipeline.builder",
         "lint.runner",
-        "build.deduplicate",
-        "build.expectations",
+        "pipeline.deduplicate",
+        "pipeline.expectations",
         "base.threads",
         "loaders",
         "workflows.lock",
         "mapping",
     ),
     *(
-        "build.file_references",
-        "build.subsample",
+        "pipeline.file_references",
+        "pipeline.subsample",
         "store.writer",
         "store.digest",
         "manifest.schema",
@@ -67,7 +67,7 @@ OURS_NOT_WHEN_WARM = (
     *(
         "manifest.validation",
         "manifest.arguments",
-        "build.transforms",
+        "pipeline.transforms",
         "workflows.sync",
         "yamldoc.parser",
     ),

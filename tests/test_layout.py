@@ -43,7 +43,7 @@ def test_no_folder_has_more_than_sixteen_modules() -> None:
 def test_pytest_collects_every_test_folder(request: pytest.FixtureRequest) -> None:
     skipped = request.config.getini("norecursedirs")
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
-    assert ROOT / "tests" / "build" in folders
+    assert ROOT / "tests" / "pipeline" in folders
     assert [
         folder
         for folder in folders

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.build.preview import samples_in_order
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import check
 from registry.manifest.merge import Layer, Merged
+from registry.pipeline.preview import samples_in_order
 from registry.rules import ALL, RULE_FAMILIES, RULES, Finding, run_checks
 from registry.sources.pins import Pins, SourceContext
 

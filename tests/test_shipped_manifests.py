@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.build.transforms import Lookup, LookupRow, compile_transforms
 from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
@@ -21,6 +20,7 @@ from registry.manifest.source_models import HfSource
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import missing_columns
 from registry.mapping.row import Row
+from registry.pipeline.transforms import Lookup, LookupRow, compile_transforms
 from registry.samples.sample import DatasetRecord, Sample
 from tests.evidence.rows import read_rows
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import check_url, local_path, public_location, unpacked_suffix
 from registry.boundary.boundary import UNBOUNDED
-from registry.build.file_references import resolve_files, resolver
 from registry.decode import decode
 from registry.decode.json_records import read_json_by
 from registry.manifest.arguments import source_from_arguments
 from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.mapping.map_records import map_records, record_mapper
+from registry.pipeline.file_references import resolve_files, resolver
 from registry.samples.sample import Sample
 from registry.samples.view_arguments import ViewArguments
 from registry.sources.filesystem_pool import FilesystemPool

@@ -6,13 +6,13 @@ from functools import cache as cached
 from functools import partial
 from typing import TYPE_CHECKING
 
-from registry.build.execute import check_unpublished
-from registry.build.expectations import check_samples
-from registry.build.open import Opening
 from registry.cache.remote.record import SAMPLES, Writer
 from registry.cache.remote.remote_cache import RemoteCache, RemoteSettings
 from registry.cache.remote.remote_samples import RemoteSamples
 from registry.errors import LockError
+from registry.pipeline.execute import check_unpublished
+from registry.pipeline.expectations import check_samples
+from registry.pipeline.open import Opening
 from registry.store.digest import samples_id
 from registry.store.received import check_received
 

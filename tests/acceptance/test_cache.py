@@ -31,8 +31,8 @@ from registry import (
     SourceError,
     get_dataset,
 )
-from registry.build import builder
 from registry.cli import main
+from registry.pipeline import builder
 from registry.progress import silent
 from tests.servers.hub import HubEmulator, parquet_repo
 

@@ -15,9 +15,9 @@ import pytest
 import s3fs
 
 from registry import get_dataset
-from registry.build import builder
 from registry.cache.cache import Cache
 from registry.errors import SourceError
+from registry.pipeline import builder
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset
 from tests.servers.hub import HubEmulator

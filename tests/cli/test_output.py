@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from registry.build.expectations import QualityWarning
 from registry.cli import output
 from registry.cli.output import (
     print_json,
@@ -18,6 +17,7 @@ from registry.cli.output import (
     print_warnings,
     size_text,
 )
+from registry.pipeline.expectations import QualityWarning
 from tests.cli.invocation import Terminal
 
 Capture = pytest.CaptureFixture[str]

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.build.pipeline import PipelineState
 from registry.cache.cache import Cache
 from registry.decode.frame import Frame, ValueFrame
 from registry.load.load import load
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.mapping.unread_columns import UnreadColumns
+from registry.pipeline.pipeline import PipelineState
 
 ALL = {"sandbox", "files", "setup"}
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
-from registry.build import pipeline
-from registry.build.builder import build
 from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, json_batches, tables
 from registry.decode.stream import SourceBytes
 from registry.decode.tables import AnyFrame, Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
+from registry.pipeline import pipeline
+from registry.pipeline.builder import build
 from registry.sources.hub import records as hub_records
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from registry.build import row_pipeline
-from registry.build.parallel import files
 from registry.manifest.models import DatasetSpec
+from registry.pipeline import row_pipeline
+from registry.pipeline.parallel import files
 from tests.evidence.rows import REPOSITORY
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import RECORDS, case_of, catalog, written

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from registry.build.parallel import whole
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
+from registry.pipeline.parallel import whole
 from registry.workflows.sync import SyncResult, sync
 from tests.conftest import CatalogRoot, Https
 

@@ -20,11 +20,11 @@ from registry.lockfile.pinned import pin_sources
 from registry.workflows.states import states_of
 
 if TYPE_CHECKING:
-    from registry.build.execute import LoadResult
     from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.execute import LoadResult
     from registry.settings import Settings
     from registry.workflows.states import DatasetState
 

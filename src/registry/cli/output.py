@@ -11,7 +11,7 @@ from registry.base.escape import escape_control, escape_json
 from registry.cli.terminal import columns_of, console_of, paint, print_styled, wrap
 
 if TYPE_CHECKING:
-    from registry.build.expectations import QualityWarning
+    from registry.pipeline.expectations import QualityWarning
 
 __all__ = [
     "json_text",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.build.fingerprint import pin_all, samples_fingerprint
 from registry.errors import LockError, SourceError
+from registry.pipeline.fingerprint import pin_all, samples_fingerprint
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
     from registry.base.digest import SamplesId
     from registry.boundary.boundary import Boundary
-    from registry.build.expectations import QualityWarning
     from registry.cache.cache import Cache, CacheEntry
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.expectations import QualityWarning
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
@@ -53,7 +53,7 @@ def open_cached(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> ArrowDataset | None:
     """Open a dataset if its samples are cached, else return None. Makes no request."""
-    from registry.build.open import Opening, open_entry
+    from registry.pipeline.open import Opening, open_entry
 
     fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
     return (
@@ -74,6 +74,6 @@ def find_samples_id(
 def sample_warnings(spec: DatasetSpec, entry: CacheEntry) -> list[QualityWarning]:
     """Return what is questionable in cached samples, and not accepted by the manifest."""
     # Imported here: a warm open must not pay for it.
-    from registry.build.expectations import quality_warnings
+    from registry.pipeline.expectations import quality_warnings
 
     return quality_warnings(spec, entry.meta)

@@ -29,8 +29,8 @@ from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
-    from registry.build.open import Opening
     from registry.cache.cache import CacheEntry
+    from registry.pipeline.open import Opening
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
 
@@ -107,7 +107,7 @@ def get_dataset(
     result.dataset.origin = CachedSamples.of(result.entry, spec, boundary, call)
     # Once, when they are built: a warm open says nothing new.
     if not result.cached:
-        from registry.build.expectations import warning_texts
+        from registry.pipeline.expectations import warning_texts
 
         for text in warning_texts(spec, result.entry.meta):
             warnings.warn(text, stacklevel=2)
@@ -147,7 +147,7 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         cls, entry: CacheEntry, spec: DatasetSpec, boundary: Boundary, call: dict[str, Any]
     ) -> CachedSamples:
         """Return what finds the samples of an entry, or makes them again by the same call."""
-        from registry.build.open import Opening  # `list_datasets` must not pay for it
+        from registry.pipeline.open import Opening  # `list_datasets` must not pay for it
 
         return cls(
             fingerprint=entry.meta["fingerprint"],
@@ -167,7 +167,7 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         return again_if_lost(partial(self._open, cache), cache)
 
     def _open(self, cache: Cache) -> ArrowDataset:
-        from registry.build.open import open_entry
+        from registry.pipeline.open import open_entry
 
         entry = cache.find("samples", self.fingerprint)
         if entry is None:

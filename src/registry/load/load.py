@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.boundary.boundary import Boundary
-from registry.build.plan import plan
 from registry.cache.cache import Cache
 from registry.cache.retry import again_if_lost
 from registry.load.pinned import check_cached, check_samples, remember_pinned
 from registry.lockfile.pinned import PinnedSources
 from registry.manifest.models import DatasetSpec
+from registry.pipeline.plan import plan
 from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import deadline_seconds, remote_cache
 from registry.sources.pins import SourceContext, UnknownDigestError
@@ -26,9 +26,9 @@ from registry.sources.pins import SourceContext, UnknownDigestError
 if TYPE_CHECKING:
     from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
-    from registry.build.execute import LoadResult
     from registry.cache.remote.remote_samples import RemoteSamples
     from registry.lockfile.models import Pin
+    from registry.pipeline.execute import LoadResult
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["load"]
@@ -126,7 +126,7 @@ def _plan_and_execute(
 ) -> LoadResult:
     """Return the open dataset; new samples that match the pin are remembered as matching."""
     # Imported here: `list` and `show` must not pay for it.
-    from registry.build.execute import RemoteUnusableError, execute
+    from registry.pipeline.execute import RemoteUnusableError, execute
 
     check = None if pin is None else partial(check_samples, pin=pin)
 

@@ -8,9 +8,9 @@ from registry.base.digest import digest_of
 from registry.errors import LockError
 
 if TYPE_CHECKING:
-    from registry.build.execute import LoadResult
     from registry.cache.cache import Cache
     from registry.lockfile.models import Pin
+    from registry.pipeline.execute import LoadResult
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = ["check_cached", "check_samples", "remember_pinned"]

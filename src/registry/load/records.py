@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from registry.build.fingerprint import pin_all
 from registry.manifest.resolve import spec_of_source
+from registry.pipeline.fingerprint import pin_all
 from registry.progress import counted
 from registry.sources.pins import Pins, SourceContext, SourcePin
 from registry.sources.source_type import reader_of, records_of
@@ -31,8 +31,8 @@ def preview_records(
 
     Nothing is cached. The second item describes them as `meta.json` does a cached dataset.
     """
-    from registry.build.open import Opening, finisher
-    from registry.build.preview import preview_samples
+    from registry.pipeline.open import Opening, finisher
+    from registry.pipeline.preview import preview_samples
 
     context = SourceContext(boundary=boundary, cache=cache, offline=True)
     samples, meta = preview_samples(spec, pin_all(spec, context), context, count)
@@ -64,7 +64,7 @@ def read_records(
     Raises:
         SourceError: a source can't be read, or is no longer what the samples were built from.
     """
-    from registry.build.preview import records_numbered
+    from registry.pipeline.preview import records_numbered
 
     context = SourceContext(
         boundary=boundary, cache=cache, offline=offline, lock=lock, dataset=spec.name

@@ -32,10 +32,10 @@ from registry.workflows.bundled_files import files_of, listed_files, needs_of
 
 if TYPE_CHECKING:
     from registry.base.threads import ReportNamed
-    from registry.build.execute import LoadResult
     from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
+    from registry.pipeline.execute import LoadResult
 
 __all__ = ["Bundled", "bundle"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.base.locations import archive_of, is_local, is_package, local_path
-from registry.build.file_references import local_resolver, resolve_files
 from registry.lockfile.spec_digest import location_in
+from registry.pipeline.file_references import local_resolver, resolve_files
 from registry.store.rows import FILE_COLUMNS
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from registry.build.fingerprint import pin_all, samples_fingerprint
-from registry.build.plan import first_samples, plan
 from registry.cache.contents import Item
 from registry.errors import RegistryError
+from registry.pipeline.fingerprint import pin_all, samples_fingerprint
+from registry.pipeline.plan import first_samples, plan
 from registry.sources.pins import Pins, SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from registry.base.threads import ReportNamed, run_jobs
-from registry.build.expectations import QualityWarning, quality_warnings
 from registry.errors import (
     DigestMismatchError,
     ManifestError,
@@ -26,6 +25,7 @@ from registry.load.pinned import remember_pinned
 from registry.lockfile.merge import Choice, Sides, choose
 from registry.lockfile.models import Lock, Pin
 from registry.lockfile.pinned import PinnedSources, known_sources
+from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.sources.pins import SourceContext
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
 from registry.workflows.lock_check import check_pin

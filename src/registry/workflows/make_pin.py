@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from registry.build.execute import LoadResult
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.execute import LoadResult
     from registry.sources.pins import Pins, SourceContext, SourcePin
     from registry.store.digest import SamplesDigest
 
@@ -46,7 +46,7 @@ def first_columns(spec: DatasetSpec, pins: Pins, context: SourceContext) -> tupl
     Of JSON, more records are read for a column that the manifest names, as `validate` takes a
     column that a pin lacks for misspelt.
     """
-    from registry.build.diagnosis import unseen_columns
+    from registry.pipeline.diagnosis import unseen_columns
 
     source, unseen = spec.sources[0], unseen_columns(spec)
     columns: dict[str, None] = {}

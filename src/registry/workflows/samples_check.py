@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.base.locations import is_local
-from registry.build.fingerprint import samples_fingerprint
 from registry.errors import (
     AccessError,
     CacheError,
@@ -21,6 +20,7 @@ from registry.errors import (
 )
 from registry.load.cached import open_cached
 from registry.load.load import load
+from registry.pipeline.fingerprint import samples_fingerprint
 from registry.sources.pins import SourceContext
 from registry.store.digest import digest_samples
 from registry.workflows.make_pin import first_columns

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from registry.base.locations import is_local, local_path
 from registry.boundary.paths import fixed_folder
-from registry.build.plan import plan
 from registry.errors import RegistryError
 from registry.lockfile.pinned import pin_sources
+from registry.pipeline.plan import plan
 from registry.sources.pins import SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:

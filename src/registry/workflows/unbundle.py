@@ -17,15 +17,15 @@ from registry.base.fs import (
     file_sha256,
     write_atomic,
 )
-from registry.build.execute import check_unpublished
-from registry.build.open import Opening
-from registry.build.plan import plan
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.remote.record import ENTRY, MAX_RECORD_BYTES, SAMPLES, Record, parse_record
 from registry.catalog.catalog import Catalog
 from registry.errors import BundleError, CacheError, RegistryError, list_names
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pinned import pin_sources
+from registry.pipeline.execute import check_unpublished
+from registry.pipeline.open import Opening
+from registry.pipeline.plan import plan
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
 from registry.store.digest import samples_id

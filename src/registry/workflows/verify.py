@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from registry.base.threads import ReportNamed, run_jobs
-from registry.build.expectations import check_samples, quality_warnings
-from registry.build.preview import map_first_records
 from registry.cache.cache import Cache
 from registry.errors import ManifestError, RegistryError
+from registry.pipeline.expectations import check_samples, quality_warnings
+from registry.pipeline.preview import map_first_records
 from registry.sources.pins import Pins, SourceContext, SourcePin
 from registry.sources.source_type import reader_of
 from registry.workflows.drift import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from registry.base.processes.worker import Worker
-from registry.build.parallel import files
+from registry.pipeline.parallel import files
 from registry.progress import Progress
 from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.locations import is_local, local_path, public_location
 from registry.boundary.paths import allow_location
-from registry.build.expectations import QualityWarning, quality_warnings
 from registry.catalog.catalog import display_path
 from registry.cli.adding.destination import Destination
 from registry.cli.adding.file_source import shown_location
@@ -21,6 +20,7 @@ from registry.errors import DecodeError, MappingError, RegistryError, count_text
 from registry.load.load import load
 from registry.load.records import inspect_source
 from registry.manifest.resolve import spec_of_source
+from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.inference.fields import InferredMapping, infer_fields
 from registry.scaffold.new_manifest import About, flow_text, manifest_text
 from registry.sources.pins import SourceContext
@@ -28,8 +28,8 @@ from registry.yamldoc.reader import parse_yaml
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
-    from registry.build.execute import LoadResult
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.execute import LoadResult
 
 __all__ = [
     "Draft",

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from registry.build.expectations import quality_warnings
-from registry.build.open import Opening, open_entry
 from registry.cache.cache import Cache, CacheEntry
 from registry.catalog.catalog import Catalog
 from registry.errors import SourceError
@@ -18,6 +16,8 @@ from registry.lockfile.pinned import PinnedSources
 from registry.manifest.models import DatasetSpec
 from registry.pages.text import visible
 from registry.pages.views.dataset_view import DatasetView
+from registry.pipeline.expectations import quality_warnings
+from registry.pipeline.open import Opening, open_entry
 from registry.plots.svg import svg
 from registry.samples.sample import DatasetRecord
 from registry.store.arrow_dataset import ArrowDataset

@@ -10,21 +10,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import SamplesId
-from registry.build.expectations import QualityWarning, quality_warnings
 from registry.cache.retry import again_if_lost
 from registry.errors import CacheError, RegistryError, ReviewError
 from registry.load.load import load
+from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.store.digest import samples_id
 
 if TYPE_CHECKING:
     from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
     from registry.boundary.boundary import Boundary
-    from registry.build.execute import LoadResult
     from registry.cache.cache import Cache, CacheEntry
     from registry.cache.remote.remote_cache import RemoteCache
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.execute import LoadResult
     from registry.progress import Report
     from registry.store.arrow_dataset import ArrowDataset
 

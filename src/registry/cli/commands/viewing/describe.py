@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from registry.build.expectations import quality_warnings
 from registry.cli import CLEAN, options
 from registry.cli.formats.plots import plot_lines
 from registry.cli.opening import open_dataset
 from registry.cli.output import print_json, print_warnings
 from registry.cli.terminal import columns_of, paint, print_styled, wrap
+from registry.pipeline.expectations import quality_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

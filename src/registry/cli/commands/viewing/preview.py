@@ -10,12 +10,12 @@ import click
 from msgspec import Struct
 
 from registry.boundary.paths import allow_location
-from registry.build.expectations import quality_warnings
 from registry.cli import CLEAN, options
 from registry.cli.formats.samples import print_sample
 from registry.cli.opening import Opened, open_dataset
 from registry.cli.output import json_text, print_line, print_warnings
 from registry.load.records import preview_records, read_records
+from registry.pipeline.expectations import quality_warnings
 
 if TYPE_CHECKING:
     from registry.samples.dataset import Dataset

@@ -10,7 +10,6 @@ import click
 
 from registry.base.escape import escape_control
 from registry.base.locations import public_location
-from registry.build.expectations import quality_warnings
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, options
 from registry.cli.formats.marked_yaml import comment_start, marked_yaml, without_defaults
@@ -25,16 +24,17 @@ from registry.lockfile.pinned import pin_sources
 from registry.lockfile.provenance import pin_provenance
 from registry.manifest.provenance import origins_by_path, origins_of
 from registry.manifest.serialize import data_of, is_set
+from registry.pipeline.expectations import quality_warnings
 from registry.scaffold.codegen import loader_call
 from registry.settings import lock_file_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.build.expectations import QualityWarning
     from registry.cache.cache import CacheEntry
     from registry.lockfile.models import Pin
     from registry.manifest.models import DatasetSpec
+    from registry.pipeline.expectations import QualityWarning
 
 __all__ = ["command"]
 

@@ -1,0 +1,269 @@
+"""Records of pinned sources → a finished samples file.
+
+    fetch → columnar pipeline, then row pipeline → write → duplicate ids → subsample
+
+Every write also counts what is questionable in the samples.
+
+Both pipelines must produce the same rows; tests/roads compares them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.base.arrow.memory import system_memory
+from registry.base.gc import gc_paused
+from registry.errors import DecodeError, MappingError, SourceError
+from registry.mapping.missing_columns import UnseenColumns
+from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates
+from registry.pipeline.diagnosis import check_columns, check_lookup
+from registry.pipeline.parallel.files import map_source
+from registry.pipeline.pipeline import (
+    JsonKeys,
+    Pipeline,
+    PipelineState,
+    compile_pipeline,
+    keep_pipeline,
+)
+from registry.pipeline.subsample import select
+from registry.progress import Progress, Report
+from registry.store.quality import QualityCounter, unused_columns
+from registry.store.reader import SampleFile
+from registry.store.schema import MetadataTypeMismatchError
+from registry.store.schema import schema_of as samples_schema
+from registry.store.writer import SampleWriter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.manifest.models import DatasetSpec
+    from registry.pipeline.parallel.shards import Shards
+    from registry.sources.pins import Pins, SourceContext
+
+__all__ = ["BuildResult", "build"]
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """A finished samples file."""
+
+    path: Path
+    sha256: str
+    """Digest of the file, 64 hex digits."""
+    rows: int
+    """Number of samples."""
+    batches: str
+    """Those of the file, packed by `SampleWriter`, for `SampleFile`."""
+    columns: list[str]
+    """Columns with at least one value."""
+    repeated: frozenset[str | int]
+    """Ids of more than one row; none if ids may repeat."""
+    quality: dict[str, dict[str, Any]]
+    """Kind of questionable sample → how many there are, and the first ones."""
+
+    def open(self) -> SampleFile:
+        """Open the file."""
+        return SampleFile(self.path, self.batches)
+
+
+def build(
+    spec: DatasetSpec,
+    pins: Pins,
+    context: SourceContext,
+    folder: Path,
+    *,
+    limit: int | None = None,
+) -> BuildResult:
+    """Write the samples of a dataset to `samples.arrow` in a folder.
+
+    Args:
+        spec: The dataset.
+        pins: Versions of its sources.
+        context: How they may be read.
+        folder: An empty folder.
+        limit: Maximum number of samples, None for all. No more of the sources is read than needed.
+
+    Raises:
+        SourceError: a source can't be read, or differs from its pin.
+        DecodeError: a file is invalid for its type.
+        ManifestError: it names columns that no record has.
+        MappingError: a record can't be mapped to a sample, or an id is repeated.
+    """
+    json_keys: JsonKeys = frozenset()
+    while True:
+        try:
+            with system_memory():
+                return _build_once(spec, pins, context, folder, limit, json_keys)
+        except MetadataTypeMismatchError as error:
+            # A later batch has metadata of a different type. Its key is stored as JSON in the next
+            # attempt; a second mismatch means mixed data, and all metadata becomes JSON at once
+            # instead of one attempt per key.
+            json_keys = None if json_keys or error.key is None else frozenset({error.key})
+            for path in folder.iterdir():
+                path.unlink()
+
+
+def _build_once(
+    spec: DatasetSpec,
+    pins: Pins,
+    context: SourceContext,
+    folder: Path,
+    limit: int | None,
+    json_keys: JsonKeys,
+) -> BuildResult:
+    pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
+    state = PipelineState.of(spec, context.boundary.limits)
+    check = partial(check_columns, spec, pins, context, rows=limit)
+    with (
+        _shards(spec, pipeline, context, limit) as shards,
+        _checked_columns(spec, state.unseen, check, limit),
+    ):
+        batches = _mapped_batches(spec, pins, context, pipeline, state, limit, shards)
+        if not any(source.columns_vary for source in spec.sources):
+            batches = _checked_at_once(batches, state.unseen, check)
+        if limit is not None:
+            batches = _first_rows(batches, limit)
+        detector = None if spec.duplicate_rule == "keep" else DuplicateIdDetector()
+        path = folder / "samples.arrow"
+        # Between two blocks too, as the values of one are still there when the next is decoded. A
+        # mapper may create garbage of any kind.
+        paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
+        with paused:
+            result = _write(batches, path, context.report, state, detector)
+    if pipeline.lookup is not None and limit is None:
+        check_lookup(spec, pipeline.lookup)
+    result = _after_all(result, spec, folder, context.report, state)
+    if result.path != path:
+        result.path.replace(path)
+        (folder / "own.arrow").unlink(missing_ok=True)
+    quality = result.quality | unused_columns(state.unread.found)
+    keep_pipeline(spec, pipeline, limit)
+    return replace(result, path=path, quality=quality)
+
+
+def _after_all(
+    result: BuildResult, spec: DatasetSpec, folder: Path, report: Report, state: PipelineState
+) -> BuildResult:
+    """Do the steps that need all samples: duplicates, and the sample of `sample`.
+
+    They read the written file batch by batch, so memory use is constant.
+    """
+    rule = spec.duplicate_rule
+    if result.repeated and rule != "keep":
+        own = resolve_duplicates(result.open(), result.repeated, rule, dataset=spec.name)
+        result = _write(own, folder / "own.arrow", report, state)
+    if spec.sample is not None:
+        selected = select(result.open(), spec.sample)
+        result = _write(selected, folder / "selected.arrow", report, state)
+    return result
+
+
+@contextlib.contextmanager
+def _checked_columns(
+    spec: DatasetSpec, unseen: UnseenColumns, check: Callable[[], None], limit: int | None
+) -> Iterator[None]:
+    """Check the columns after the records are mapped, or before an error of one is raised."""
+    try:
+        yield
+    except (MappingError, DecodeError):
+        if unseen.uses or spec.join is not None or spec.explode is not None:
+            with contextlib.suppress(MappingError, DecodeError, SourceError):
+                check()
+        raise
+    if unseen.uses and limit != 0:
+        check()
+
+
+def _checked_at_once(
+    batches: Iterator[pa.RecordBatch], unseen: UnseenColumns, check: Callable[[], None]
+) -> Iterator[pa.RecordBatch]:
+    """Check the columns after the first rows, as all records of a file have the same ones."""
+    for batch in batches:
+        if unseen.uses:
+            # A file that can't be read is reported when it is its turn.
+            with contextlib.suppress(DecodeError, SourceError):
+                check()
+        yield batch
+        break
+    yield from batches
+
+
+def _shards(
+    spec: DatasetSpec, pipeline: Pipeline, context: SourceContext, limit: int | None
+) -> AbstractContextManager[Shards | None]:
+    """Return what maps records in several processes, where that may be worth it."""
+    # The first samples take less time than another process needs to start.
+    if (spec.mapper is None and spec.explode is None) or limit is not None:
+        return contextlib.nullcontext()
+    from registry.pipeline.parallel.shards import Shards  # few builds need it
+
+    return Shards(spec, pipeline, jobs=context.jobs)
+
+
+def _mapped_batches(
+    spec: DatasetSpec,
+    pins: Pins,
+    context: SourceContext,
+    pipeline: Pipeline,
+    state: PipelineState,
+    limit: int | None,
+    shards: Shards | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all samples in source order."""
+    for source, pinned in zip(spec.sources, pins.sources, strict=True):
+        yield from map_source(
+            spec, source, pinned, context, pipeline, state, limit=limit, shards=shards
+        )
+
+
+def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
+    left = limit
+    while left > 0 and (batch := next(batches, None)) is not None:
+        yield batch.slice(0, left)
+        left -= batch.num_rows
+
+
+def _write(
+    batches: Iterable[pa.RecordBatch],
+    path: Path,
+    report: Report,
+    state: PipelineState,
+    detector: DuplicateIdDetector | None = None,
+) -> BuildResult:
+    remaining = iter(batches)
+    report(Progress("parse", 0))
+    first = next(remaining, None)
+    schema = samples_schema({}) if first is None else first.schema
+    counter = QualityCounter()
+
+    def watch(batch: pa.RecordBatch) -> None:
+        if detector is not None:
+            detector.add(batch)
+        counter.add(batch)
+
+    with SampleWriter(path, schema, watch) as writer:
+        for batch in chain([] if first is None else [first], remaining):
+            writer.write(batch)
+            if writer.rows > state.limits.records:
+                message = state.limits.message("records", "its records give", "samples")
+                raise MappingError(message, dataset=state.dataset)
+            report(Progress("map", writer.rows))
+    report(Progress("write", writer.rows, writer.rows))
+    written = partial(SampleFile, path, writer.batches)
+    repeated = detector.repeated(written) if detector else frozenset()
+    return BuildResult(
+        path,
+        writer.sha256,
+        writer.rows,
+        writer.batches,
+        sorted(writer.columns),
+        repeated,
+        counter.result(state.files, writer.columns),
+    )

@@ -1,0 +1,81 @@
+"""Record batches of a file → rows of samples, while columns represent the records exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from registry.base.gc import gc_paused
+from registry.decode.frame import NotColumnarError
+from registry.mapping.columnar.presence import see_columns
+from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.sources.source_type import reader_of
+from registry.store.rows import FILE_COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.decode.frame import AnyFrame
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.source import Source
+    from registry.mapping.columnar.mapper import ColumnarMapper
+    from registry.pipeline.pipeline import Pipeline, PipelineState
+
+__all__ = ["columnar_pipeline"]
+
+
+def columnar_pipeline(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the samples of a file; `state` counts the mapped records.
+
+    Raises:
+        NotColumnarError: the row pipeline has to map the remaining records.
+        DecodeError: the remaining part of the file is invalid.
+    """
+    mapper = pipeline.columnar
+    if mapper is None:
+        raise NotColumnarError("the dataset is mapped record by record")
+    wanted = mapper.dependencies
+    names = None if wanted is None else (wanted - source.columns.keys()) | state.unread.missing
+    frames = reader_of(source).decode_tables(file, names)
+    while True:
+        # Until the values of the batch are gone; not across the `yield`, after which the caller may
+        # do anything.
+        with gc_paused():
+            frame = next(frames, None)
+            if frame is None:
+                return
+            batch = _map_frame(frame, source, mapper, pipeline, state)
+            del frame
+        if batch.num_rows:
+            yield batch
+        state.check(file)
+
+
+def _map_frame(
+    frame: AnyFrame,
+    source: Source,
+    mapper: ColumnarMapper,
+    pipeline: Pipeline,
+    state: PipelineState,
+) -> pa.RecordBatch:
+    end = state.next_record + frame.count
+    state.unread.add_frame(frame)
+    numbers = np.arange(state.next_record, end)
+    view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary)
+    see_columns(state.unseen, view)
+    batch, metadata_types = mapper.map(view, state.metadata_types)
+    if pipeline.resolve is not None and _may_name_files(batch):
+        # Finding a file beside a remote source takes a request per name, made record by record.
+        raise NotColumnarError("files beside a remote source")
+    state.next_record = end
+    if batch.num_rows:
+        state.metadata_types = metadata_types
+    return batch
+
+
+def _may_name_files(batch: pa.RecordBatch) -> bool:
+    return any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)

@@ -1,0 +1,187 @@
+"""Map a run of lines: what workers and the process of the build do with the same function."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from registry.cache.cache import Cache
+from registry.decode.stream import SourceBytes
+from registry.errors import RegistryError
+from registry.mapping.unread_columns import UnreadColumns
+from registry.pipeline.parallel.plain import MOST_BYTES, is_plain, map_plainly
+from registry.pipeline.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
+from registry.pipeline.row_pipeline import row_pipeline
+from registry.sources.pins import Pins, SourceContext
+from registry.store.rows import FILE_COLUMNS
+from registry.store.schema import (
+    MetadataTypeMismatchError,
+    schema_of,
+    with_all_columns,
+)
+
+if TYPE_CHECKING:
+    from registry.base.processes.child import Tell
+    from registry.boundary.boundary import Boundary
+    from registry.manifest.models import DatasetSpec
+    from registry.manifest.source import Source
+    from registry.store.schema import MetadataType
+
+__all__ = [
+    "Lines",
+    "Mapped",
+    "Setup",
+    "answer",
+    "map_lines",
+    "packed",
+    "prepare",
+    "trial_of",
+    "unpacked",
+]
+
+_TRIAL_RECORDS = 64
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A run of complete lines of a file."""
+
+    text: bytes | bytearray
+    first: int
+    """Number of the first record."""
+    count: int
+    """How many lines there are, and records unless a line is empty."""
+
+
+class Mapped(NamedTuple):
+    """The rows of the samples of some lines."""
+
+    rows: pa.RecordBatch | None
+    """None without samples."""
+    records: int
+    """Number of the records."""
+    metadata_types: Mapping[str, MetadataType] | None
+    found: frozenset[str]
+    """Columns with a value of those that `UnreadColumns` looks for."""
+
+
+def map_lines(
+    lines: Lines, source: Source, spec: DatasetSpec, pipeline: Pipeline, state: PipelineState
+) -> Mapped | None:
+    """Return the rows of some lines; None if the row pipeline has to map or to refuse them.
+
+    `state` stays as it is, but for the columns that the records have.
+    """
+    file = SourceBytes("lines.jsonl", lambda: io.BytesIO(lines.text), limits=state.limits)
+    own = _state_of(lines, state)
+    try:
+        batches = map_plainly(file, source, pipeline, own) if is_plain(spec, pipeline) else None
+        if batches is None:
+            own, batches = _state_of(lines, state), []
+            for batch in row_pipeline(file, source, pipeline, own):
+                batches.append(batch)
+                if sum(one.nbytes for one in batches) > MOST_BYTES:
+                    return None
+    except (RegistryError, MetadataTypeMismatchError):
+        return None
+    rows = pa.concat_batches(batches) if batches else None
+    records = own.next_record - lines.first
+    return Mapped(rows, records, own.metadata_types, own.unread.found)
+
+
+def _state_of(lines: Lines, state: PipelineState) -> PipelineState:
+    return PipelineState(
+        next_record=lines.first,
+        metadata_types=state.metadata_types,
+        unseen=state.unseen,
+        unread=UnreadColumns(state.unread.missing),
+        limits=state.limits,
+        deadline=math.inf,  # the build has its own clock
+    )
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker has to know once."""
+
+    spec: DatasetSpec
+    boundary: Boundary
+    """What its expressions may read."""
+    json_keys: JsonKeys
+    """Keys of the metadata that are stored as JSON."""
+    names_files: bool
+    """Whether names of files have to be looked up beside a remote source."""
+
+
+_prepared: list[tuple[Setup, Pipeline]] = []
+"""What this process maps, if it is a worker."""
+
+
+def prepare(tell: Tell, setup: Setup) -> None:
+    """Compile the mapping, in a worker, which reads no source and makes no request."""
+    nowhere = Cache(Path(os.devnull), passive=True)
+    context = SourceContext(boundary=setup.boundary, cache=nowhere, offline=True)
+    pipeline = compile_pipeline(setup.spec, Pins(()), context, json_keys=setup.json_keys)
+    _prepared[:] = [(setup, replace(pipeline, resolve=None))]
+
+
+def answer(
+    tell: Tell,
+    source: int,
+    lines: Lines,
+    metadata_types: Mapping[str, MetadataType],
+    missing: frozenset[str],
+) -> tuple[bytes, int, frozenset[str]] | None:
+    """Return the rows of some lines as Arrow IPC, in a worker, and what else `Mapped` has.
+
+    Returns None if the process of the build has to map them.
+    """
+    ((setup, pipeline),) = _prepared
+    unread = UnreadColumns(missing)
+    state = PipelineState(
+        metadata_types=metadata_types, unread=unread, limits=pipeline.boundary.limits
+    )
+    mapped = map_lines(lines, setup.spec.sources[source], setup.spec, pipeline, state)
+    if mapped is None or (setup.names_files and _has_files(mapped.rows)):
+        return None
+    rows = b"" if mapped.rows is None else packed(mapped.rows)
+    return rows, mapped.records, mapped.found
+
+
+def _has_files(rows: pa.RecordBatch | None) -> bool:
+    return rows is not None and any(
+        rows.column(name).null_count < len(rows) for name in FILE_COLUMNS
+    )
+
+
+def packed(rows: pa.RecordBatch) -> bytes:
+    """Return rows as Arrow IPC, without columns of nulls, which take space too."""
+    names = [name for name in rows.schema.names if rows.column(name).null_count < len(rows)]
+    sink = pa.BufferOutputStream()
+    narrow = rows.select(names)
+    with pa.ipc.new_stream(sink, narrow.schema) as writer:
+        writer.write_batch(narrow)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def unpacked(rows: bytes, metadata_types: Mapping[str, MetadataType]) -> pa.RecordBatch | None:
+    """Return the rows of an `answer`."""
+    if not rows:
+        return None
+    batch = pa.ipc.open_stream(rows).read_next_batch()
+    return with_all_columns(batch, schema_of(metadata_types))
+
+
+def trial_of(lines: Lines) -> Lines:
+    """Return the last of some lines, few enough to map them again; never all of several."""
+    count = max(1, min(_TRIAL_RECORDS, lines.count // 2))
+    found = io.BytesIO(lines.text).readlines()[-count:]
+    return Lines(b"".join(found), lines.first + lines.count - count, count)

@@ -1,0 +1,74 @@
+"""Whole builds in worker processes, where several datasets are built at once."""
+
+from __future__ import annotations
+
+import pickle  # nosec B403
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from registry.base.processes.worker import WorkerLostError
+from registry.pipeline.builder import BuildResult, build
+from registry.pipeline.parallel.parts import parts_of
+from registry.sources.pins import SourceContext
+
+if TYPE_CHECKING:
+    from registry.base.processes.child import Tell
+    from registry.manifest.models import DatasetSpec
+    from registry.sources.pins import Pins
+
+__all__ = ["answer", "build_by_worker"]
+
+_LEAST_BYTES = 1 << 23
+"""Size of the files of a build that a worker does: less takes as long as sending it there."""
+_SENT = ("boundary", "offline", "refresh", "whole", "reread", "lock", "dataset")
+"""What a worker needs of a context; the rest is about the process that has it."""
+
+
+def build_by_worker(
+    spec: DatasetSpec, pins: Pins, context: SourceContext, folder: Path, *, limit: int | None
+) -> BuildResult | None:
+    """Build a dataset as `build` does; return None if that is to be done in this process.
+
+    Raises:
+        RegistryError: as `build`.
+        WorkersEndedError: the workers were ended.
+    """
+    size = sum(file.size for pinned in pins.sources for file in pinned.files)
+    if context.workers is None or not context.workers.most or size < _LEAST_BYTES:
+        return None
+    pairs = zip(spec.sources, pins.sources, strict=True)
+    if context.elsewhere is not None and any(
+        len(parts_of(spec, *pair, context)) > 1 for pair in pairs
+    ):
+        return None
+    sent = {name: getattr(context, name) for name in _SENT}
+    # What it depends on is noted here.
+    sent["cache"] = replace(context.cache, used=None)
+    try:
+        with context.workers.borrow() as worker:
+            worker.send(f"{__name__}:answer", spec, pins, sent, folder, limit)
+            result: BuildResult = worker.receive(context.report)
+            return result
+    # The others are those of pickling.
+    except (WorkerLostError, pickle.PicklingError, TypeError, AttributeError) as error:
+        import logging  # slow to import
+
+        message = "%s: %s; it is built by this process"
+        logging.getLogger("registry").warning(message, spec.name, error)
+        for path in folder.iterdir():
+            path.unlink()
+        return None
+
+
+def answer(
+    tell: Tell,
+    spec: DatasetSpec,
+    pins: Pins,
+    sent: dict[str, Any],
+    folder: Path,
+    limit: int | None,
+) -> BuildResult:
+    """Build a dataset in a worker, which reports its progress to its parent."""
+    return build(spec, pins, SourceContext(**sent, report=tell, jobs=1), folder, limit=limit)

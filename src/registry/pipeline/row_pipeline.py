@@ -1,0 +1,202 @@
+"""Records of a file, one by one → rows of samples.
+
+It supports every manifest and raises every error; the columnar pipeline returns the same rows
+faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from registry.base.gc import gc_paused
+from registry.errors import MappingError, RegistryError
+from registry.mapping.field_mapper import FieldMapper
+from registry.mapping.map_records import map_records, map_values
+from registry.mapping.sizes import sample_size
+from registry.pipeline.file_references import resolve_files
+from registry.pipeline.transforms import Numbered, with_columns
+from registry.samples.sample import Sample
+from registry.sources.source_type import reader_of
+from registry.store.columns import (
+    batch_of,
+    common_keys,
+    fields_of,
+)
+from registry.store.schema import (
+    FIELDS,
+    metadata_type_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from registry.decode.stream import SourceBytes
+    from registry.manifest.source import Source
+    from registry.pipeline.pipeline import Pipeline, PipelineState
+    from registry.samples.sample import DatasetRecord
+
+__all__ = ["CHUNK_BYTES", "batch_of_chunk", "batch_of_fields", "map_file_samples", "row_pipeline"]
+
+CHUNK_BYTES = 1 << 25
+"""Samples that are larger together are not mapped at a time, however few they are."""
+_IN_ORDER = itemgetter(*FIELDS)
+_Item = TypeVar("_Item")
+_Fields = Mapping[str, Any]
+"""Values of a sample by field."""
+
+
+def row_pipeline(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, *, skip: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the samples of a file.
+
+    An error is raised after the rows of all earlier records, independent of chunk boundaries.
+
+    Args:
+        file: The file.
+        source: Its type and options.
+        pipeline: The compiled mapping.
+        state: State after the previous files; it is updated.
+        skip: Number of records at the start that the columnar pipeline has mapped.
+    """
+    if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
+        # Only the fields: constructing a Sample costs more than the mapping.
+        records = _transformed(file, source, pipeline, state, skip)
+        samples = map_values(records, pipeline.mapper, dataset=pipeline.dataset)
+    else:
+        made = map_file_samples(file, source, pipeline, state, skip=skip)
+        # The fields of our own sample are as they are stored, and a copy of them takes time.
+        samples = (
+            (number, sample.__dict__ if type(sample) is Sample else fields_of(sample))
+            for number, sample in made
+        )
+    error = None
+    while error is None:
+        with gc_paused():  # until the records of the chunk are gone
+            chunk, error = _take_samples(samples, pipeline, state)
+            batches, mapping_error = _batches(chunk, pipeline, state)
+        yield from batches
+        if mapping_error is not None:  # of an earlier record than the error that ended the chunk
+            raise mapping_error
+        if not chunk and error is None:
+            return
+    raise error
+
+
+def map_file_samples(
+    file: SourceBytes,
+    source: Source,
+    pipeline: Pipeline,
+    state: PipelineState,
+    *,
+    skip: int = 0,
+    stop: int | None = None,
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the samples of a file, up to record `stop`, with the numbers of their records."""
+    records = _transformed(file, source, pipeline, state, skip, stop)
+    samples = map_records(records, pipeline.mapper, dataset=pipeline.dataset)
+    resolve = pipeline.resolve
+    if resolve is None:
+        return samples
+    return ((number, resolve_files(sample, resolve)) for number, sample in samples)
+
+
+def _transformed(
+    file: SourceBytes,
+    source: Source,
+    pipeline: Pipeline,
+    state: PipelineState,
+    skip: int,
+    stop: int | None = None,
+) -> Iterator[Numbered]:
+    records: Iterable[DatasetRecord] = islice(reader_of(source).decode(file), skip, stop)
+
+    def numbered() -> Iterator[Numbered]:
+        columns, unread = source.columns, state.unread
+        for record in records:
+            number = state.next_record
+            state.next_record += 1
+            state.check(file)
+            if unread.missing:
+                unread.add_record(record)
+            yield number, with_columns(record, columns) if columns else record
+
+    return pipeline.transform(numbered(), state.unseen)
+
+
+def _take_samples(
+    samples: Iterator[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> tuple[list[tuple[int, _Fields]], RegistryError | None]:
+    """Return the next samples, fewer if they are large, and the error that ended them."""
+    taken: list[tuple[int, _Fields]] = []
+    size, most = 0, state.limits.sample_bytes
+    try:
+        for number, fields in samples:
+            own = sample_size(fields)
+            if own > most:
+                message = state.limits.message("sample_bytes", "the sample has", "bytes")
+                raise MappingError(message, dataset=pipeline.dataset, record=number)
+            taken.append((number, fields))
+            size += own
+            if len(taken) == pipeline.chunk_rows or size > CHUNK_BYTES:
+                break
+    except RegistryError as error:
+        return taken, error
+    return taken, None
+
+
+def _take(items: Iterator[_Item], count: int) -> tuple[list[_Item], RegistryError | None]:
+    """Return the next items, and the error that ended them."""
+    taken: list[_Item] = []
+    try:
+        taken.extend(islice(items, count))
+    except RegistryError as error:
+        return taken, error
+    return taken, None
+
+
+def _batches(
+    chunk: Sequence[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> tuple[list[pa.RecordBatch], RegistryError | None]:
+    """Return the rows of a chunk up to the first sample that can't be stored, and its error."""
+    try:
+        return [batch_of_chunk(chunk, pipeline, state)] if chunk else [], None
+    except MappingError:
+        # One row at a time, so that the error names the first record that fails.
+        return _take((batch_of_chunk([one], pipeline, state) for one in chunk), len(chunk))
+
+
+def batch_of_chunk(
+    chunk: Sequence[tuple[int, _Fields]], pipeline: Pipeline, state: PipelineState
+) -> pa.RecordBatch:
+    """Return samples as rows; the first ones determine the types of the metadata.
+
+    Raises:
+        MappingError: a value can't be stored.
+        MetadataTypeMismatchError: metadata has different keys or types.
+    """
+    numbers, values = zip(*chunk, strict=True)
+    return batch_of_fields(values, numbers, pipeline, state)
+
+
+def batch_of_fields(
+    values: Iterable[_Fields], numbers: Sequence[int], pipeline: Pipeline, state: PipelineState
+) -> pa.RecordBatch:
+    """Return the fields of samples, and the numbers of their records, as `batch_of_chunk` does."""
+    fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
+    if state.metadata_types is None:
+        metadata, json_keys = fields["metadata"], pipeline.json_keys
+        # Determined by the first rows. If some of them lack a key, all metadata becomes JSON.
+        state.metadata_types = {
+            key: "json"
+            if json_keys and key in json_keys
+            else metadata_type_of([item[key] for item in metadata if item])
+            for key in (common_keys(metadata) if json_keys is not None else ())
+        }
+    try:
+        return batch_of(fields, numbers, state.metadata_types)
+    except MappingError as error:
+        raise error.at(dataset=pipeline.dataset) from error.__cause__

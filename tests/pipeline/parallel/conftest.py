@@ -1,0 +1,99 @@
+"""A mapper in a package of its own, and builds with workers forced."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.cache.cache import Cache
+from registry.errors import RegistryError
+from registry.manifest.models import DatasetSpec, to_spec
+from registry.pipeline.builder import build
+from registry.pipeline.fingerprint import pin_all
+from registry.pipeline.parallel.crew import Block, Crew
+from registry.pipeline.parallel.shards import Shards
+from registry.sources.pins import SourceContext
+
+_numbers = itertools.count()
+BLOCK_BYTES = 2_000
+
+
+@dataclass(frozen=True)
+class Builds:
+    """A dataset, built by one process or by several."""
+
+    spec: DatasetSpec
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    boundary: Boundary = UNBOUNDED
+
+    def result(self, jobs: int, *, left_to_workers: bool = False) -> list[dict[str, Any]] | str:
+        """Return the rows, or the error; with several jobs, workers start after the first block.
+
+        This process maps no more blocks then if they are `left_to_workers`. With no job, the row
+        pipeline alone maps the records.
+        """
+        keywords = {"jobs": jobs, "least_seconds": 1e-9, "block_bytes": BLOCK_BYTES}
+        with self.monkeypatch.context() as patch:
+            patch.setattr(Shards.__init__, "__kwdefaults__", keywords)
+            if jobs == 0:
+                patch.setattr(Shards, "takes", lambda *arguments: False)
+            if left_to_workers:
+                patch.setattr(Crew, "take", _take_if_no_worker)
+            return self._result(jobs)
+
+    def _result(self, jobs: int) -> list[dict[str, Any]] | str:
+        context = SourceContext(
+            boundary=self.boundary, cache=Cache(self.folder / "cache"), jobs=jobs
+        )
+        folder = self.folder / f"built-{next(_numbers)}"
+        folder.mkdir()
+        try:
+            made = build(self.spec, pin_all(self.spec, context), context, folder)
+        except RegistryError as error:
+            return f"{type(error).__name__}: {error}"
+        file = made.open()
+        batches = [file.batch(number) for number in range(file.batch_count)]
+        return [row for batch in batches for row in batch.to_pylist()]
+
+
+_take = Crew.take
+
+
+def _take_if_no_worker(crew: Crew, wanted: Block, *, seconds: float) -> Block | None:
+    if not any(thread.is_alive() for thread in crew._threads):
+        return _take(crew, wanted, seconds=seconds)
+    with crew._changed:
+        crew._changed.wait_for(lambda: wanted.done, min(seconds, 0.05))
+    return None
+
+
+MakeBuilds = Callable[..., Builds]
+
+
+@pytest.fixture
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeBuilds:
+    """Return builds of files with a mapper, whose code is given, or with keys of a manifest."""
+
+    def make(*files: bytes, code: str = "", suffix: str = "jsonl", **keys: Any) -> Builds:
+        paths = [tmp_path / f"{number}.{suffix}" for number, _ in enumerate(files)]
+        for path, data in zip(paths, files, strict=True):
+            path.write_bytes(data)
+        if code:
+            package = f"mapper_{next(_numbers)}"
+            (tmp_path / f"{package}.py").write_text(code)
+            monkeypatch.syspath_prepend(str(tmp_path))
+            keys["mapper"] = f"{package}:f"
+            monkeypatch.delitem(sys.modules, package, raising=False)
+        source = {"type": "json", "path": [str(path) for path in paths]}
+        spec = to_spec({"name": "d", "source": source, "folder": tmp_path, **keys})
+        return Builds(spec, tmp_path, monkeypatch)
+
+    return make

@@ -1,0 +1,121 @@
+"""A build from pinned files to the samples file: restarts, steps, and the files left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.decode import json_batches
+from registry.pipeline import builder
+from registry.pipeline.builder import build
+from registry.pipeline.pipeline import compile_pipeline
+from registry.store.arrow_dataset import ArrowDataset
+from tests.pipeline.conftest import Prepare, Prepared
+
+
+def metadata_of(prepared: Prepared, folder: Path, **keys: Any) -> list[dict[str, Any] | None]:
+    folder.mkdir()
+    result = build(prepared.spec, prepared.pins, prepared.context, folder, **keys)
+    assert [path.name for path in folder.iterdir()] == ["samples.arrow"]
+    assert result.path == folder / "samples.arrow"
+    return [sample.metadata for sample in ArrowDataset(result.open(), name="d", location="")]
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Record the JSON keys of each attempt, over blocks so small that types change between them."""
+    monkeypatch.setattr(json_batches, "_BATCH_BYTES", 16)
+    seen: list[Any] = []
+
+    def compiled(*args: Any, json_keys: Any, limit: Any) -> Any:
+        seen.append(json_keys)
+        return compile_pipeline(*args, json_keys=json_keys, limit=limit)
+
+    monkeypatch.setattr(builder, "compile_pipeline", compiled)
+    monkeypatch.setattr("registry.pipeline.pipeline._CHUNK_ROWS", 1)
+    return seen
+
+
+def test_metadata_of_one_type_is_built_at_the_first_attempt(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1}, {"input": "b", "n": 2}]
+    prepared = prepare(records, fields={"metadata": ["n"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1}, {"n": 2}]
+    assert attempts == [frozenset()]
+
+
+def test_a_key_that_changes_its_type_is_stored_as_json(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": 2}]
+    prepared = prepare(records, fields={"metadata": ["n", "m"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": 2}]
+    assert attempts == [frozenset(), frozenset({"n"})]
+
+
+def test_a_second_key_that_changes_makes_all_metadata_json(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+) -> None:
+    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": "y"}]
+    prepared = prepare(records, fields={"metadata": ["n", "m"]})
+    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": "y"}]
+    assert attempts == [frozenset(), frozenset({"n"}), None]
+
+
+def test_steps_run_in_their_order_and_leave_one_file(prepare: Prepare, tmp_path: Path) -> None:
+    records = [{"input": str(n), "id": n % 4, "n": n} for n in range(8)]
+    prepared = prepare(
+        records,
+        fields={"metadata": ["n"]},
+        on_duplicate="drop",
+        sample={"n": 2, "seed": 1},
+    )
+    found = metadata_of(prepared, tmp_path / "out")
+    assert len(found) == 2
+    assert all(item is not None and item["n"] < 4 for item in found)
+
+
+def test_quality_is_that_of_the_subsample_without_dropped_samples(
+    prepare: Prepare, tmp_path: Path
+) -> None:
+    records = [{"input": " ", "id": n % 4} for n in range(8)]
+    prepared = prepare(records, on_duplicate="drop", sample={"n": 2, "seed": 1})
+    (tmp_path / "out").mkdir()
+    built = build(prepared.spec, prepared.pins, prepared.context, tmp_path / "out")
+    assert built.quality["blank_inputs"]["count"] == 2
+
+
+def test_questionable_samples_are_in_the_file_of_their_record(
+    prepare: Prepare, tmp_path: Path
+) -> None:
+    records = [{"input": "a", "target": "x"}, {"input": "b", "target": " "}]
+    prepared = prepare(records, records, fields={"target": "target"})
+    (tmp_path / "out").mkdir()
+    built = build(prepared.spec, prepared.pins, prepared.context, tmp_path / "out")
+    assert built.quality == {
+        "blank_targets": {
+            "count": 2,
+            "first": [
+                {"record": 2, "id": None, "value": " ", "file": "0.jsonl"},
+                {"record": 4, "id": None, "value": " ", "file": "1.jsonl"},
+            ],
+        }
+    }
+
+
+def test_a_limit_ends_within_a_batch(prepare: Prepare, tmp_path: Path) -> None:
+    prepared = prepare([{"input": str(n)} for n in range(9)], [{"input": "x"}])
+    assert len(metadata_of(prepared, tmp_path / "out", limit=4)) == 4
+
+
+def test_a_late_value_in_a_column_that_no_field_reads_is_noticed(
+    prepare: Prepare, tmp_path: Path
+) -> None:
+    records: list[dict[str, Any]] = [{"input": str(number)} for number in range(900)]
+    prepared = prepare(records, [*records, {"input": "x", "setup": "echo"}])
+    (tmp_path / "out").mkdir()
+    built = build(prepared.spec, prepared.pins, prepared.context, tmp_path / "out")
+    assert built.quality["unused_columns"] == {"count": 1, "first": [{"value": "setup"}]}

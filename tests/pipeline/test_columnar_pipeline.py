@@ -1,0 +1,81 @@
+"""Record batches → rows: where columns end, the state has the remaining records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from registry.decode import json_batches
+from registry.decode.tables import NotColumnarError
+from registry.pipeline.columnar_pipeline import columnar_pipeline
+from registry.pipeline.pipeline import Pipeline, PipelineState, compile_pipeline
+from tests.pipeline.conftest import Prepare, Prepared
+
+
+def pipeline_of(prepared: Prepared, **keys: Any) -> Pipeline:
+    return compile_pipeline(prepared.spec, prepared.pins, prepared.context, **keys)
+
+
+def rows_of(prepared: Prepared, state: PipelineState) -> list[pa.RecordBatch]:
+    (file,) = prepared.files()
+    return list(columnar_pipeline(file, prepared.spec.source, pipeline_of(prepared), state))
+
+
+def test_a_plain_file_is_mapped_to_its_end(prepare: Prepare) -> None:
+    state = PipelineState(next_record=11)
+    batches = rows_of(prepare([{"input": "a"}, {"input": "b"}]), state)
+    assert [one for batch in batches for one in batch.column("record").to_pylist()] == [11, 12]
+    assert state.next_record == 13
+
+
+def test_records_of_a_different_shape_are_left_to_the_row_pipeline(
+    prepare: Prepare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_batches, "_BATCH_BYTES", 16)
+    prepared = prepare([{"input": "a"}, {"input": "b"}, {"input": 1.5}])
+    state = PipelineState()
+    batches: list[pa.RecordBatch] = []
+    (file,) = prepared.files()
+    made = columnar_pipeline(file, prepared.spec.source, pipeline_of(prepared), state)
+    with pytest.raises(NotColumnarError):
+        batches.extend(made)
+    assert state.next_record - 1 == sum(batch.num_rows for batch in batches) < 3
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"explode": {"column": "parts"}},
+        {"mapper": "tests.pipeline.test_columnar_pipeline:pipeline_of"},
+    ],
+)
+def test_mappings_of_single_records_have_no_columnar_mapper(
+    prepare: Prepare, keys: dict[str, Any]
+) -> None:
+    prepared = prepare([{"input": "a", "parts": ["x"]}], **keys)
+    pipeline = pipeline_of(prepared)
+    assert pipeline.columnar is None
+    (file,) = prepared.files()
+    with pytest.raises(NotColumnarError):
+        next(columnar_pipeline(file, prepared.spec.source, pipeline, PipelineState()))
+
+
+def test_a_few_first_samples_take_the_row_pipeline(prepare: Prepare) -> None:
+    prepared = prepare([{"input": "a"}])
+    assert pipeline_of(prepared, limit=3).columnar is None
+    assert pipeline_of(prepared, limit=3).chunk_rows == 3
+    assert pipeline_of(prepared, limit=1 << 20).columnar is not None
+
+
+def test_a_batch_without_samples_determines_no_types(prepare: Prepare, tmp_path: Path) -> None:
+    prepared = prepare(
+        [{"input": "a", "n": 1}],
+        where={"value": "n", "greater": 5},
+        fields={"metadata": ["n"]},
+    )
+    state = PipelineState()
+    assert rows_of(prepared, state) == []
+    assert (state.next_record, state.metadata_types) == (2, None)

@@ -1,0 +1,255 @@
+"""Repeated ids of any type are found, and rejected, dropped or numbered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.errors import MappingError
+from registry.pipeline import deduplicate as duplicates
+from registry.pipeline.deduplicate import (
+    DuplicateIdDetector,
+    DuplicateRule,
+    ids_of,
+    resolve_duplicates,
+)
+from registry.store import writer as sample_writer
+from registry.store.columns import batch_of
+from registry.store.reader import SampleFile
+from registry.store.schema import schema_of
+from registry.store.writer import SampleWriter
+
+Ids = Sequence[str | int | None]
+
+
+def batch(ids: Ids, first: int = 1) -> pa.RecordBatch:
+    """Return samples with ids, of every second record from `first` on."""
+    numbers = [first + 2 * place for place in range(len(ids))]
+    return batch_of({"input": ["q"] * len(ids), "id": ids}, numbers, {})
+
+
+def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]]:
+    """Write batches of ids; return the file and the ids that stand twice."""
+    watch, first = DuplicateIdDetector(), 1
+    path = folder / f"{len(list(folder.iterdir()))}.arrow"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_writer, "_BATCH_ROWS", 0)
+        with SampleWriter(path, schema_of({}), watch.add) as writer:
+            for part in parts:
+                writer.write(batch(part, first))
+                first += 2 * len(part)
+    file = SampleFile(path, writer.batches)
+    return file, watch.repeated(lambda: file)
+
+
+def ids_in(batches: Any) -> list[Any]:
+    return [one for part in batches for one in ids_of(part)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "repeated"),
+    [
+        ([], set()),
+        ([[]], set()),
+        ([[1, 2], [3]], set()),
+        ([["a", "b"], ["c"]], set()),
+        ([[1, 2], [2, 3]], {2}),
+        ([["a", "b"], ["b"]], {"b"}),
+        ([[1, 1]], {1}),
+        ([["b", "a"], ["c", "b"]], {"b"}),
+        ([[1, 2, 3], [9, 8], [2]], {2}),
+        ([[1, 2], [], [3], [1]], {1}),
+        ([[3, 2, 1]], set()),
+        ([["1", "2"], [1, 2]], set()),
+        ([[1, "1", 1, "1"]], {1, "1"}),
+        ([[1, 2], ["a", "b"], [1]], {1}),
+        ([[None, None]], set()),
+        ([[None], [1], [None], [1]], {1}),
+        ([[-1, -2]], set()),
+        ([[-1, -2, -1]], {-1}),
+        ([[-2, -1], [-2]], {-2}),
+        ([[-(2**63), 0, 2**61 - 1, 2**63 - 1]], set()),
+        ([[2**61 - 1, 0]], set()),
+        ([["é", "z"], ["é"]], {"é"}),
+        ([["", "a"], [""]], {""}),
+    ],
+)
+def test_repeated_ids_are_found(tmp_path: Path, parts: list[Ids], repeated: set[str | int]) -> None:
+    assert file_of(tmp_path, *parts)[1] == repeated
+
+
+_ids = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "1", "-1", "é"]))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.lists(_ids, max_size=4), max_size=4), st.sampled_from([-1, 2]))
+def test_the_detector_agrees_with_a_counter(parts: list[Ids], few: int) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "_FEW_ROWS", few)
+        _, repeated = file_of(Path(folder), *parts)
+    counts = Counter((type(one), one) for part in parts for one in part if one is not None)
+    assert repeated == {one for (_, one), count in counts.items() if count > 1}
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[pa.RecordBatch]:
+    """Collect the batches that a function of the module is called with."""
+    found: list[pa.RecordBatch] = []
+    function = getattr(duplicates, name)
+
+    def noted(one: pa.RecordBatch) -> Any:
+        found.append(one)
+        return function(one)
+
+    monkeypatch.setattr(duplicates, name, noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("parts", "hashed"),
+    [
+        ([[1, 2], [3, 4]], 0),
+        ([["a", "b"], ["c"]], 0),
+        ([["\uffff"], ["\U00010000"]], 0),
+        ([[1, 2], [4, 3], [5]], 3),
+        ([[2, 1]], 1),
+        ([[1], [1]], 2),
+        ([["a"], [1]], 2),
+        ([[None]], 1),
+    ],
+)
+def test_ids_are_hashed_only_if_they_do_not_ascend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[Ids], hashed: int
+) -> None:
+    monkeypatch.setattr(duplicates, "_FEW_ROWS", -1)
+    calls = counted(monkeypatch, "_hashes")
+    file_of(tmp_path, *parts)
+    assert len(calls) == hashed
+
+
+def test_different_ids_of_one_small_batch_are_not_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch, "_hashes")
+    assert file_of(tmp_path, ["b", "a", None, 1, "1", None])[1] == set()
+    assert calls == []
+    assert file_of(tmp_path, ["b", "a", None, 1, "1", None, 1])[1] == {1}
+
+
+def test_ids_with_equal_hashes_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duplicates, "string_hashes", lambda ids: np.zeros(len(ids), np.uint64))
+    assert file_of(tmp_path, ["b", "a"], ["c", 0])[1] == set()
+    assert file_of(tmp_path, ["b", "a"], ["c", 0, "a"], [0])[1] == {"a", 0}
+
+
+def test_ids_are_not_read_again_if_their_hashes_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(duplicates, "_repeated")
+    assert file_of(tmp_path, [3, 1], [2], ["b", None], ["a"])[1] == set()
+
+
+RULES: dict[DuplicateRule, list[Any]] = {
+    "drop": ["a", 1, None, "1", None, "b"],
+    "suffix": ["a", 1, "a-2", None, "1", "1-2", None, "b", "a-3"],
+}
+
+
+@pytest.mark.parametrize(("rule", "ids"), RULES.items(), ids=RULES)
+def test_each_rule_makes_ids_unique(tmp_path: Path, rule: DuplicateRule, ids: list[Any]) -> None:
+    file, repeated = file_of(tmp_path, ["a", 1, "a"], [None, "1", 1], [None, "b", "a"])
+    assert repeated == {"a", 1}
+    assert ids_in(resolve_duplicates(file, repeated, rule, dataset="d")) == ids
+
+
+def test_a_number_that_is_taken_is_skipped(tmp_path: Path) -> None:
+    file, repeated = file_of(tmp_path, ["a", "a-2", "a"], ["a", "a-2"])
+    numbered = resolve_duplicates(file, repeated, "suffix", dataset="d")
+    assert ids_in(numbered) == ["a", "a-2", "a-3", "a-4", "a-2-2"]
+
+
+_numbered = st.sampled_from([None, 1, 2, "1", "1-2", "a", "a-2", "a-3", "a-2-2", "a-2-2-2", "b-2"])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.lists(_numbered, max_size=8), max_size=4))
+def test_each_id_gets_the_lowest_free_number(parts: list[Ids]) -> None:
+    with TemporaryDirectory() as folder:
+        file, repeated = file_of(Path(folder), *parts)
+        found = ids_in(resolve_duplicates(file, repeated, "suffix", dataset="d"))
+    seen: list[str | int | None] = []
+    for one in (one for part in parts for one in part):
+        names = [one, *(f"{one}-{number}" for number in range(2, len(found) + 3))]
+        seen.append(one if one is None else next(name for name in names if name not in seen))
+    assert found == seen
+
+
+class _Text(str):
+    """A text that counts how often it is formatted: once for each name that is tried."""
+
+    __slots__ = ()
+    formatted: ClassVar[list[int]] = [0]
+
+    def __format__(self, spec: str) -> str:
+        self.formatted[0] += 1
+        return str(self)
+
+
+def test_numbering_many_repeats_of_one_id_takes_linear_time() -> None:
+    numbers = duplicates._Numbers(frozenset({"a"}))
+    one = _Text("a")
+    assert [numbers.own(one) for _ in range(1000)][-1] == "a-1000"
+    assert one.formatted[0] < 3000
+
+
+def test_ids_that_are_never_repeated_are_not_stored() -> None:
+    numbers = duplicates._Numbers(frozenset({"a", 1}))
+    for one in ("a", 1, "b", 2, "b-2", "a-x", "-2", "1-2", "a-2-3"):
+        numbers.own(one)
+    assert numbers._seen == {"a", 1, "1-2", "a-2-3"}
+
+
+def test_an_int_id_with_a_suffix_is_a_str(tmp_path: Path) -> None:
+    file, repeated = file_of(tmp_path, [1], [1], [1, 2])
+    numbered = list(resolve_duplicates(file, repeated, "suffix", dataset="d"))
+    assert ids_in(iter(numbered)) == [1, "1-2", "1-3", 2]
+    numbers = [one for batch in numbered for one in batch.column("id_number").to_pylist()]
+    assert numbers == [1, None, None, 2]
+
+
+@pytest.mark.parametrize("rule", ["drop", "suffix"])
+def test_rows_keep_the_numbers_of_their_records(tmp_path: Path, rule: DuplicateRule) -> None:
+    file, repeated = file_of(tmp_path, ["a", "a"], ["b", "a"])
+    batches = resolve_duplicates(file, repeated, rule, dataset="d")
+    records = [one for part in batches for one in part.column("record").to_pylist()]
+    assert records == ([1, 5] if rule == "drop" else [1, 3, 5, 7])
+
+
+@pytest.mark.parametrize(
+    ("parts", "first", "again", "shown"),
+    [
+        ([["b", "a", "a"]], 3, 5, "'a'"),
+        ([["b", "a"], ["c"], ["a", "b"]], 3, 7, "'a'"),
+        ([[7, "7"], [None, None, 7]], 1, 9, "7"),
+    ],
+)
+def test_the_rule_error_names_both_records(
+    tmp_path: Path, parts: list[Ids], first: int, again: int, shown: str
+) -> None:
+    file, repeated = file_of(tmp_path, *parts)
+    with pytest.raises(MappingError) as caught:
+        list(resolve_duplicates(file, repeated, "error", dataset="d"))
+    assert str(caught.value) == (
+        f"d: record {again}, field id: record {first} has the same id"
+        f" (`on_duplicate: drop` keeps the first, `suffix` numbers them), value: {shown}"
+    )
