@@ -95,7 +95,7 @@ $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 environments: $(VENV)/.dev $(LOWEST)/.done $(INTEROP)/.done
 
 interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment
-	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/cache/remote/test_fsspec_store.py tests/acceptance/test_remote_cache.py)
+	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/plugins/remote_cache/test_fsspec_store.py tests/acceptance/test_remote_cache.py)
 
 $(BROWSER)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(BROWSER)
@@ -152,8 +152,8 @@ audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, 
 	$(BIN)/python -I .ci/audit.py
 
 lint: $(VENV)/.dev  ## check format, style, types and known mistakes
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 	$(BIN)/mypy
 
@@ -163,8 +163,8 @@ check:  ## check format, lint, types and packages, run the tests
 	$(MAKE) test
 
 format: $(VENV)/.dev  ## format the code, and fix what ruff can
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
 
 docs: $(VENV)/.dev  ## generate the pages on operations, rules, the command line, evidence, faults and columns
 	$(BIN)/python -m registry.docgen

@@ -18,6 +18,9 @@ SOURCE = Path(__file__).parents[1] / "src"
 # has the same table.
 EDGES = {
     "errors": "",
+    "extensions": "errors",
+    "api": "",
+    "plugins": "registry api",
     "progress": "",
     "settings": "errors progress",
     "rules": "errors",
@@ -28,7 +31,7 @@ EDGES = {
     "yamldoc": "errors rules base",
     "cache": "errors progress base",
     "boundary": "errors base",
-    "manifest": "errors rules base yamldoc boundary",
+    "manifest": "errors rules base yamldoc boundary extensions",
     "store": "errors base samples cache",
     "catalog": "errors settings base plots display yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
@@ -38,15 +41,11 @@ EDGES = {
     "mapping": "errors base samples boundary manifest store decode",
     "pipeline": "errors progress base samples cache boundary manifest store decode sources mapping",
     "lint": "errors settings rules base yamldoc boundary manifest catalog lockfile mapping decode",
-    "remote": "errors settings cache boundary manifest store lockfile pipeline",
-    "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline remote",
-    "export": "errors progress settings base samples cache manifest store catalog lockfile load",
+    "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline extensions",
     "inspect": "errors samples manifest catalog load",
-    "pages": "errors settings base samples cache manifest store catalog lockfile mapping pipeline load diff plots",
-    "browse": "errors settings base cache manifest catalog lockfile load pages",
     "loaders": "progress settings base samples cache boundary manifest store decode sources mapping pipeline",
     "diff": "errors settings base samples yamldoc cache boundary manifest catalog lockfile load",
-    "workflows": "errors progress settings base cache boundary manifest store catalog lockfile sources pipeline load remote",
+    "workflows": "errors progress base cache boundary manifest store catalog lockfile sources pipeline load",
 }
 ANYTHING = {"cli", "docgen", "registry", "__main__"}
 """The command line, the pages that are made of tables, and the public names."""
@@ -99,6 +98,32 @@ def test_modules_import_only_allowed_packages() -> None:
         if package_of(imported) not in {package, *EDGES[package].split()}
     ]
     assert forbidden == []
+
+
+PLUGINS = {
+    "browse": "site",
+    "bundle": "remote_cache",
+    "dask": "remote_cache",
+    "doctor": "remote_cache",
+}
+"""Plugin → the other plugins that it imports."""
+
+
+def test_plugins_import_only_the_listed_other_plugins() -> None:
+    found = {
+        (one, other)
+        for module, names in IMPORTS.items()
+        for name, _ in names
+        for one, other in [(plugin_of(module), plugin_of(name))]
+        if one and other and one != other
+    }
+    assert found == {(one, other) for one, others in PLUGINS.items() for other in others.split()}
+
+
+def plugin_of(module: str) -> str:
+    """Return which of our own plugins a module belongs to; empty if none."""
+    parts = module.split(".")
+    return parts[2] if parts[1:2] == ["plugins"] and len(parts) > 2 else ""
 
 
 def test_every_listed_edge_is_used() -> None:

@@ -18,6 +18,7 @@ RegistryError
 ├ RevisionError             a git revision can't be read (also a ValueError)
 ├ ReviewError               a reviewed state is invalid, or something else is to be built
 ├ ExportError               a dataset can't be written as asked
+├ ExtensionError            a plugin of another package can't be imported, or is not what it must be
 ├ BundleError               a bundle can't be made, or is not what it says it is
 └ CacheError                the cache folder can't be read or written
   └ DamagedEntryError       an entry is damaged; it was moved to the quarantine
@@ -47,6 +48,7 @@ __all__ = [
     "DigestMismatchError",
     "ExpectationError",
     "ExportError",
+    "ExtensionError",
     "LockError",
     "LockStaleError",
     "ManifestError",
@@ -405,6 +407,10 @@ class ReviewError(RegistryError):
 
 class ExportError(RegistryError):
     """A dataset can't be written in a format, or to the place that is asked for."""
+
+
+class ExtensionError(RegistryError):
+    """A plugin of another package can't be imported, or is not what its kind must be."""
 
 
 class BundleError(RegistryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -17,12 +18,12 @@ from s3fs import S3FileSystem
 from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.cache.checksum import seal, unseal
-from registry.cache.remote.record import SAMPLES, record_of, record_text
-from registry.cache.remote.remote_cache import entry_folder
-from registry.cache.remote.stores import open_store, public_url
 from registry.catalog.catalog import Catalog
-from registry.cli import main, options
-from registry.remote import open_remote_cache
+from registry.cli import main
+from registry.plugins.remote_cache.of_dataset import open_remote_cache
+from registry.plugins.remote_cache.record import SAMPLES, record_of, record_text
+from registry.plugins.remote_cache.remote_cache import entry_folder
+from registry.plugins.remote_cache.stores import open_store, public_url
 from registry.workflows.sync import sync
 from tests.conftest import S3, Https, OneDataset, Page, permit
 from tests.servers.stores import KINDS, StoreServers
@@ -130,7 +131,7 @@ def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Callable[[s
     get_dataset("data")
     (honest,) = Cache(tmp_path / "honest").entries("samples")
     record = record_of(honest.meta["fingerprint"], entry.meta)
-    store = open_store(options.require_remote_cache().settings.url)
+    store = open_store(os.environ["REGISTRY_REMOTE_CACHE"])
     folder = entry_folder(record.fingerprint)
     store.upload(entry.folder / SAMPLES, f"{folder}/{record.sha256}.arrow", lambda _: None)
     store.write(f"{folder}/entry.json", record_text(record))
@@ -183,7 +184,7 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
 ) -> None:
     machine("first")
     assert push() == 0
-    store = open_store(options.require_remote_cache().settings.url)
+    store = open_store(os.environ["REGISTRY_REMOTE_CACHE"])
     (name,) = (one.name for one in store.objects() if one.name.endswith(suffix))
     store.write(name, change(store.read(name, 1 << 30) or b""))
     machine("second")

@@ -16,13 +16,13 @@ from registry import ChatMessageUser, MemoryDataset, Sample, get_dataset, json_d
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.cli import main
-from registry.export.formats import find_format
 from registry.load.records import inspect_source
-from registry.scaffold.importers.models import ImportedDataset
+from registry.plugins.export.formats import find_format
+from registry.plugins.importers.models import ImportedDataset
 from registry.scaffold.inference.fields import infer_fields
 from registry.sources.pins import SourceContext
-from tests.export.writers.test_eval_yaml import KEYS, exported
-from tests.scaffold.importers.support import samples_of
+from tests.plugins.export.writers.test_eval_yaml import KEYS, exported
+from tests.plugins.importers.support import samples_of
 
 MANIFEST = """
 datasets:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from registry import get_dataset
+from registry.base import cache_access as cache_format
+from registry.base.best_effort import best_effort_path
 from registry.base.cache_access import (
     create_file,
     make_folder,
@@ -17,7 +20,9 @@ from registry.base.cache_access import (
     set_file_mode,
     write_new_file,
 )
+from registry.cache.cache import Cache
 from registry.errors import CacheError
+from tests.conftest import OneDataset
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
@@ -115,3 +120,30 @@ def test_a_cache_of_another_user_is_refused_unless_its_group_is_trusted(
         refuse_unsafe_cache(tmp_path)
     monkeypatch.setenv("REGISTRY_CACHE_GROUP", "1")
     refuse_unsafe_cache(tmp_path)
+
+
+def test_different_version_has_a_different_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v2"
+    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 3)
+    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v3"
+
+
+def test_entries_and_best_effort_files_share_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 7)
+    assert Cache(tmp_path).blob("0") == tmp_path / "v7" / "blobs" / "0"
+    catalog = best_effort_path(tmp_path / "datasets.yaml", tmp_path, "catalog")
+    assert catalog.parent == tmp_path / "v7" / "index"
+
+
+def test_new_version_writes_nothing_to_the_old_folder(
+    one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 7)
+    root = one_dataset({"type": "json", "path": "data.jsonl"})
+    (root / "data.jsonl").write_text('{"q": "x", "a": "y"}\n', encoding="utf-8")
+    get_dataset("data", root=root)
+    assert [path.name for path in cache_dir.iterdir()] == ["v7"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browse.catalogs import MANIFEST, write_catalog
 from tests.browser.conftest import Visit
+from tests.plugins.browse.catalogs import MANIFEST, write_catalog
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from registry.diff.models import Chunk, Example, FieldChange
 from registry.diff.severity import ChangeClass
-from registry.pages.diff_page import diff_page
+from registry.plugins.site.diff_page import diff_page
 from tests.browser.conftest import Visit
 from tests.cli.formats.diffs import EVIL, change, diff_of, untrusted_diff
 

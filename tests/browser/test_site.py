@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import registry.pages
+import registry.plugins.site
 from registry import Sample
-from registry.pages.assets import LINKED_POLICY
+from registry.plugins.site.assets import LINKED_POLICY
 from tests.browser.conftest import Visit
 
 PAGES = (
@@ -395,7 +395,9 @@ def test_tables_of_notebooks_are_not_aligned_to_the_right(chromium: Any) -> None
 
 
 def test_text_begins_at_the_side_of_its_own_script(chromium: Any) -> None:
-    css = (Path(registry.pages.__file__).parent / "assets" / "registry.css").read_text("utf-8")
+    css = (Path(registry.plugins.site.__file__).parent / "assets" / "registry.css").read_text(
+        "utf-8"
+    )
     page = chromium.new_page()
     arabic = "\u0643\u0645 \u064a\u0633\u0627\u0648\u064a 3 + 4\u061f"
     page.set_content(f"<style>{css}</style><div class='text'><b>{arabic}</b></div>")

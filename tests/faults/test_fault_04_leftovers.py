@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.cache_format import versioned_folder
+from registry.base.cache_access import versioned_folder
 from tests.conftest import Https, OneDataset
 from tests.faults.background import finish, load, registry
 from tests.faults.crash_sweep import PREVIEWS, Site, points, site

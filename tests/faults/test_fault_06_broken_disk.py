@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.cache_format import versioned_folder
+from registry.base.cache_access import versioned_folder
 from tests.faults.crashes import Crashes, Done
 from tests.faults.process import write_catalog
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from registry.base.cache_format import versioned_folder
+from registry.base.cache_access import versioned_folder
 from tests.conftest import Https, OneDataset
 from tests.faults.crash_sweep import PREVIEWS, site
 from tests.servers.hub import HubEmulator

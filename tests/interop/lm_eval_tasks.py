@@ -15,10 +15,10 @@ from registry.manifest.expressions import parse_condition
 from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
+from registry.plugins.importers.manifest_text import imported_text
+from registry.plugins.importers.models import ImportedDataset
 from registry.samples.letters import index_of
 from registry.samples.sample import Sample
-from registry.scaffold.importers.manifest_text import imported_text
-from registry.scaffold.importers.models import ImportedDataset
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
 from tests.interop.made_records import made_records

@@ -33,7 +33,7 @@ def files() -> Any:
 
 
 def test_entry_point_serves_the_protocol(files: Any) -> None:
-    assert type(files).__module__ == "registry.export.filesystem"
+    assert type(files).__module__ == "registry.plugins.export.filesystem"
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("lm_eval", reason="`make interop` installs it")
 
-from registry.scaffold.importers.lm_eval import read
-from registry.scaffold.importers.models import ImportedDataset, ImportOptions
+from registry.plugins.importers.lm_eval import read
+from registry.plugins.importers.models import ImportedDataset, ImportOptions
 from tests.interop.lm_eval_tasks import compare, compare_filter, signature_of, tasks_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore")

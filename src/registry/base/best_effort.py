@@ -9,7 +9,7 @@ import os
 import zlib
 from pathlib import Path
 
-from registry.base.cache_format import versioned_folder
+from registry.base.cache_access import versioned_folder
 from registry.base.fs import write_cached
 
 __all__ = ["best_effort_path", "hashed_path", "read_best_effort", "write_best_effort"]

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from registry.errors import CacheError
 
 __all__ = [
+    "CACHE_FORMAT",
     "create_file",
     "file_mode",
     "make_folder",
@@ -19,6 +20,7 @@ __all__ = [
     "refuse_unreadable_cache",
     "refuse_unsafe_cache",
     "set_file_mode",
+    "versioned_folder",
     "write_new_file",
 ]
 
@@ -156,3 +158,20 @@ def _is_shared(folder: str | Path) -> bool:
 
 def _is_group_cache() -> bool:
     return os.environ.get("REGISTRY_CACHE_GROUP", "").lower() in _TRUE
+
+
+CACHE_FORMAT = 2
+"""Increment it when older entries can't be read or would be wrong; they are then never found."""
+
+
+def versioned_folder(cache_dir: Path) -> Path:
+    """Return the folder of this version's files in the cache.
+
+    Raises:
+        CacheError: others may have written to the cache, or this user can't read it.
+    """
+    # Here, because everything in the cache is found by this path.
+    refuse_unsafe_cache(cache_dir)
+    folder = cache_dir / f"v{CACHE_FORMAT}"
+    refuse_unreadable_cache(folder)
+    return folder

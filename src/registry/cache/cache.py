@@ -30,8 +30,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import make_folder, write_new_file
-from registry.base.cache_format import CACHE_FORMAT, versioned_folder
+from registry.base.cache_access import CACHE_FORMAT, make_folder, versioned_folder, write_new_file
 from registry.base.folders import (
     finish_files,
     kept_inode,

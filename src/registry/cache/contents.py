@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.cache_format import CACHE_FORMAT
+from registry.base.cache_access import CACHE_FORMAT
 from registry.cache.meta import META, EntryKind
 
 if TYPE_CHECKING:

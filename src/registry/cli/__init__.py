@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib
-import keyword
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,8 @@ from registry.cli.completion import VARIABLE
 from registry.cli.help_text import with_help_text
 from registry.cli.output import print_line
 from registry.cli.streams import escaped_output
-from registry.errors import RegistryError, did_you_mean
+from registry.errors import ExtensionError, RegistryError, did_you_mean
+from registry.extensions import extension, extensions
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -66,34 +66,62 @@ _TITLES = {
     "viewing": "Look at datasets",
     "operating": "Build, pin and move datasets",
 }
-_PACKAGES = {verb: package for package, verbs in _GROUPS.items() for verb in verbs}
+_PLUGINS = {
+    "import": "importers.command",
+    "site": "site.command",
+    "browse": "browse.command",
+    "export": "export.command",
+    "bundle": "bundle.bundle_command",
+    "unbundle": "bundle.unbundle_command",
+    "doctor": "doctor.command",
+}
+"""Command → its module in `registry.plugins`; the others are modules of `cli.commands`."""
+_MODULES = {
+    verb: f"registry.plugins.{_PLUGINS[verb]}"
+    if verb in _PLUGINS
+    else f"registry.cli.commands.{package}.{verb}"
+    for package, verbs in _GROUPS.items()
+    for verb in verbs
+}
+
+
+def _summaries() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield each section of the help with its commands; none is imported for it."""
+    for package, verbs in _GROUPS.items():
+        yield _TITLES[package], verbs
+    if others := {
+        name: f"From {point.dist.name if point.dist else 'another package'}."
+        for name, point in extensions("commands").items()
+        if name not in _MODULES
+    }:
+        yield "Other packages", others
 
 
 class _Verbs(click.Group):
     """A group whose commands are modules below `cli.commands`, imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_PACKAGES)
+        return [verb for _, verbs in _summaries() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _PACKAGES:
-            return None
-        # `import` is a keyword, which can't name a module.
-        file = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        module = importlib.import_module(f"registry.cli.commands.{_PACKAGES[cmd_name]}.{file}")
-        return with_help_text(module.command)
+        if cmd_name in _MODULES:
+            return with_help_text(importlib.import_module(_MODULES[cmd_name]).command)
+        found = extension("commands", cmd_name)
+        if not (found is None or isinstance(found, click.Command)):
+            raise ExtensionError(f"the plugin '{cmd_name}' is no click.Command")
+        return found
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         from click.shell_completion import CompletionItem
 
         # From the table: click would import every command for its help.
-        verbs = [
+        items = [
             CompletionItem(verb, help=about)
-            for group in _GROUPS.values()
-            for verb, about in group.items()
+            for _, verbs in _summaries()
+            for verb, about in verbs.items()
             if verb.startswith(incomplete)
         ]
-        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -107,15 +135,18 @@ class _Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _PACKAGES and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], _PACKAGES) or f"commands: {', '.join(_PACKAGES)}"
+        if args and not args[0].startswith("-") and args[0] not in _MODULES:
+            verbs = self.list_commands(ctx)
+            if args[0] in verbs:
+                return super().resolve_command(ctx, args)
+            hint = did_you_mean(args[0], verbs) or f"commands: {', '.join(verbs)}"
             raise click.UsageError(f"no command '{args[0]}' ({hint})", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click would import every command for its help.
-        for package, verbs in _GROUPS.items():
-            with formatter.section(_TITLES[package]):
+        for title, verbs in _summaries():
+            with formatter.section(title):
                 formatter.write_dl(list(verbs.items()))
 
 

@@ -15,12 +15,13 @@ from registry.catalog.catalog import Catalog, display_path
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import RegistryError, RevisionError
+from registry.extensions import our_own
 from registry.lockfile.models import read_lock
 from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings, remote_cache
 
 if TYPE_CHECKING:
-    from registry.cache.remote.remote_cache import RemoteCache
+    from registry.cache.remote import RemoteCache
     from registry.diff.snapshots.rules import Rules
 
 __all__ = [
@@ -167,9 +168,8 @@ def require_remote_cache() -> RemoteCache:
             "no remote cache (REGISTRY_REMOTE_CACHE names it: a folder, or a URL such as"
             " s3://bucket/folder)"
         )
-    from registry.remote import open_remote_cache  # few invocations need it
-
-    return open_remote_cache(remote)
+    opened: RemoteCache = our_own("open_remote_cache")(remote)
+    return opened
 
 
 @contextmanager

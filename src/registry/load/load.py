@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
 from registry.cache.retry import again_if_lost
+from registry.extensions import our_own
 from registry.load.pinned import check_cached, check_samples, remember_pinned
 from registry.lockfile.pinned import PinnedSources
 from registry.manifest.models import DatasetSpec
@@ -26,7 +27,7 @@ from registry.sources.pins import SourceContext, UnknownDigestError
 if TYPE_CHECKING:
     from registry.base.processes.elsewhere import Elsewhere
     from registry.base.processes.pool import Workers
-    from registry.cache.remote.remote_samples import RemoteSamples
+    from registry.cache.remote import RemoteSamples
     from registry.lockfile.models import Pin
     from registry.pipeline.execute import LoadResult
     from registry.store.arrow_dataset import ArrowDataset
@@ -160,10 +161,9 @@ def _remote_samples(
     remote = remote_cache()
     if remote is None:
         return None
-    # Imported here: what is cached locally must not pay for it.
-    from registry.remote import remote_samples_of
-
     reviewed = None if lock is None else lock.reviewed
-    return remote_samples_of(
+    # Imported now: what is cached locally must not pay for it.
+    samples: RemoteSamples | None = our_own("remote_samples_of")(
         cache, remote, dataset=dataset, reviewed=reviewed, boundary=boundary, offline=offline
     )
+    return samples

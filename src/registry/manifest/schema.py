@@ -9,6 +9,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
+from registry.extensions import extension, extensions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,8 +43,19 @@ def schema_text(name: SchemaName) -> str:
 
 
 def read_schema(name: SchemaName) -> dict[str, Any]:
-    """Return a schema as JSON data."""
+    """Return a schema as JSON data, with the types of sources that other packages add."""
     schema: dict[str, Any] = json.loads(schema_text(name))
+    if name == "manifest":
+        source = schema["$defs"]["source"]
+        for kind in extensions("sources"):
+            source["properties"]["type"]["enum"].append(kind)
+            keys = extension("sources", kind).schema
+            source["allOf"].append(
+                {
+                    "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
+                    "then": keys,
+                }
+            )
     return schema
 
 

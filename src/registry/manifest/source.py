@@ -46,6 +46,8 @@ class Source:
     """Value of `type` in a manifest."""
     reader: ClassVar[str]
     """`module:class` of the `SourceType` that reads it; imported on first use."""
+    schema: ClassVar[Mapping[str, Any]] = {}
+    """JSON Schema of the keys of a type that another package adds; ours are in `schemas/`."""
     suffixes: ClassVar[tuple[str, ...]] = ()
     """File suffixes from which `get_dataset(source=…)` and `add` infer this type."""
     location_keys: ClassVar[frozenset[str]] = frozenset({"path", "fs_options"})

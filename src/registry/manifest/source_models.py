@@ -20,6 +20,8 @@ from registry.base.locations import (
     public_location,
     unpacked_suffix,
 )
+from registry.errors import ExtensionError
+from registry.extensions import extension
 from registry.manifest.source import Repository, Source, SourceModel, is_commit
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "infer_source_keys",
     "is_folder",
     "source_model",
+    "source_type",
     "to_source",
 ]
 
@@ -294,13 +297,28 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
 SOURCE_TYPES: dict[str, type[Source]] = {
     model.type: model for model in (CsvSource, JsonSource, ParquetSource, HfSource)
 }
-"""Every type of source, by the `type` of a manifest."""
+"""The types of sources of this package, by the `type` of a manifest."""
+
+
+def source_type(kind: Any) -> type[Source] | None:
+    """Return the model of a type of source, also of another package; None if there is none.
+
+    Raises:
+        ExtensionError: another package has it, and it can't be used.
+    """
+    if not isinstance(kind, str) or kind in SOURCE_TYPES:
+        return SOURCE_TYPES.get(kind)
+    found = extension("sources", kind)
+    if found is None:
+        return None
+    if not (isinstance(found, type) and issubclass(found, Source) and found.type == kind):
+        raise ExtensionError(f"the plugin '{kind}' is no subclass of Source with that type")
+    return found
 
 
 def source_model(keys: Mapping[str, Any]) -> type[Source]:
     """Return the model for keys that need not be valid; `FileSource` if their type is unknown."""
-    kind = keys.get("type")
-    return SOURCE_TYPES.get(kind, FileSource) if isinstance(kind, str) else FileSource
+    return source_type(keys.get("type")) or FileSource
 
 
 def to_source(expected: type, keys: Any) -> Any:
@@ -312,9 +330,10 @@ def to_source(expected: type, keys: Any) -> Any:
     if expected is not Source:  # msgspec calls this for every class that it can't decode, as Path
         return keys
     kind = keys.get("type") if isinstance(keys, dict) else None
-    if not isinstance(kind, str) or kind not in SOURCE_TYPES:
+    model = source_type(kind)
+    if model is None:
         raise msgspec.ValidationError(f"Expected a source with a known type, got {kind!r}")
-    return convert(keys, SOURCE_TYPES[kind])
+    return convert(keys, model)
 
 
 def infer_source_keys(location: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from registry.base.cache_format import CACHE_FORMAT
+from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.locations import archive_of, is_local, public_location
 from registry.manifest.models import DatasetSpec

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.base.processes.pool import Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
-    from registry.cache.remote.remote_samples import RemoteSamples
+    from registry.cache.remote import RemoteSamples
     from registry.manifest.source import Repository
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.cache_format import CACHE_FORMAT
+from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.base.fs import HashedFile
 from registry.errors import CacheError, DamagedEntryError

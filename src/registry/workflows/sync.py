@@ -15,7 +15,7 @@ from registry.workflows.engines.job import Job, SyncResult
 if TYPE_CHECKING:
     from registry.base.digest import SamplesId
     from registry.cache.cache import Cache
-    from registry.cache.remote.remote_cache import RemoteCache
+    from registry.cache.remote import RemoteCache
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
 

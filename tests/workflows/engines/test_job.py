@@ -10,7 +10,7 @@ import pytest
 
 from registry.base.digest import SamplesId
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.remote.remote_cache import RemoteCache, RemoteSettings
+from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
 from registry.progress import silent
 from registry.workflows.engines.job import Job, run_job
 from tests.workflows.engines.conftest import MakeCatalog

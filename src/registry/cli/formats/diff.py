@@ -12,15 +12,13 @@ from registry.cli.formats.text import as_text
 from registry.cli.output import json_text
 from registry.diff.models import CatalogDiff
 from registry.diff.summary import counts, headline
+from registry.extensions import our_own
 
 __all__ = ["FORMATS"]
 
 
 def _html(diff: CatalogDiff) -> Iterator[str]:
-    # The template engine takes as long to import as all the rest.
-    from registry.pages.diff_page import diff_page
-
-    page = diff_page(diff)
+    page: str = our_own("diff_page")(diff)
     # It says that it is UTF-8. Elsewhere it is ASCII with references, which is UTF-8 too.
     is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
     yield page if is_utf8 else page.encode("ascii", "xmlcharrefreplace").decode()

@@ -12,7 +12,7 @@ from registry.workflows.engines.job import Job, SyncResult
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
-    from registry.cache.remote.remote_cache import RemoteCache
+    from registry.cache.remote import RemoteCache
 
 __all__ = ["ENGINES", "Engine", "Order", "engine_of"]
 
@@ -51,7 +51,7 @@ class Engine(Protocol):
 ENGINES = {
     "local": "registry.workflows.engines.local:LocalEngine",
     "processes": "registry.workflows.engines.local:ProcessEngine",
-    "dask": "registry.workflows.engines.dask:DaskEngine",
+    "dask": "registry.plugins.dask.engine:DaskEngine",
 }
 """Name → class, imported when it is used."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from registry.base.processes.pool import Workers
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache, CacheEntry
-    from registry.cache.remote.remote_cache import RemoteCache
+    from registry.cache.remote import RemoteCache
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from registry.base.cache_format import versioned_folder
+from registry.base.cache_access import versioned_folder
 from tests.cli.invocation import Run, write
 
 OTHER = "datasets:\n  two: {source: {type: csv, path: two.csv}, shuffle: true, seed: 1}\n"

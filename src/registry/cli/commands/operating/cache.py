@@ -25,6 +25,7 @@ from registry.errors import (
     did_you_mean,
     list_names,
 )
+from registry.extensions import our_own
 from registry.progress import Progress
 from registry.workflows.cache_usage import CacheUsage, cache_usage
 
@@ -264,10 +265,8 @@ def _print_removed(removed: Sequence[Removed]) -> None:
 
 
 def _prune_remote(older: float, *, dry_run: bool, as_json: bool) -> int:
-    from registry.cache.remote.prune import prune_remote  # few invocations need it
-
     remote = options.require_remote_cache()
-    removed = prune_remote(remote, older=older, dry_run=dry_run)
+    removed = our_own("prune_remote")(remote, older=older, dry_run=dry_run)
     total = sum(one.bytes for one in removed)
     if as_json:
         objects = [{"name": one.name, "bytes": one.bytes, "days": one.days} for one in removed]

@@ -1,0 +1,138 @@
+"""What everything outside the core may import, besides `registry`: plugins, ours and others'.
+
+Each name is imported from its module on first use. A name of `STABLE` changes only with a line in
+CHANGELOG.md; those of `INTERNAL` serve our own plugins, and may change at any time. `api.pyi`
+beside this file tells type checkers the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["INTERNAL", "STABLE"]
+
+STABLE = {
+    "base.fs": "write_atomic",
+    "catalog.catalog": "display_path",
+    "cli": "CLEAN PROBLEMS",
+    "cli.output": "print_error print_json print_line print_table",
+    "errors": "ExportError ExtensionError Problem did_you_mean",
+    "load.load": "load",
+    "decode.stream": "open_bytes open_text",
+    "decode.tables": "NotColumnarError",
+    "manifest.models": "DatasetSpec",
+    "manifest.source": "Source",
+    "manifest.source_models": "FileSource",
+    "progress": "Progress Report",
+    "settings": "Settings",
+    "sources.files": "FileReader",
+    "sources.source_type": "FormatReader SourceType",
+    "store.arrow_dataset": "ArrowDataset",
+    "cli.options": "",
+}
+"""Module → its names that other people's packages may use; the module itself if there are none."""
+
+INTERNAL = {
+    "base.cache_access": "CACHE_FORMAT create_file",
+    "base.conversion": "convert decode_json",
+    "base.digest": "canonical_json digest_of encode_value",
+    "base.escape": "escape_control",
+    "base.file_state": "FileState",
+    "base.folders": "publish_folder",
+    "base.fs": "HashedFile file_sha256",
+    "base.gc": "gc_paused",
+    "base.local_files": "open_regular",
+    "base.locations": "archive_of is_local is_package local_path protocol_of public_location",
+    "base.names": "NAME_PATTERN is_device name_fault",
+    "base.processes.forks": "cached_property",
+    "base.processes.worker": "Worker WorkerLostError can_start",
+    "base.threads": "ReportNamed",
+    "base.time_limit": "LibraryError NoProgressError run_limited",
+    "boundary.boundary": "Boundary UNBOUNDED",
+    "boundary.checks": "check_location",
+    "boundary.http_client": "Client client_opener",
+    "cache.cache": "Cache CacheEntry",
+    "cache.checksum": "seal unseal",
+    "cache.contents": "contents older_formats size_of",
+    "cache.meta": "check_meta",
+    "cache.retry": "again_if_lost",
+    "cache.verify": "paths_of",
+    "catalog.cache": "parents_of",
+    "catalog.code_version": "package_version_key",
+    "cli": "INTERRUPTED",
+    "cli.completion": "dataset_names",
+    "cli.new_file": "write_new",
+    "cli.output": "size_text",
+    "cli.progress_bars": "bars has_bars",
+    "cli.streams": "unescaped",
+    "cli.terminal": "columns_of paint print_styled wrap",
+    "cli.units": "size",
+    "diff.escape": "display_value",
+    "diff.models": "CatalogDiff Chunk DatasetChange Example FieldChange KeyChange",
+    "diff.sample_text": "COMPARED_FIELDS",
+    "diff.severity": "ChangeClass",
+    "diff.summary": (
+        "abbreviate facts_by_importance headline inherited_keys places reach_remark "
+        "sample_line users_text value_text"
+    ),
+    "diff.words": "excerpt",
+    "errors": "BundleError ReachError count_text list_names",
+    "extensions": "KINDS extension extensions load_extension",
+    "lint.fixes.schema_comment": "schema_reference",
+    "load.cached": "find_fingerprint sample_warnings",
+    "load.records": "preview_records read_records",
+    "lockfile.models": "Lock Pin lock_text read_lock",
+    "lockfile.pin_cache": "CachedPins pin_of",
+    "lockfile.pinned": "PinnedSources pin_sources",
+    "lockfile.provenance": "PinOrigins",
+    "lockfile.spec_digest": "location_in portable spec_digest",
+    "manifest.merge": "Entry",
+    "manifest.models": "FieldsSpec OwnColumn",
+    "manifest.provenance": "Origin origins_of",
+    "manifest.serialize": "data_of is_not_default is_set",
+    "manifest.source_models": "GENERIC_BUILDERS HfSource infer_source_keys",
+    "mapping.columns_used": "mapping_dependencies",
+    "pipeline.execute": "LoadResult check_unpublished",
+    "pipeline.expectations": "check_samples quality_warnings",
+    "pipeline.file_references": "local_resolver resolve_files",
+    "pipeline.open": "Opening open_entry",
+    "pipeline.plan": "plan",
+    "plots.svg": "svg",
+    "progress": "Deadline log_waits silent",
+    "samples.checkpoint": "checkpoint_data",
+    "samples.frames.layout": "frame_schema",
+    "samples.letters": "index_of letter_of",
+    "samples.sample": "DatasetRecord",
+    "scaffold.inference.frame": "FRAME_COLUMNS FRAME_FIELDS",
+    "scaffold.new_manifest": "flow_text",
+    "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache",
+    "sources.pins": "SourceContext",
+    "store.digest": "samples_id",
+    "store.received": "check_received",
+    "store.rows": "FILE_COLUMNS",
+    "workflows.engines.engine": "Order",
+    "workflows.engines.job": "Job SyncResult run_job",
+    "workflows.sync": "sync",
+    "yamldoc.reader": "MAX_BYTES parse_bytes parse_yaml",
+}
+"""Module → its names that our own plugins use, too."""
+
+
+def _module_of(name: str) -> str:
+    """Return the module of a name, with a colon before the name unless the name is a module."""
+    for table in (STABLE, INTERNAL):
+        for module, names in table.items():
+            if name in names.split():
+                return f"{module}:{name}"
+            if not names and name == module.rpartition(".")[2]:
+                return module
+    raise AttributeError(f"module 'registry.api' has no attribute '{name}'")
+
+
+def __getattr__(name: str) -> Any:
+    module, _, attribute = _module_of(name).partition(":")
+    found = importlib.import_module(f"registry.{module}")
+    value = getattr(found, attribute) if attribute else found
+    globals()[name] = value
+    return value

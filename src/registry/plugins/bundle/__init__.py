@@ -1,0 +1,1 @@
+"""Datasets in one file, for a machine without a network."""

@@ -1,0 +1,228 @@
+"""Write datasets, with everything that opens them without a network, to one file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from registry.api import (
+    CACHE_FORMAT,
+    BundleError,
+    Lock,
+    Progress,
+    again_if_lost,
+    file_sha256,
+    load,
+    lock_text,
+    pin_sources,
+    write_atomic,
+)
+from registry.plugins.bundle.bundle_file import (
+    BUNDLE_FORMAT,
+    Contents,
+    Dataset,
+    Member,
+    write_bundle,
+)
+from registry.plugins.bundle.bundled_files import files_of, listed_files, needs_of
+from registry.plugins.remote_cache.record import ENTRY, SAMPLES, record_of, record_text
+
+if TYPE_CHECKING:
+    from registry import Catalog
+    from registry.api import Cache, LoadResult, Pin, ReportNamed
+
+__all__ = ["Bundled", "bundle"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundled:
+    """What was put into a bundle."""
+
+    file: Path
+    bytes: int
+    sha256: str
+    """Digest of the file."""
+    datasets: tuple[Dataset, ...]
+    members: int
+    needs: tuple[str, ...]
+    """What must be on the other machine: packages with mappers or with files."""
+    without_samples: tuple[str, ...]
+    """Other datasets of the manifests that are in it: they can't be opened offline."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        datasets = [
+            {"name": one.name, "fingerprint": one.fingerprint, "samples": one.samples}
+            for one in self.datasets
+        ]
+        return {**vars(self), "file": str(self.file), "datasets": datasets}
+
+
+@dataclass
+class _Parts:
+    """The members of a bundle, as bytes or as files, by name."""
+
+    texts: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Those that are known."""
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a member."""
+        return io.BytesIO(self.texts[name]) if name in self.texts else self.files[name].open("rb")
+
+    def members(self) -> Iterator[Member]:
+        """Yield the members, sorted by name: the catalog is before the samples."""
+        import hashlib
+
+        for name in sorted({*self.texts, *self.files}):
+            if name in self.texts:
+                text = self.texts[name]
+                yield Member(name, len(text), hashlib.sha256(text).hexdigest())
+            else:
+                path = self.files[name]
+                digest = self.digests.get(name) or file_sha256(path)
+                yield Member(name, path.stat().st_size, digest)
+
+
+def bundle(
+    names: Sequence[str],
+    catalog: Catalog,
+    cache: Cache,
+    pins: dict[str, Pin],
+    file: Path,
+    *,
+    offline: bool = False,
+    report: ReportNamed,
+) -> Bundled:
+    """Write a bundle of datasets; what is not cached is built first.
+
+    Args:
+        names: The datasets.
+        catalog: Their catalog.
+        cache: Where their samples are.
+        pins: The pins of the lockfile; each dataset needs one for its current manifest.
+        file: Where to write; the file appears only when it is complete.
+        offline: Make no request.
+        report: Called with the progress.
+
+    Raises:
+        LockStaleError: a dataset is not locked.
+        BundleError: it needs a file that is outside the catalog's folder, or can't be written.
+    """
+    # Another process may remove samples before they are read.
+    return again_if_lost(
+        lambda: _bundle(names, catalog, cache, pins, file, offline=offline, report=report), cache
+    )
+
+
+def _bundle(
+    names: Sequence[str],
+    catalog: Catalog,
+    cache: Cache,
+    pins: dict[str, Pin],
+    file: Path,
+    *,
+    offline: bool,
+    report: ReportNamed,
+) -> Bundled:
+    parts, found, needs = _Parts(), [], set[str]()
+    _add_catalog(parts, catalog, {name: pins[name] for name in names if name in pins})
+    for name in names:
+        spec = catalog[name]
+        lock = pin_sources(spec, pins.get(name), locked=True)
+        with catalog.locating(name):
+            opened = load(
+                spec,
+                cache,
+                boundary=catalog.boundary,
+                offline=offline,
+                verify=True,
+                lock=lock,
+                report=partial(report, name),
+            )
+        found.append(_add_samples(parts, opened, name))
+        needs |= set(needs_of(spec, pins[name]))
+        columns = opened.entry.meta["columns"]
+        for path in files_of(spec, catalog, pins[name], opened.dataset, columns=columns):
+            _add_file(parts, path, catalog.index.parent, dataset=name)
+    contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
+    _write(file, contents, parts, report)
+    return Bundled(
+        file=file,
+        bytes=file.stat().st_size,
+        sha256=file_sha256(file),
+        datasets=tuple(found),
+        members=len(contents.members),
+        needs=tuple(sorted(needs)),
+        without_samples=_others(catalog, names, parts),
+    )
+
+
+def _add_catalog(parts: _Parts, catalog: Catalog, pins: dict[str, Pin]) -> None:
+    """Add the index, the manifests that it lists by name, and a lockfile with the pins."""
+    parts.files["catalog/datasets.yaml"] = catalog.index
+    parts.texts["catalog/datasets.lock"] = lock_text(Lock(pins)).encode()
+    for path in listed_files(catalog):
+        _add_file(parts, path, catalog.index.parent)
+
+
+def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str, ...]:
+    """Return the other datasets of the manifests, such as parents."""
+    files = {*parts.files.values()}
+    return tuple(
+        name
+        for name, entry in sorted(catalog.entries.items())
+        if name not in names and Path(entry.document.file).absolute() in files
+    )
+
+
+def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -> None:
+    done, total = 0, contents.size
+
+    def moved(count: int) -> None:
+        nonlocal done
+        done += count
+        report(file.name, Progress("read", done, total))
+
+    # The writer of a compressed stream wants a path of its own.
+    def write(output: Any) -> None:
+        write_bundle(Path(output.name), contents, parts.open, moved)
+
+    try:
+        write_atomic(file, write)
+    except OSError as error:
+        read = {str(path): name for name, path in parts.files.items()}.get(str(error.filename), "")
+        if isinstance(error, FileNotFoundError) and read.startswith("samples/"):
+            raise  # another process has removed them: they are built again
+        reason = f"{error.filename}: {error.strerror}" if read else error.strerror or error
+        raise BundleError(f"can't write {file}: {reason}") from error
+
+
+def _add_samples(parts: _Parts, opened: LoadResult, name: str) -> Dataset:
+    record = record_of(opened.entry.meta["fingerprint"], opened.entry.meta)
+    folder = f"samples/{record.fingerprint.removeprefix('sha256:')}"
+    parts.texts[f"{folder}/{ENTRY}"] = record_text(record)
+    parts.files[f"{folder}/{SAMPLES}"] = opened.entry.folder / SAMPLES
+    parts.digests[f"{folder}/{SAMPLES}"] = record.sha256
+    return Dataset(name, record.fingerprint, opened.entry.meta["samples"])
+
+
+def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> None:
+    prefix = f"{dataset}: " if dataset else ""
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "missing"
+        raise BundleError(f"{prefix}{path} is {what}, so it can't be bundled")
+    # As it is written, not where links lead: the other machine has no links.
+    if not path.is_relative_to(folder):
+        raise BundleError(
+            f"{prefix}{path} is outside the catalog's folder {folder}, so it can't be bundled"
+            " (move it there)"
+        )
+    name = f"catalog/{path.relative_to(folder).as_posix()}"
+    if name not in parts.texts:
+        parts.files[name] = path

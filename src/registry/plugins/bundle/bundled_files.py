@@ -1,0 +1,81 @@
+"""Which files a bundle of datasets has: what is written, and so all that is accepted."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.api import (
+    FILE_COLUMNS,
+    archive_of,
+    is_local,
+    is_package,
+    local_path,
+    local_resolver,
+    location_in,
+    resolve_files,
+)
+
+if TYPE_CHECKING:
+    from registry import Catalog
+    from registry.api import ArrowDataset, DatasetSpec, Pin
+
+__all__ = ["files_of", "listed_files", "needs_of"]
+
+
+def listed_files(catalog: Catalog) -> Iterator[Path]:
+    """Yield the manifests that the index lists by name: without them it would be invalid."""
+    for pattern in catalog.index_document().value.get("include", []):
+        if not glob.has_magic(pattern) and not is_package(pattern):
+            yield Path(os.path.abspath(catalog.index.parent / pattern))
+
+
+def needs_of(spec: DatasetSpec, pin: Pin) -> Iterator[str]:
+    """Yield what a dataset needs of packages, which are in no bundle."""
+    if spec.mapper is not None:
+        yield f"{spec.mapper} (the mapper of {spec.name})"
+    for source in pin.sources:
+        location = archive_of(source.location)
+        if source.revision is None and is_package(location):
+            yield f"{location} (a file of {spec.name})"
+
+
+def files_of(
+    spec: DatasetSpec,
+    catalog: Catalog,
+    pin: Pin,
+    dataset: ArrowDataset,
+    *,
+    columns: Collection[str],
+) -> Iterator[Path]:
+    """Yield the files that a dataset needs: manifests, local sources, and what samples name."""
+    for entry in catalog.lineage(spec.name):
+        yield Path(os.path.abspath(entry.document.file))
+    for source in pin.sources:
+        location = archive_of(source.location)
+        if source.revision is None and is_local(location) and not is_package(location):
+            yield Path(local_path(location_in(spec.folder, source.location)))
+    yield from _named_files(spec, catalog, dataset, columns)
+
+
+def _named_files(
+    spec: DatasetSpec, catalog: Catalog, dataset: ArrowDataset, columns: Collection[str]
+) -> Iterator[Path]:
+    """Yield the files beside a local source that samples name: media, files of a sandbox."""
+    base = spec.source.base_location
+    if base is None or not is_local(base) or set(FILE_COLUMNS).isdisjoint(columns):
+        return
+    resolve = local_resolver(base, catalog.boundary.of_location(base))
+    named: set[str] = set()
+
+    def note(value: str) -> str:
+        if (path := resolve(value)) != value:
+            named.add(local_path(path))
+        return value
+
+    for sample in dataset.as_stored():
+        resolve_files(sample, note)
+    yield from map(Path, sorted(named))

@@ -1,0 +1,112 @@
+"""Check whether the servers answer that the manifests of a catalog read from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from registry.api import ReachError, archive_of, check_location, count_text
+from registry.plugins.doctor.observation import Observation, fine, warn
+
+if TYPE_CHECKING:
+    from registry import Catalog
+    from registry.api import Boundary, Client
+
+__all__ = ["host_observations", "origins_of"]
+
+_MOST = 8
+"""Servers that are asked, those of the most datasets first."""
+_SECONDS = 5
+
+
+def host_observations(catalog: Catalog) -> Iterator[Observation]:
+    """Yield which servers of the catalog answer; each is asked for nothing but its first page."""
+    origins = origins_of(catalog)
+    if not origins:
+        return
+    asked = [origin for origin, _ in origins.most_common(_MOST)]
+    faults = asyncio.run(_faults(asked, catalog.boundary))
+    silent = [(origin, fault) for origin, fault in zip(asked, faults, strict=True) if fault]
+    left = len(origins) - len(asked)
+    more = f" ({left:,} more were not asked)" if left else ""
+    if len(silent) < len(asked):
+        text = f"{len(asked) - len(silent):,} of {count_text(len(asked), 'server')} answer{more}"
+        yield fine("sources", text)
+    for origin, fault in silent:
+        number = count_text(origins[origin], "dataset")
+        yield warn(
+            "sources", f"{origin}: {fault}, {number}", "check the network, or sync --offline"
+        )
+
+
+def origins_of(catalog: Catalog) -> Counter[str]:
+    """Return the servers of web addresses in the manifests, with their numbers of datasets.
+
+    Those that the catalog may not reach are left out: `validate` reports them.
+    """
+    found: Counter[str] = Counter()
+    for entry in catalog.entries.values():
+        own = {_origin(url) for url in _urls(entry.value.get("source"))}
+        found.update(one for one in own if one and _is_allowed(one, catalog))
+    return found
+
+
+def _urls(source: Any) -> Iterator[str]:
+    paths = source.get("path") if isinstance(source, Mapping) else None
+    for path in paths if isinstance(paths, list) else [paths]:
+        if isinstance(path, str) and archive_of(path).startswith(("http://", "https://")):
+            yield archive_of(path)
+
+
+def _origin(url: str) -> str:
+    """Return scheme, host and port of a URL; "" if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.hostname else ""
+
+
+def _is_allowed(origin: str, catalog: Catalog) -> bool:
+    try:
+        check_location(f"{origin}/", {}, catalog.boundary)
+    except ReachError:
+        return False
+    return True
+
+
+async def _faults(origins: Sequence[str], boundary: Boundary) -> list[str]:
+    """Return why each server does not answer, "" if it does; asked as for files, all at once."""
+    import aiohttp
+
+    from registry.api import client_opener
+
+    timeout = aiohttp.ClientTimeout(total=_SECONDS)
+    client = await client_opener({}, boundary)(timeout=timeout)
+    try:
+        return list(await asyncio.gather(*(_fault(client, origin) for origin in origins)))
+    finally:
+        await client.close()
+
+
+async def _fault(client: Client, origin: str) -> str:
+    import aiohttp
+
+    try:
+        # Whatever the status: a server may have no first page.
+        async with client.head(f"{origin}/", allow_redirects=False):
+            return ""
+    except TimeoutError:
+        return f"no answer in {_SECONDS} s"
+    except aiohttp.ClientConnectorDNSError:
+        return "its name can't be looked up"
+    except aiohttp.ClientConnectorCertificateError:
+        return "its certificate is not trusted"
+    except ReachError:
+        return "it is at a private address"
+    except (aiohttp.ClientError, OSError) as error:
+        return f"it can't be reached ({type(error).__name__})"

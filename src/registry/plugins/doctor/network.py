@@ -1,0 +1,281 @@
+"""Check how this machine reaches servers: token, endpoint, proxies, certificates, answers."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from registry import RegistryError
+from registry.api import (
+    LibraryError,
+    NoProgressError,
+    count_text,
+    is_local,
+    remote_cache,
+    run_limited,
+)
+from registry.plugins.doctor.observation import Observation, fail, fine, warn
+from registry.plugins.doctor.secrets import masked_url
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["network_observations", "setting_observations"]
+
+_HUB = "https://huggingface.co"
+_SECONDS = 5
+"""How long a server may take."""
+_SKEW_SECONDS = 300
+"""S3 refuses requests that are signed 15 minutes off."""
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_LOCAL = {"localhost", "127.0.0.1", "::1"}
+_NO_NETWORK = "check the network and HTTPS_PROXY, or work with --offline"
+
+
+def setting_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
+    """Yield what the environment says about the network; makes no request."""
+    yield _token_observation(environ)
+    yield _endpoint_observation(environ)
+    yield from _proxy_observations(environ)
+    yield _certificate_observation(environ)
+
+
+def network_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
+    """Yield what is reachable; each server has a few seconds."""
+    yield from _hub_observations(environ)
+    yield from _remote_observations(environ)
+
+
+def token_of(environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the token for the Hub, and where it is from; two empty strings if there is none."""
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        if value := environ.get(name, "").strip():
+            return value, name
+    # Where `huggingface_hub` looks for it.
+    caches = environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    home = environ.get("HF_HOME") or os.path.join(caches, "huggingface")
+    path = Path(environ.get("HF_TOKEN_PATH") or os.path.join(home, "token")).expanduser()
+    try:
+        value = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return "", ""
+    return (value, str(path)) if value else ("", "")
+
+
+def _token_observation(environ: Mapping[str, str]) -> Observation:
+    token, place = token_of(environ)
+    if not token:
+        return fine("token", "none for the Hub, so only public datasets can be read")
+    if any(not one.isprintable() or one.isspace() for one in token) or not token.isascii():
+        return fail("token", f"{place} has characters that no token has", f"set {place} again")
+    return fine("token", f"for the Hub, from {place}")
+
+
+def _endpoint(environ: Mapping[str, str]) -> str:
+    return environ.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
+
+
+def _endpoint_observation(environ: Mapping[str, str]) -> Observation:
+    endpoint = _endpoint(environ)
+    name, shown = "endpoint", masked_url(endpoint)
+    parts = _split(endpoint)
+    if parts is None or parts.scheme not in ("http", "https"):
+        return fail(
+            name, f"HF_ENDPOINT is not a URL: {shown}", "set it to https://HOST, or unset it"
+        )
+    if parts.scheme == "http" and parts.hostname not in _LOCAL:
+        return warn(name, f"{shown} (HF_ENDPOINT), without encryption", "use https:// for it")
+    return fine(name, f"{shown}{' (HF_ENDPOINT)' if environ.get('HF_ENDPOINT') else ''}")
+
+
+def _split(url: str) -> Any:
+    """Return the parts of a URL with a host; None for anything else."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for what is no number
+    except ValueError:
+        return None
+    return parts if parts.hostname else None
+
+
+def _proxy_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
+    shown = []
+    for name in _PROXIES:
+        upper, lower = environ.get(name, ""), environ.get(name.lower(), "")
+        value = lower or upper
+        if not value:
+            continue
+        if upper and lower and upper != lower:
+            step = f"unset {name} or {name.lower()}"
+            yield warn("proxy", f"{name} and {name.lower()} differ", step)
+        if _split(value if "://" in value else f"http://{value}") is None:
+            yield fail("proxy", f"{name} is not a URL", f"set {name}=http://HOST:PORT, or unset it")
+        shown.append(f"{name}={masked_url(value)}")
+    if shown:
+        direct = environ.get("no_proxy") or environ.get("NO_PROXY")
+        yield fine("proxy", ", ".join(shown) + (f", not for {direct}" if direct else ""))
+    else:
+        yield fine("proxy", "none")
+
+
+def _certificate_observation(environ: Mapping[str, str]) -> Observation:
+    name = "certificates"
+    for variable in _CERTIFICATES:
+        path = environ.get(variable)
+        if path and not os.access(path, os.R_OK):
+            return fail(name, f"{variable} names {path}, which can't be read", f"unset {variable}")
+    try:
+        # In the order of the client: one variable replaces those of the system.
+        file, folder = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
+        context = ssl.create_default_context(cafile=file or None, capath=folder or None)
+    except (OSError, ssl.SSLError) as error:
+        step = "set SSL_CERT_FILE to a file of certificates (PEM)"
+        return fail(name, f"can't be loaded: {type(error).__name__}", step)
+    count = context.cert_store_stats()["x509_ca"]
+    place = file or folder or ssl.get_default_verify_paths().cafile or "the system"
+    if not count and not folder:
+        return warn(name, f"none in {place}", "install ca-certificates, or set SSL_CERT_FILE")
+    return fine(
+        name, f"{count_text(count, 'trusted certificate')} in {place}" if count else f"in {place}"
+    )
+
+
+def _hub_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
+    endpoint = _endpoint(environ)
+    parts = _split(endpoint)
+    if parts is None or parts.scheme not in ("http", "https"):
+        return  # reported already
+    shown = masked_url(endpoint)
+    token, place = token_of(environ)
+    is_private = parts.scheme == "https" or parts.hostname in _LOCAL
+    may_send = bool(token) and token.isascii() and token.isprintable() and is_private
+    headers = {"Authorization": f"Bearer {token}"} if may_send else {}
+    path = "/api/whoami-v2" if may_send else "/api/datasets?limit=1"
+    start = time.monotonic()
+    try:
+        answer = run_limited(lambda _: _get(endpoint + path, headers), _SECONDS)
+    except NoProgressError:
+        yield warn("hub", f"no answer from {shown} in {_SECONDS} s", _NO_NETWORK)
+        return
+    except LibraryError as error:
+        yield _hub_failure(shown, error.__cause__, is_proxied=_is_proxied(environ))
+        return
+    yield _hub_answer(answer, shown, place if may_send else "", time.monotonic() - start)
+    yield from _clock_observation(answer)
+
+
+def _get(url: str, headers: Mapping[str, str]) -> httpx2.Response:
+    import httpx2
+
+    with httpx2.Client(timeout=_SECONDS) as client:
+        return client.get(url, headers=dict(headers))
+
+
+def _is_proxied(environ: Mapping[str, str]) -> bool:
+    return any(environ.get(name) or environ.get(name.lower()) for name in _PROXIES)
+
+
+def _hub_failure(shown: str, error: BaseException | None, *, is_proxied: bool) -> Observation:
+    """Return why there was no answer. The message of the library is not shown: it has URLs.
+
+    What a setting of this machine causes is a failure. A silent server is a warning: the machine
+    may be meant to work offline.
+    """
+    import httpx2
+
+    causes = []
+    while error is not None:
+        causes.append(error)
+        error = error.__cause__ or error.__context__
+    text = " ".join(map(str, causes))
+    if any(isinstance(one, httpx2.ProxyError) for one in causes):
+        denied = " asks for a user and a password" if "407" in text else " refuses the connection"
+        step = "set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
+        return fail("hub", f"the proxy{denied}", step if "407" in text else "check HTTPS_PROXY")
+    if (
+        any(isinstance(one, ssl.SSLCertVerificationError) for one in causes)
+        or "CERTIFICATE" in text
+    ):
+        step = "set SSL_CERT_FILE to a file with the authority of your network"
+        return fail("hub", f"the certificate of {shown} is not trusted", step)
+    if any(word in text for word in ("Name or service", "resolution", "getaddrinfo", "nodename")):
+        return warn("hub", f"the name of {shown} can't be looked up", _NO_NETWORK)
+    through = " through the proxy" if is_proxied else ""
+    kind = type(causes[0]).__name__ if causes else "error"
+    return warn("hub", f"{shown} can't be reached{through} ({kind})", _NO_NETWORK)
+
+
+def _hub_answer(answer: httpx2.Response, shown: str, place: str, seconds: float) -> Observation:
+    """Return what an answer means; `place` is where the token is from that was sent with it."""
+    status = answer.status_code
+    if status == 407:
+        step = "set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
+        return fail("hub", "the proxy asks for a user and a password", step)
+    if status in (401, 403) and place:
+        return fail(
+            "hub", f"{shown} refuses the token of {place}", "hf auth login, or set HF_TOKEN"
+        )
+    if "json" not in answer.headers.get("content-type", ""):
+        text = (
+            f"{shown} sent a page in place of data (status {status}): a login page of the network?"
+        )
+        return fail("hub", text, "open it in a browser, log in to the network, and try again")
+    if status >= 400:
+        return fail("hub", f"{shown} answers with status {status}", "try again later, or --offline")
+    accepted = ", and takes the token" if place else ""
+    return fine("hub", f"{shown} answers in {seconds:.1f} s{accepted}")
+
+
+def _clock_observation(answer: httpx2.Response) -> Iterator[Observation]:
+    """Compare the clock with that of the server."""
+    try:
+        server = parsedate_to_datetime(answer.headers["date"]).timestamp()
+    except (KeyError, ValueError):
+        return
+    skew = round(time.time() - server)
+    if abs(skew) > _SKEW_SECONDS:
+        word = "fast" if skew > 0 else "slow"
+        yield warn(
+            "clock", f"about {abs(skew):,} s {word}", "set the clock: S3 refuses such requests"
+        )
+    else:
+        yield fine("clock", "agrees with the server")
+
+
+def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
+    """Yield whether the remote cache answers."""
+    name = "remote cache"
+    try:
+        remote = remote_cache(environ)
+    except RegistryError as error:
+        yield fail(name, str(error).partition(" (")[0], "see docs/scale.md for its variables")
+        return
+    if remote is None:
+        yield fine(name, "none (REGISTRY_REMOTE_CACHE)")
+        return
+    from registry.plugins.remote_cache.stores import open_store
+
+    shown = masked_url(remote.url)
+    if is_local(remote.url) and not os.path.isdir(remote.url.removeprefix("file://")):
+        yield warn(name, f"{shown} does not exist yet", "registry sync --push makes it")
+        return
+    try:
+        # There is no such object: asking for it shows that it may be asked for.
+        run_limited(lambda _: open_store(remote.url).size("doctor"), min(remote.seconds, _SECONDS))
+    except NoProgressError:
+        yield fail(name, f"no answer from {shown} in {_SECONDS} s", _NO_NETWORK)
+    except LibraryError as error:
+        kind = type(error.__cause__).__name__
+        step = "check REGISTRY_REMOTE_CACHE and the credentials for it"
+        yield fail(name, f"{shown} can't be read ({kind})", step)
+    else:
+        trusted = ", ".join(writer for writer, _ in remote.keys)
+        whom = "anyone" if remote.trusts_all else trusted or "what datasets.lock proves"
+        yield fine(name, f"{shown} answers; trusted: {whom}")

@@ -1,0 +1,230 @@
+"""`registry://` for every tool that speaks fsspec: datasets as read-only files.
+
+    registry://mmlu-small.jsonl                   a dataset, in one of the formats
+    registry://mmlu.parquet?shuffle=true&seed=42  with another view
+    registry://limit=100/mmlu.jsonl               the same, where the suffix must come last
+    registry://qa.csv?root=/work/catalog          of another catalog
+
+The bytes are those of `registry export`. They are written into the cache once.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import io
+import os
+from datetime import UTC, datetime
+from glob import has_magic
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeVar
+
+from fsspec.spec import AbstractFileSystem
+
+from registry import Catalog, DatasetNotFoundError, RegistryError
+from registry.api import Cache, ExportError, Settings, again_if_lost
+from registry.plugins.export.cached import cached_export
+from registry.plugins.export.exported import open_exported
+from registry.plugins.export.formats import FORMATS
+from registry.plugins.export.urls import Location, has_query, parse_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["RegistryFileSystem"]
+
+_Result = TypeVar("_Result")
+
+
+class _File(io.BufferedReader):
+    """Closed with its last reference: many tools never close what they open."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """The datasets of a catalog as files."""
+
+    protocol = "registry"
+
+    def __init__(
+        self,
+        root: str | None = None,
+        offline: bool | None = None,
+        locked: bool | None = None,
+        frozen: bool | None = None,
+        **options: Any,
+    ) -> None:
+        """Create a file system; the arguments are those of `get_dataset`.
+
+        `root=` in a URL takes precedence over the argument.
+        """
+        super().__init__(**options)
+        self._root = root
+        self._offline, self._locked, self._frozen = offline, locked, frozen
+
+    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """Return the datasets of the catalog in each format; a size is None until it is known."""
+        path = self._strip_protocol(path)
+        location = _parse(path)
+        if location.kind is not None:
+            found = [self.info(path)]
+        else:
+            files = [row for row in FORMATS.values() if row.is_served]
+            names = [name + row.suffix for name in self._catalog(location) for row in files]
+            found = [
+                {"name": location.prefix + name, "size": None, "type": "file"} for name in names
+            ]
+        return found if detail else [one["name"] for one in found]
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        """Return size, ETag and provenance of a file, which is written if necessary."""
+        path = self._strip_protocol(path)
+        if _parse(path).kind is None:
+            return {"name": path, "size": 0, "type": "directory"}
+        state, key, provenance = self._export(path, os.stat)
+        return {
+            "name": path,
+            "size": state.st_size,
+            "type": "file",
+            "ETag": key,
+            "provenance": provenance,
+        }
+
+    def exists(self, path: str, **options: Any) -> bool:
+        """Return whether the catalog has a dataset; nothing is built."""
+        try:
+            location = parse_path(self._strip_protocol(path))
+        except ExportError:
+            return False
+        return location.kind is None or location.name in self._catalog(location)
+
+    def ukey(self, path: str) -> str:
+        """Return a digest that changes when the bytes do."""
+        etag: str = self.info(path)["ETag"]
+        return etag
+
+    def checksum(self, path: str) -> str:
+        """Return the same as `ukey`."""
+        return self.ukey(path)
+
+    def modified(self, path: str) -> datetime:
+        """Return when the bytes were written into this cache; DuckDB asks for it."""
+        state, _, _ = self._export(self._strip_protocol(path), os.stat)
+        return datetime.fromtimestamp(state.st_mtime, UTC)
+
+    def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
+        """Return the files that match a pattern, each with the options that follow it.
+
+        Raises:
+            RegistryError: options follow a name that no dataset has, or are invalid. Tools look for
+                the matches of every URL with a `?`, and do not say why there is none.
+        """
+        stripped = self._strip_protocol(path)
+        if not has_query(stripped):
+            return super().glob(path, maxdepth=maxdepth, **options)
+        location, query = parse_path(stripped), stripped.partition("?")[2]
+        if location.kind is None:
+            found = [stripped]
+        else:
+            catalog = self._catalog(location)
+            names = fnmatch.filter(catalog, location.name)
+            if not names and not has_magic(location.name):
+                catalog.resolve(location.name)  # raises the error with similar names
+            end = f"{location.kind.suffix}?{query}"
+            found = [f"{location.prefix}{name}{end}" for name in names]
+        return {one: self.info(one) for one in found} if options.get("detail") else found
+
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> BinaryIO:
+        if mode != "rb":
+            _refuse_change(path)
+        return _File(self._export(path, io.FileIO)[0])
+
+    def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path)
+
+    def _rm(self, path: str) -> None:
+        _refuse_change(path)
+
+    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        """Raise an error: it is read-only."""
+        _refuse_change(path2)
+
+    def _settings(self, root: str | None) -> Settings:
+        return Settings.from_environment(
+            root=root or self._root,
+            offline=self._offline,
+            locked=self._locked,
+            frozen=self._frozen,
+        )
+
+    def _catalog(self, location: Location) -> Catalog:
+        """Return the catalog of a URL.
+
+        A URL may come from anywhere, so that a catalog it names permits itself nothing: which code
+        it runs and what it reaches the user's own index decides.
+        """
+        own = self._settings(None).index
+        index = self._settings(location.root).index
+        return Catalog.open(index, rules_from=None if index == own else own)
+
+    def _export(
+        self, path: str, use: Callable[[Path], _Result]
+    ) -> tuple[_Result, str, dict[str, Any]]:
+        """Return what `use` gives for the file of an export, its key and its provenance.
+
+        Raises:
+            FileNotFoundError: there is no such dataset, or the path is invalid.
+            RegistryError: the same, for a path with options.
+            IsADirectoryError: it is a folder.
+        """
+        location = _parse(path)
+        if location.kind is None:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        kind, settings = location.kind, self._settings(location.root)
+        catalog, cache = self._catalog(location), Cache(settings.cache_dir)
+
+        def export_and_use() -> tuple[_Result, str, dict[str, Any]]:
+            exported = open_exported(
+                location.name,
+                catalog,
+                cache,
+                settings,
+                overrides=location.view,
+                absolute_files=location.absolute_files,
+            )
+            key, file = cached_export(exported, kind, cache)
+            return use(file), key, exported.provenance
+
+        try:
+            return again_if_lost(export_and_use, cache)
+        except DatasetNotFoundError as error:
+            _raise_missing(error, path)
+
+
+def _parse(path: str) -> Location:
+    try:
+        return parse_path(path)
+    except ExportError as error:
+        _raise_missing(error, path)
+
+
+def _raise_missing(error: RegistryError, path: str) -> NoReturn:
+    """Raise the error for a path that names nothing.
+
+    Of a FileNotFoundError, pyarrow and Dask report only the path, and so does fsspec for any URL
+    with a `?`. A path with options is meant for us, so its error stays as it is, with its hint.
+    """
+    if "=" in path:
+        raise error
+    raise FileNotFoundError(errno.ENOENT, str(error), path) from error
+
+
+def _refuse_change(path: str) -> NoReturn:
+    raise PermissionError(errno.EROFS, "registry:// is read-only", path)

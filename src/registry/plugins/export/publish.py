@@ -1,0 +1,104 @@
+"""Move an export into place, completely or not at all; no other file is overwritten."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import uuid
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from registry.api import ExportError, write_atomic
+from registry.plugins.export.provenance import provenance_text
+
+if TYPE_CHECKING:
+    from registry.plugins.export.exported import Exported
+    from registry.plugins.export.formats import Format
+
+__all__ = ["provenance_path", "publish", "refuse_existing", "refuse_special"]
+
+
+def provenance_path(target: Path) -> Path:
+    """Return the file beside an export that has its provenance."""
+    return target.with_name(f"{target.name}.provenance.json")
+
+
+def refuse_special(target: Path) -> None:
+    """Raise an error for a device or a pipe, which root could replace by a file.
+
+    Raises:
+        ExportError: it is one, or no path.
+    """
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise ExportError(f"can't write {target}: {reason}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ExportError(f"{target} is a device or a pipe (`--to -` is stdout)")
+
+
+def refuse_existing(target: Path, kind: Format) -> None:
+    """Raise an error if an export would replace a file.
+
+    Raises:
+        ExportError: the file exists, or is a folder where the format needs a file, or the reverse.
+    """
+    if kind.is_folder:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ExportError(f"{target} exists and is not an empty folder (--force replaces)")
+        return
+    if target.is_dir():
+        raise ExportError(f"{target} is a folder (name a file in it)")
+    for path in (target, *(() if kind.carries_provenance else (provenance_path(target),))):
+        if path.exists():
+            raise ExportError(f"{path} exists (--force replaces it)")
+
+
+def publish(exported: Exported, kind: Format, target: Path) -> list[Path]:
+    """Write an export and return its files; a reader sees each of them complete or not at all.
+
+    Args:
+        exported: The dataset.
+        kind: The format.
+        target: The file, or for some formats the folder.
+
+    Raises:
+        ExportError: the place can't be written to.
+    """
+    try:
+        if kind.is_folder:
+            return _publish_folder(exported, kind, target)
+        write_atomic(target, partial(kind.write, exported))
+        if kind.carries_provenance:
+            return [target]
+        # Last: what it describes is there.
+        text = f"{provenance_text(exported.provenance)}\n".encode()
+        write_atomic(provenance_path(target), lambda file: file.write(text))
+    except OSError as error:
+        raise ExportError(f"can't write {target}: {error.strerror or error}") from error
+    return [target, provenance_path(target)]
+
+
+def _publish_folder(exported: Exported, kind: Format, folder: Path) -> list[Path]:
+    """Write all files to a temporary folder, then move them; other files in the folder stay."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # A folder that exists may be `.` or `/`, which have nothing beside them.
+    parent = folder if folder.exists() else folder.parent
+    # Not a temporary folder of Python's: that would be closed to all others.
+    temporary = parent / f".{folder.name}.{uuid.uuid4().hex}"
+    temporary.mkdir()
+    try:
+        kind.write(exported, temporary)
+        names = sorted(path.name for path in temporary.iterdir())
+        if folder.exists():
+            for name in names:
+                (temporary / name).replace(folder / name)
+        else:
+            temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return [folder / name for name in names]

@@ -1,0 +1,85 @@
+"""Samples as conversations of OpenAI's chat format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from registry import ChatMessageAssistant, ChatMessageTool, ContentImage, ContentText
+from registry.api import ExportError, encode_value, letter_of
+
+if TYPE_CHECKING:
+    from registry import ChatMessage, Sample
+
+__all__ = ["prompt_of"]
+
+_REMOTE = ("http://", "https://", "data:")
+
+
+def prompt_of(sample: Sample) -> list[dict[str, Any]]:
+    """Return the input of a sample as messages; choices follow the text as lines `A) choice`.
+
+    Raises:
+        ExportError: the chat format has no such content.
+    """
+    if isinstance(sample.input, str):
+        messages = [{"role": "user", "content": sample.input}]
+    else:
+        messages = [_message(message) for message in sample.input]
+    if sample.choices:
+        _append(messages, "\n\n" + "\n".join(_lines(sample.choices)))
+    return messages
+
+
+def _lines(choices: list[str]) -> list[str]:
+    return [f"{letter_of(index)}) {choice}" for index, choice in enumerate(choices)]
+
+
+def _append(messages: list[dict[str, Any]], text: str) -> None:
+    """Append a text to the last message of the user.
+
+    Raises:
+        ExportError: the conversation does not end with one.
+    """
+    last = messages[-1] if messages else {}
+    if last.get("role") != "user":
+        raise ExportError("it has choices, and does not end with a message of the user")
+    if isinstance(last["content"], str):
+        last["content"] += text
+    else:
+        last["content"].append({"type": "text", "text": text})
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": message.role, "content": _content(message.content)}
+    if isinstance(message, ChatMessageAssistant) and message.tool_calls:
+        found["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": call.function,
+                    "arguments": json.dumps(encode_value(call.arguments), ensure_ascii=False),
+                },
+            }
+            for call in message.tool_calls
+        ]
+    if isinstance(message, ChatMessageTool):
+        if message.tool_call_id is None:
+            raise ExportError("the message of a tool has no `tool_call_id`")
+        found["tool_call_id"] = message.tool_call_id
+    return found
+
+
+def _content(content: Any) -> str | list[dict[str, Any]]:
+    return content if isinstance(content, str) else list(map(_part, content))
+
+
+def _part(part: Any) -> dict[str, Any]:
+    if isinstance(part, ContentText):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, ContentImage) and part.image.startswith(_REMOTE):
+        return {"type": "image_url", "image_url": {"url": part.image, "detail": part.detail}}
+    if isinstance(part, ContentImage):
+        raise ExportError("an image is a local file (the chat format takes URLs and data URIs)")
+    raise ExportError(f"the chat format has no content of type {part.type}")

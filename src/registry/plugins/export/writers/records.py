@@ -1,0 +1,56 @@
+"""Samples as JSON objects that Inspect AI's loaders read with their default fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from registry.api import encode_value
+
+if TYPE_CHECKING:
+    from registry import ChatMessage, Sample, SandboxEnvironmentSpec
+
+__all__ = ["message_data", "record_of"]
+
+
+def record_of(sample: Sample) -> dict[str, Any]:
+    """Return a sample as JSON data.
+
+    Every record has the first five keys, the other fields only where they are set. A value that
+    JSON lacks, such as a date in the metadata, is an object with one key that starts with `$`.
+    """
+    text = sample.input
+    record = {
+        "input": text if isinstance(text, str) else [message_data(message) for message in text],
+        "target": sample.target,
+        "choices": sample.choices,
+        "id": sample.id,
+        "metadata": encode_value(sample.metadata),
+    }
+    rare = {
+        "description": sample.description,
+        "sandbox": sample.sandbox and _sandbox_data(sample.sandbox),
+        "files": sample.files,
+        "setup": sample.setup,
+        "checkpoint": sample.checkpoint and _checkpoint_data(sample.checkpoint),
+    }
+    return record | {key: value for key, value in rare.items() if value is not None}
+
+
+def message_data(message: ChatMessage) -> dict[str, Any]:
+    """Return a message as JSON data, without its id, which is random if the source has none."""
+    data = message.model_dump(exclude={"id"}, exclude_none=True)
+    # What every reader of a prompt sets.
+    if data.get("source") == "input":
+        del data["source"]
+    encoded: dict[str, Any] = encode_value({"role": data.pop("role"), **data})
+    return encoded
+
+
+def _sandbox_data(sandbox: SandboxEnvironmentSpec) -> str | list[Any]:
+    return sandbox.type if sandbox.config is None else [sandbox.type, encode_value(sandbox.config)]
+
+
+def _checkpoint_data(checkpoint: Any) -> Any:
+    from registry.api import checkpoint_data  # few samples have one
+
+    return encode_value(checkpoint_data(checkpoint))

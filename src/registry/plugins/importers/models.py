@@ -1,0 +1,107 @@
+"""What an importer returns: keys of manifests, and the parts of a file that they leave out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from registry import ManifestError
+from registry.api import Problem, name_fault
+
+__all__ = [
+    "ImportOptions",
+    "Imported",
+    "ImportedDataset",
+    "Importer",
+    "LeftOut",
+    "NotImported",
+    "dataset_name",
+    "problem_at",
+]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of a file that the manifest does not carry over."""
+
+    what: str
+    """Its key in the file."""
+    why: str
+    """The reason, without a full stop."""
+    about: Literal["samples", "evaluation"] = "samples"
+    """Whether the samples differ without it, or only how they are run and scored."""
+    line: int | None = None
+    """Its line in the file, if the file has lines."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}"
+
+
+@dataclass(frozen=True)
+class ImportedDataset:
+    """A dataset for a manifest."""
+
+    name: str
+    keys: dict[str, Any]
+    """Its keys, in the order of a manifest."""
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing that the samples depend on was left out."""
+        return all(one.about == "evaluation" for one in self.left_out)
+
+
+@dataclass(frozen=True)
+class NotImported:
+    """A dataset of a file that no manifest can describe."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a file gave."""
+
+    datasets: tuple[ImportedDataset, ...] = ()
+    refused: tuple[NotImported, ...] = ()
+
+
+@dataclass(frozen=True)
+class Importer:
+    """Reads files of one kind; what an entry point `eval_registry.importers` must be."""
+
+    detects: Callable[[Path], bool]
+    """Whether a file is of this kind, which no importer of this package recognises."""
+    read: Callable[[Path, ImportOptions], Imported]
+    """Returns what a file gives; raises ManifestError."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """What the user says about the files."""
+
+    name: str | None = None
+    """Name of the dataset, if the file has only one."""
+    repository: str | None = None
+    """The repository, or folder, that a file of a repository belongs to."""
+    revision: str | None = None
+    """Its commit."""
+
+
+def dataset_name(text: str) -> str:
+    """Return a valid name of a dataset that resembles a text."""
+    lower = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:128].rstrip(".")
+    return lower if lower and not name_fault(lower) else f"dataset-{lower}".rstrip("-")[:128]
+
+
+def problem_at(
+    file: Path, message: str, hint: str = "", *, line: int | None = None
+) -> ManifestError:
+    """Return the error for a file that can't be imported."""
+    where = f"{file}:{line}" if line else str(file)
+    return ManifestError([Problem(message=message, file=where, path="", hint=hint)])

@@ -1,0 +1,153 @@
+"""A remote cache in a folder, such as one of a network file system."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from registry import CacheError
+from registry.plugins.remote_cache.objects import StoredObject
+
+if TYPE_CHECKING:
+    from registry.plugins.remote_cache.objects import Moved
+
+__all__ = ["FolderStore"]
+
+_PIECE = 1 << 20
+_ATTEMPTS = 5
+# What `link` gives where a file system has no hard links.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+class FolderStore:
+    """Objects are files; each is written under another name first, and then linked or renamed."""
+
+    is_concurrent = True
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """Return the content of an object, or the first `most` bytes; None if there is none."""
+        try:
+            with self._open(name) as file:
+                return file.read(most)
+        except FileNotFoundError:
+            self._check_root()
+            return None
+
+    def size(self, name: str) -> int | None:
+        """Return the number of bytes of an object; None if there is none."""
+        try:
+            return (self._root / name).stat().st_size
+        except FileNotFoundError:
+            self._check_root()
+            return None
+
+    def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
+        """Write the first `size` bytes of an object to a new file."""
+        with self._open(name) as source, path.open("xb") as target:
+            _copy(source, target, size, moved)
+
+    def upload(self, path: Path, name: str, moved: Moved) -> None:
+        """Store a file as an object."""
+        with path.open("rb") as source, self._temporary(name) as (file, temporary):
+            _copy(source, file, os.fstat(source.fileno()).st_size, moved)
+            _finish(file)
+            temporary.replace(self._root / name)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Store bytes as an object, in place of what is there."""
+        with self._temporary(name) as (file, temporary):
+            file.write(data)
+            _finish(file)
+            temporary.replace(self._root / name)
+
+    def write_new(self, name: str, data: bytes) -> bool:
+        """Store bytes as an object unless it is there; return whether it was not."""
+        target = self._root / name
+        with self._temporary(name) as (file, temporary):
+            file.write(data)
+            _finish(file)
+            try:
+                os.link(temporary, target)  # a rename would replace what another writer put there
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                # Of two writers at the same time the second one then replaces the first one's,
+                # which is harmless: both describe complete objects that are there.
+                if target.exists():
+                    return False
+                temporary.replace(target)
+        return True
+
+    def objects(self) -> Iterator[StoredObject]:
+        """Yield all files under the folder."""
+        self._check_root()
+        for folder, _, names in os.walk(self._root):
+            for name in sorted(names):
+                path = Path(folder, name)
+                with contextlib.suppress(FileNotFoundError):  # another process removed it
+                    state = path.stat()
+                    relative = path.relative_to(self._root).as_posix()
+                    yield StoredObject(relative, state.st_size, state.st_mtime)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, and its folder if it was the last one."""
+        path = self._root / name
+        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # not empty
+            path.parent.rmdir()
+
+    def _open(self, name: str) -> BinaryIO:
+        # Not blocking: whoever can write there can put a pipe in the place of a file.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        return os.fdopen(os.open(self._root / name, flags), "rb")
+
+    def _check_root(self) -> None:
+        """Tell an empty cache from a file system that is not mounted."""
+        if not self._root.is_dir():
+            raise CacheError("there is no such folder (create it, or mount its file system)")
+
+    @contextlib.contextmanager
+    def _temporary(self, name: str) -> Iterator[tuple[BinaryIO, Path]]:
+        self._check_root()
+        target = self._root / name
+        temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
+        try:
+            with _create(temporary) as file:
+                yield file, temporary
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _create(path: Path) -> BinaryIO:
+    """Create a file and the folders above it, which `remove` of another process may remove."""
+    for left in range(_ATTEMPTS - 1, -1, -1):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return path.open("xb")
+        except FileNotFoundError:
+            if not left:
+                raise
+    raise AssertionError
+
+
+def _copy(source: BinaryIO, target: BinaryIO, size: int, moved: Moved) -> None:
+    while size > 0 and (piece := source.read(min(size, _PIECE))):
+        target.write(piece)
+        size -= len(piece)
+        moved(len(piece))
+
+
+def _finish(file: BinaryIO) -> None:
+    file.flush()
+    # What others download must not be lost with the power after it was reported as pushed.
+    os.fsync(file.fileno())

@@ -1,0 +1,188 @@
+"""`site`: write the catalog as pages for a browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from registry.api import (
+    CLEAN,
+    PROBLEMS,
+    bars,
+    count_text,
+    has_bars,
+    most_jobs,
+    options,
+    print_json,
+    print_line,
+)
+from registry.plugins.site.page_workers import WrittenPage
+from registry.plugins.site.site import write_site
+from registry.plugins.site.site_folder import SiteFolder
+from registry.plugins.site.views.catalog_view import CatalogView, site_names
+
+if TYPE_CHECKING:
+    from registry import Catalog, RegistryError
+    from registry.api import Cache, Settings
+
+__all__ = ["command"]
+
+_EVERY_SECONDS = 2.0
+_MOST_PROBLEMS = 50
+
+_EXAMPLES = """\b
+Example: registry site --out site
+registry site --out site --samples 50 demo-mcq demo-chat
+registry site --out site --tag demo --build
+"""
+
+
+@click.command("site", epilog=_EXAMPLES)
+@options.names
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the pages; it is created, or an earlier site in it is updated.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0, max=10_000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many samples of a dataset are shown at most, up to 20 on a page.",
+)
+@click.option(
+    "--build", is_flag=True, help="Build datasets that are not cached, to show their samples."
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Write to a folder that has files of others: they stay, unless a page has their name.",
+)
+@options.tags
+@options.jobs
+@options.offline
+@options.locked
+@options.frozen
+@options.as_json
+@options.root
+def command(
+    names: tuple[str, ...],
+    out: Path,
+    samples: int,
+    build: bool,
+    force: bool,
+    tags: tuple[str, ...],
+    jobs: int,
+    offline: bool | None,
+    locked: bool | None,
+    frozen: bool | None,
+    as_json: bool,
+    root: str | None,
+) -> int:
+    """Write the catalog, or only NAMES, as pages for a browser: DIR/index.html.
+
+    The pages have a search, the resolved manifest of each dataset with the place of every value,
+    its pin, and its first samples, if they are cached. They need no server and load nothing from
+    elsewhere. Without `--build`, nothing is built and no request is made.
+
+    A dataset with problems has a page that says which; the exit code is then 1.
+    """
+    catalog, cache, settings = options.open_catalog(
+        root, offline=offline, locked=locked, frozen=frozen
+    )
+    chosen = site_names(sorted(options.choose(catalog, names, tags)))
+    folder = SiteFolder(out, force=force)
+    stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
+    failures = _build(chosen, catalog, cache, settings, jobs, as_json=as_json) if build else {}
+    view = CatalogView(catalog, cache, settings, chosen, samples, failures)
+    title = settings.index.parent.name or "Datasets"
+    pages = write_site(folder, view, title=title, problems=stray, processes=min(jobs, most_jobs()))
+    written = list(_shown(pages, len(chosen), as_json=as_json))
+    return _report(written, stray, out, as_json=as_json)
+
+
+def _shown(pages: Iterable[WrittenPage], number: int, *, as_json: bool) -> Iterator[WrittenPage]:
+    """Yield pages when they are written; show how many, as a bar or as lines."""
+    shown = time.monotonic()
+    with bars(as_json=as_json, number=number) as report:
+        for done, page in enumerate(pages, 1):
+            report.finish(page.name, failed=bool(page.problems))
+            is_time = time.monotonic() - shown > _EVERY_SECONDS
+            if is_time and not as_json and not has_bars(as_json=as_json):
+                shown = time.monotonic()
+                print_line(f"{done:,} of {count_text(number, 'page')}", err=True)
+            yield page
+
+
+def _build(
+    names: tuple[str, ...],
+    catalog: Catalog,
+    cache: Cache,
+    settings: Settings,
+    jobs: int,
+    *,
+    as_json: bool,
+) -> dict[str, RegistryError]:
+    """Build what is not cached; return the errors of the datasets that can't be built."""
+    from registry.api import sync  # few invocations build
+
+    failures = {}
+    with bars(as_json=as_json, number=len(names)) as report:
+        results = sync(
+            names,
+            catalog,
+            cache,
+            pin_sources=options.source_pinner_of(settings),
+            jobs=jobs,
+            processes=min(jobs, most_jobs()),
+            offline=settings.offline,
+            report=report,
+        )
+        for result in results:
+            report.finish(result.name, failed=result.error is not None)
+            if result.error is not None:
+                failures[result.name] = result.error
+    return failures
+
+
+def _report(written: list[WrittenPage], stray: list[str], out: Path, *, as_json: bool) -> int:
+    """Print what was written, and the problems; return the exit code."""
+    broken = [page for page in written if page.problems]
+    index = out / "index.html"
+    if as_json:
+        print_json(
+            {
+                "index": str(index),
+                "pages": len(written),
+                "with_samples": sum(page.has_samples for page in written),
+                "broken": {page.name: page.problems for page in broken},
+                "problems": stray,
+            }
+        )
+    else:
+        _print_problems(stray, broken)
+        samples = sum(page.has_samples for page in written)
+        counted = count_text(len(written), "dataset")
+        print_line(f"{counted}, {samples:,} with samples, {len(broken):,} broken: {index}")
+    return PROBLEMS if broken or stray else CLEAN
+
+
+def _print_problems(stray: list[str], broken: list[WrittenPage]) -> None:
+    """Print each problem once: a file with one has it in the pages of all its datasets."""
+    lines = dict.fromkeys(stray)
+    for page in broken:
+        for text in page.problems:
+            lines[text] = None
+    for text in list(lines)[:_MOST_PROBLEMS]:
+        print_line(f"error: {text}", err=True)
+    if len(lines) > _MOST_PROBLEMS:
+        more = count_text(len(lines) - _MOST_PROBLEMS, "more problem")
+        print_line(f"{more} (--json lists all)", err=True)

@@ -1,0 +1,122 @@
+"""The page of one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, takewhile
+from typing import Any
+
+from registry.api import count_text
+from registry.plugins.site.assets import LINKED_POLICY
+from registry.plugins.site.environment import linked_page
+from registry.plugins.site.samples.sample_pages import SamplePage, sample_file, sample_pages
+from registry.plugins.site.text import html_size
+from registry.plugins.site.views.dataset_view import DatasetView, SpecRow
+
+__all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
+
+_ROWS_SIZE = 30_000
+"""Bytes that the specification, or the pin, takes at most."""
+_ROW_SIZE = 200
+"""Bytes of the markup of a row, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snippet:
+    """Code to copy."""
+
+    title: str
+    code: str
+
+
+def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
+    """Yield the file and the text of each page of a dataset: its own, then further samples."""
+    parts = list(sample_pages(view.samples or (), view.records)) or [SamplePage()]
+    starts = [part.first for part in parts]
+    shown = len(view.samples or ())
+    for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):
+        linked = replace(part, previous=previous, following=following, starts=starts)
+        yield sample_file(view.name, part.first), dataset_page(view, linked, shown=shown)
+
+
+def dataset_page(
+    view: DatasetView,
+    part: SamplePage,
+    *,
+    shown: int,
+    scripts: Iterable[str] = ("dataset.js",),
+    policy: str = LINKED_POLICY,
+) -> str:
+    """Return a page of a dataset, which lies in a folder beside those of the others.
+
+    Args:
+        view: The dataset.
+        part: The samples on the page; only the page of the first ones has all the rest.
+        shown: How many samples are on any page.
+        scripts: Names of scripts.
+        policy: The Content-Security-Policy.
+    """
+    page: dict[str, Any] = {
+        "base": "../",
+        "scripts": tuple(scripts),
+        "policy": policy,
+        "view": view,
+        "part": part,
+        "position": part.position(view.total, shown),
+        "previous": _link(view.name, part.previous),
+        "following": _link(view.name, part.following),
+        "jumps": [(one, _link(view.name, one)) for one in part.jumps],
+    }
+    if part.first > 1:
+        return linked_page("samples.html", **page)
+    spec, spec_note = _rows(view.spec)
+    defaults, defaults_note = _rows(view.defaults)
+    pin, pin_note = _rows(view.pin)
+    return linked_page(
+        "dataset.html",
+        **page,
+        snippets=snippets(view.name),
+        spec=spec,
+        pin=pin,
+        spec_note=spec_note,
+        defaults=defaults,
+        defaults_note=defaults_note,
+        pin_note=pin_note,
+    )
+
+
+def _link(name: str, first: int) -> str:
+    return f"../{sample_file(name, first)}" if first else ""
+
+
+def _rows(rows: tuple[SpecRow, ...]) -> tuple[tuple[SpecRow, ...], str]:
+    """Return the first rows, as many as there is room for, and a note of how many are left out."""
+    sizes = accumulate(
+        _ROW_SIZE + sum(html_size(text) for text in (row.key, row.value, row.layer, row.place))
+        for row in rows
+    )
+    shown = rows[: sum(1 for _ in takewhile(_ROWS_SIZE.__ge__, sizes))]
+    more = len(rows) - len(shown)
+    note = f"{count_text(more, 'more value')} of {len(rows):,} not shown" if more else ""
+    return shown, note
+
+
+def snippets(name: str) -> tuple[Snippet, ...]:
+    """Return code that uses a dataset."""
+    return (
+        Snippet(
+            title="Python",
+            code=f'from registry import get_dataset\n\ndataset = get_dataset("{name}")',
+        ),
+        Snippet(
+            title="Inspect AI",
+            code=f"inspect eval registry/dataset -T name={name} --model openai/gpt-4o-mini",
+        ),
+        Snippet(
+            title="Inspect AI, in a task",
+            code="from inspect_ai import Task\nfrom registry.inspect import get_dataset\n\n"
+            f'task = Task(dataset=get_dataset("{name}"))',
+        ),
+        Snippet(title="Command line", code=f"registry sync {name}\nregistry preview {name}"),
+    )

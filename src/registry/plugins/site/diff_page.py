@@ -1,0 +1,176 @@
+"""A diff as one page that needs no other file: samples side by side, the worst change first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from markupsafe import Markup
+
+from registry.api import (
+    CatalogDiff,
+    ChangeClass,
+    DatasetChange,
+    KeyChange,
+    abbreviate,
+    count_text,
+    display_value,
+    facts_by_importance,
+    headline,
+    inherited_keys,
+    places,
+    reach_remark,
+    sample_line,
+    users_text,
+    value_text,
+)
+from registry.plugins.site.diff_examples import by_importance, examples_html
+from registry.plugins.site.environment import render, standalone_page
+from registry.plugins.site.text import shorten
+
+__all__ = ["diff_page"]
+
+_HEADS_SIZE, _EXAMPLES_SIZE = 1_000_000, 3_000_000
+"""Bytes of HTML that datasets without their samples, and samples, take at most."""
+_LEAST_SHARE = 100_000
+"""Bytes that the samples of a dataset may take, whatever others need."""
+_MOST_ROWS = 100
+_SHORT_TEXT = 400
+_SEVERE = frozenset(
+    {"removed", ChangeClass.SOURCE, ChangeClass.INPUTS, ChangeClass.TARGETS, ChangeClass.IDS}
+)
+"""What changes a score or loses samples."""
+_STATUSES = ("removed", "added", "renamed")
+_WORDS: tuple[str, ...] = (*ChangeClass, *_STATUSES, "changed")
+"""What datasets are filtered by, most severe first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A key whose value changed."""
+
+    key: str
+    old: str
+    new: str
+    place: str
+    inherited_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change:
+    """A dataset that differs."""
+
+    name: str
+    words: tuple[str, ...]
+    head: Markup
+    """All but its samples."""
+    examples: tuple[Markup, ...]
+    note: str
+    """How many samples are left out."""
+
+
+def diff_page(diff: CatalogDiff) -> str:
+    """Return a diff as a page of less than 5 MB, whatever is in it."""
+    heads = list(_heads(diff.changes))
+    changes = list(_with_examples(diff.changes[: len(heads)], heads))
+    counted = Counter(word for one in changes for word in one.words)
+    problems = [(_short(label), _short(str(problem))) for label, problem in diff.problems]
+    page = {
+        "base": _short(diff.base),
+        "head": _short(diff.head),
+        "headline": headline(diff),
+        "problems": problems[:_MOST_ROWS],
+        "problems_note": _left_out(len(problems) - _MOST_ROWS, "more problem"),
+        "not_compared": _names(diff.not_compared),
+        "notes": [_short(note) for note in diff.notes[:_MOST_ROWS]],
+        "reach_title": "" if diff.is_clean else reach_remark(diff) or f"{len(diff.reach):,}",
+        "reach": [
+            (one.kind, display_value(one.name), users_text(one)) for one in diff.reach[:_MOST_ROWS]
+        ],
+        "reach_note": _left_out(len(diff.reach) - _MOST_ROWS, "more name"),
+        "shared": [_row(one) for one in diff.shared[:_MOST_ROWS]],
+        "changes": changes,
+        "filters": [(word, f"{counted[word]:,}") for word in _WORDS if counted[word]],
+        "cut": _left_out(len(diff.changes) - len(changes), "more dataset"),
+    }
+    return standalone_page("diff.html", styles=["diff.css"], scripts=["diff.js"], page=page)
+
+
+def _heads(changes: Iterable[DatasetChange]) -> Iterator[Markup]:
+    """Yield datasets as HTML, as many of the first ones as there is room for."""
+    left = _HEADS_SIZE
+    for number, change in enumerate(changes, 1):
+        made = _head(change, number)
+        left -= len(made.encode())
+        if left < 0:
+            return
+        yield made
+
+
+def _head(change: DatasetChange, number: int) -> Markup:
+    samples = change.samples
+    facts = facts_by_importance(change)
+    return render(
+        "change.html",
+        number=number,
+        severe=_SEVERE,
+        change={
+            "name": _short(change.name),
+            "words": _words(change),
+            "renamed_from": _short(change.old_name),
+            "place": _short(change.place),
+            "rows": [_row(one) for one in change.keys[:_MOST_ROWS]],
+            "rows_note": _left_out(len(change.keys) - _MOST_ROWS, "more key"),
+            "inherited": [(_short(key), _short(name)) for key, name in inherited_keys(change)],
+            "facts": [(_short(key), value_text(value)) for key, value in facts[:_MOST_ROWS]],
+            "samples": "" if samples is None else _short(sample_line(samples)),
+            "warnings": [] if samples is None else [_short(one) for one in samples.warnings],
+        },
+    )
+
+
+def _with_examples(changes: Sequence[DatasetChange], heads: Sequence[Markup]) -> Iterator[_Change]:
+    """Yield datasets with their samples: each gets its share of the page, and what others left."""
+    left = _EXAMPLES_SIZE
+    numbers = count(1)
+    for index, (change, head) in enumerate(zip(changes, heads, strict=True)):
+        found = () if change.samples is None else change.samples.examples
+        share = max(left // (len(changes) - index), min(left, _LEAST_SHARE))
+        shown = tuple(examples_html(by_importance(found), numbers, most=share))
+        left -= sum(len(one.encode()) for one in shown)
+        note = _left_out(len(found) - len(shown), "more example", why=", as the page is full")
+        name, words = _short(change.name), _words(change)
+        yield _Change(name=name, words=words, head=head, examples=shown, note=note)
+
+
+def _words(change: DatasetChange) -> tuple[str, ...]:
+    """Return the words that the filters match a dataset by."""
+    status = [change.status] if change.status in _STATUSES else []
+    words = (*map(str, change.kinds), *status)
+    # A change without a class follows from others alone, or has another note.
+    return words or (change.status,)
+
+
+def _row(change: KeyChange) -> _Row:
+    return _Row(
+        key=_short(change.key),
+        old=value_text(change.old),
+        new=value_text(change.new),
+        place=_short(places(change)),
+        inherited_by=_names(change.inherited_by),
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    shown, rest = abbreviate(names)
+    return ", ".join(map(_short, shown)) + rest
+
+
+def _short(text: str) -> str:
+    return shorten(text, _SHORT_TEXT)
+
+
+def _left_out(number: int, word: str, why: str = "") -> str:
+    return f"{count_text(number, word)} not shown{why}" if number > 0 else ""

@@ -1,0 +1,177 @@
+"""The list of datasets: the first page, with the search, and those that continue it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from registry.api import count_text
+from registry.plugins.site.assets import LINKED_POLICY
+from registry.plugins.site.environment import linked_page, render
+from registry.plugins.site.text import start_of
+from registry.plugins.site.views.dataset_view import DatasetView
+
+__all__ = [
+    "ROWS_PER_PAGE",
+    "ListFrame",
+    "ListRow",
+    "frequent_tags",
+    "list_file",
+    "list_item",
+    "list_page",
+    "list_pages",
+    "list_row",
+    "list_summary",
+]
+
+ROWS_PER_PAGE = 200
+_LIST_SIZE = 180_000
+"""Bytes of HTML that the rows of a page take at most."""
+_MOST_TAGS, _MOST_PROBLEMS = 60, 20
+_OPEN_TAGS = 12
+"""Tags that are seen at once: about a line on a wide screen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRow:
+    """A dataset in the list and in the search; its texts are short."""
+
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    license: str = ""
+    samples: int | None = None
+    states: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListFrame:
+    """What the pages of the list show besides their datasets."""
+
+    title: str
+    pages: int
+    """How many pages there are."""
+    summary: str
+    chunks: int
+    """How many scripts have the rows for the search."""
+    tags: Sequence[tuple[str, int]] = ()
+    problems: Sequence[str] = ()
+
+
+def list_row(view: DatasetView) -> ListRow:
+    """Return the row of a dataset."""
+    return ListRow(
+        name=view.name,
+        description=start_of(view.description, 300),
+        tags=tuple(map(start_of, view.tags[:20])),
+        license=start_of(view.license),
+        samples=view.total,
+        states=view.states,
+        columns=tuple(map(start_of, view.columns[:60])),
+    )
+
+
+def list_summary(total: int, rows: Iterable[ListRow] | None) -> str:
+    """Return how many datasets there are, and in which states; None means that is not known yet."""
+    counted = count_text(total, "dataset")
+    if rows is None:
+        return counted
+    states = Counter(state for row in rows for state in row.states)
+    text = f"{counted}, {states['cached']:,} with samples, {states['pinned']:,} pinned"
+    return f"{text}, {states['broken']:,} broken" if states["broken"] else text
+
+
+def frequent_tags(tags: Iterable[Iterable[str]]) -> list[tuple[str, int]]:
+    """Return the most frequent tags, from those of each dataset, with their numbers."""
+    counts = Counter(start_of(tag) for several in tags for tag in several)
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_MOST_TAGS]
+
+
+def list_pages(
+    rows: Sequence[ListRow], *, title: str, chunks: int, problems: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the file and the text of each page of the list.
+
+    Args:
+        rows: The datasets, sorted.
+        title: The name of the catalog.
+        chunks: How many scripts have the rows for the search.
+        problems: Those of files that define no dataset.
+    """
+    parts = list(_parts(rows)) or [[]]
+    frame = ListFrame(
+        title=title,
+        pages=len(parts),
+        summary=list_summary(len(rows), rows),
+        chunks=chunks,
+        tags=frequent_tags(row.tags for row in rows),
+        problems=problems,
+    )
+    for number, items in enumerate(parts):
+        yield list_file(number), list_page(items, number, frame)
+
+
+def list_page(
+    items: Sequence[Markup],
+    number: int,
+    frame: ListFrame,
+    *,
+    scripts: Iterable[str] = ("search.js",),
+    policy: str = LINKED_POLICY,
+) -> str:
+    """Return a page of the list; the first has number 0.
+
+    Args:
+        items: Its datasets, as of `list_item`.
+        number: Its number.
+        frame: What is not about single datasets.
+        scripts: Scripts of the first page.
+        policy: The Content-Security-Policy.
+    """
+    return linked_page(
+        "home.html",
+        base=_base(number),
+        scripts=() if number else tuple(scripts),
+        policy=policy,
+        number=number,
+        items=items,
+        frame=frame,
+        most_tags=_OPEN_TAGS,
+        pages=[list_file(one) for one in range(frame.pages)],
+        problems=frame.problems[:_MOST_PROBLEMS],
+        more_problems=len(frame.problems) - _MOST_PROBLEMS,
+    )
+
+
+def list_item(row: ListRow, number: int) -> Markup:
+    """Return a dataset as HTML, for the page with a number."""
+    return render("result.html", row=row, base=_base(number))
+
+
+def list_file(number: int) -> str:
+    """Return the file of the page with a number."""
+    return f"list/{number + 1}.html" if number else "index.html"
+
+
+def _base(number: int) -> str:
+    return "../" if number else ""
+
+
+def _parts(rows: Iterable[ListRow]) -> Iterator[list[Markup]]:
+    """Yield the rows of each page, as HTML."""
+    part: list[Markup] = []
+    number, left = 0, _LIST_SIZE
+    for row in rows:
+        item = list_item(row, number)
+        if part and (len(part) == ROWS_PER_PAGE or len(item.encode()) > left):
+            yield part
+            part, number, left = [], number + 1, _LIST_SIZE
+            item = list_item(row, number)
+        part.append(item)
+        left -= len(item.encode())
+    if part:
+        yield part

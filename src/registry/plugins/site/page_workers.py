@@ -1,0 +1,141 @@
+"""Write the pages of datasets: in this process, or those of a large catalog in several."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+from registry import Catalog, RegistryError
+from registry.api import Cache, ExportError, Settings, Worker, WorkerLostError, can_start, gc_paused
+from registry.plugins.site.dataset_page import dataset_pages
+from registry.plugins.site.home_page import ListRow, list_row
+from registry.plugins.site.site_folder import write_file
+from registry.plugins.site.views.catalog_view import CatalogView
+
+__all__ = ["WrittenPage", "write_pages"]
+
+_MANY = 1_000
+"""Datasets for which it is worth a second per process to start some."""
+_CHUNK = 25
+_AHEAD = 2
+"""Chunks that a process has beside the one it works on, so that it never waits for the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenPage:
+    """The pages of a dataset, and its row in the list."""
+
+    row: ListRow
+    files: tuple[str, ...]
+    problems: tuple[str, ...]
+    has_samples: bool
+
+    @property
+    def name(self) -> str:
+        """The dataset."""
+        return self.row.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Order:
+    """What another process needs to open the same catalog."""
+
+    settings: Settings
+    names: tuple[str, ...]
+    most: int
+    failures: Mapping[str, RegistryError]
+    folder: Path
+
+
+def write_pages(folder: Path, view: CatalogView, *, processes: int = 1) -> Iterator[WrittenPage]:
+    """Write the page of each dataset below a folder; yield them in the order they are written.
+
+    Raises:
+        ExportError: a page can't be written, or a process was killed.
+    """
+    if processes < 2 or len(view.names) < _MANY or not can_start():
+        for name in view.names:
+            yield _write(folder, view, name)
+        return
+    order = _Order(
+        settings=view.settings,
+        names=view.names,
+        most=view.most,
+        failures=view.failures,
+        folder=folder.absolute(),
+    )
+    try:
+        with contextlib.ExitStack() as stack:
+            workers = [stack.enter_context(Worker()) for _ in range(processes)]
+            yield from _by_workers(workers, order)
+    except WorkerLostError as error:
+        raise ExportError(f"{error} (--jobs 1 starts none)") from error
+
+
+def _by_workers(workers: list[Worker], order: _Order) -> Iterator[WrittenPage]:
+    """Give each worker the next chunk when it has finished one, in turns."""
+    for worker in workers:
+        worker.send(f"{__name__}:_open", order)
+    waiting = _chunks(order.names)
+    # A socket has room for these: nobody waits for someone who waits.
+    asked = [
+        (worker, chunk)
+        for _, worker, chunk in zip(
+            range(len(workers) * (1 + _AHEAD)), cycle(workers), waiting, strict=False
+        )
+    ]
+    for worker, chunk in asked:
+        worker.send(f"{__name__}:_write_chunk", chunk)
+    for worker in workers:
+        worker.receive()
+    turns = [worker for worker, _ in asked]
+    while turns:
+        worker = turns.pop(0)
+        yield from worker.receive()
+        for following in islice(waiting, 1):
+            worker.send(f"{__name__}:_write_chunk", following)
+            turns.append(worker)
+
+
+def _chunks(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk
+
+
+_opened: dict[str, tuple[Path, CatalogView]] = {}
+"""What `_open` opened in this process, a worker."""
+
+
+def _open(tell: object, order: _Order) -> None:
+    settings = order.settings
+    catalog = Catalog.open(settings.index)
+    view = CatalogView(
+        catalog, Cache(settings.cache_dir), settings, order.names, order.most, order.failures
+    )
+    _opened["view"] = order.folder, view
+
+
+def _write_chunk(tell: object, names: list[str]) -> list[WrittenPage]:
+    folder, view = _opened["view"]
+    return [_write(folder, view, name) for name in names]
+
+
+def _write(folder: Path, view: CatalogView, name: str) -> WrittenPage:
+    with gc_paused():  # a page makes many objects, and no cycles
+        one = view.dataset(name)
+        files = tuple(_write_file(folder, file, text) for file, text in dataset_pages(one))
+    return WrittenPage(
+        row=list_row(one),
+        files=files,
+        problems=one.problems,
+        has_samples=one.samples is not None,
+    )
+
+
+def _write_file(folder: Path, file: str, text: str) -> str:
+    write_file(folder / file, text)
+    return file

@@ -1,0 +1,46 @@
+"""Write the pages of a catalog to a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from registry.plugins.site.assets import SCRIPTS, STYLE, asset
+from registry.plugins.site.home_page import list_pages
+from registry.plugins.site.page_workers import WrittenPage, write_pages
+from registry.plugins.site.search_index import search_chunks
+from registry.plugins.site.site_folder import SiteFolder
+from registry.plugins.site.views.catalog_view import CatalogView
+
+__all__ = ["write_site"]
+
+
+def write_site(
+    folder: SiteFolder,
+    view: CatalogView,
+    *,
+    title: str,
+    problems: Sequence[str] = (),
+    processes: int = 1,
+) -> Iterator[WrittenPage]:
+    """Write the pages of a catalog; yield each dataset when its page is written.
+
+    Raises:
+        ExportError: a file can't be written.
+    """
+    folder.begin([f"datasets/{name}.html" for name in view.names])
+    for name in (STYLE, *SCRIPTS):
+        folder.write(f"assets/{name}", asset(name))
+    rows = []
+    for page in write_pages(folder.path, view, processes=processes):
+        for file in page.files:
+            folder.note(file)
+        rows.append(page.row)
+        yield page
+    rows.sort(key=lambda row: row.name)
+    chunks = list(search_chunks(rows))
+    for number, chunk in enumerate(chunks):
+        folder.write(f"search/{number}.js", chunk)
+    shown = [view.paths.shorten(problem) for problem in problems]
+    for file, text in list_pages(rows, title=title, chunks=len(chunks), problems=shown):
+        folder.write(file, text)
+    folder.finish()

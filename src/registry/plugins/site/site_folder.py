@@ -1,0 +1,143 @@
+"""The folder of a site: it replaces and removes only files of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from registry.api import NAME_PATTERN, ExportError
+
+__all__ = ["MARKER", "SiteFolder", "write_file"]
+
+MARKER = "registry-site.json"
+"""The file that says that a folder is a site of ours, and which files are."""
+_MADE_BY, _FORMAT = "registry site", 1
+_FOLDERS = ("assets", "datasets", "list", "samples", "search")
+_FILE = re.compile(r"index\.html|assets/[a-z]+\.(?:css|js)|list/\d+\.html|search/\d+\.js")
+_PAGE = re.compile(r"datasets/(?P<name>[^/]+)\.html")
+_SAMPLES = re.compile(r"samples/(?P<name>[^@/]+)@\d+\.html")
+_MOST_MARKER = 1 << 26
+
+
+class SiteFolder:
+    """A folder that a site is written to."""
+
+    def __init__(self, path: Path, *, force: bool = False) -> None:
+        """Open or create a folder.
+
+        Raises:
+            ExportError: it can't be written, or has files of another tool and not `force`.
+        """
+        self.path = path
+        self._written: set[str] = set()
+        with _writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            self._old = self._read_marker()
+            if self._old is None and any(path.iterdir()) and not force:
+                raise ExportError(
+                    f"{path} has files that `registry site` did not write"
+                    " (choose another folder, or add --force to write between them)"
+                )
+            for name in _FOLDERS:
+                if (path / name).is_symlink():
+                    raise ExportError(f"{path / name} is a link, and is not followed (remove it)")
+
+    def _read_marker(self) -> frozenset[str] | None:
+        """Return the files of the site that is in the folder; None if there is none."""
+        marker = self.path / MARKER
+        if not marker.is_file():  # a pipe would wait for someone who writes
+            return None
+        try:
+            with marker.open("rb") as file:
+                data = json.loads(file.read(_MOST_MARKER))
+        except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested too deeply
+            return None
+        if not isinstance(data, dict) or data.get("made_by") != _MADE_BY:
+            return None
+        files = data.get("files")
+        # Whoever can write to the folder can change the list, and may not make us delete more.
+        known = files if isinstance(files, list) else []
+        return frozenset(one for one in known if isinstance(one, str) and _is_own(one))
+
+    def begin(self, files: Iterable[str]) -> None:
+        """Note which files are going to be written, so that a later run knows them in any case."""
+        with _writing(self.path):
+            for name in _FOLDERS:
+                (self.path / name).mkdir(exist_ok=True)
+            self._mark(sorted({*files, *(self._old or ())}))
+
+    def write(self, file: str, text: str) -> None:
+        """Write a file, unless it has this content already."""
+        self.note(file)
+        write_file(self.path / file, text)
+
+    def note(self, file: str) -> None:
+        """Note that a file belongs to the site, and was written by another process."""
+        assert _is_own(file)  # noqa: S101 (else it would not be known as ours later)
+        self._written.add(file)
+
+    def finish(self) -> int:
+        """Remove the files of an earlier site that this one does not have; return how many."""
+        stale = {*(self._old or ()), *self._sample_pages()} - self._written
+        with _writing(self.path):
+            for file in stale:
+                (self.path / file).unlink(missing_ok=True)
+            self._mark(sorted(self._written))
+        return len(stale)
+
+    def _sample_pages(self) -> Iterator[str]:
+        """Yield further pages of datasets of ours, whose number is known when they are written."""
+        with _writing(self.path):
+            found = [f"samples/{one.name}" for one in (self.path / "samples").iterdir()]
+        for file in found:
+            page = _SAMPLES.fullmatch(file)
+            if page and f"datasets/{page['name']}.html" in (self._old or ()):
+                yield file
+
+    def _mark(self, files: list[str]) -> None:
+        data = {"made_by": _MADE_BY, "format": _FORMAT, "files": files}
+        _replace(self.path / MARKER, f"{json.dumps(data, indent=1)}\n".encode())
+
+
+def write_file(path: Path, text: str) -> None:
+    """Replace a file in one step, unless it has this content already.
+
+    Raises:
+        ExportError: it can't be written.
+    """
+    with _writing(path):
+        _replace(path, text.encode())
+
+
+def _is_own(file: str) -> bool:
+    if page := _PAGE.fullmatch(file) or _SAMPLES.fullmatch(file):
+        return re.search(NAME_PATTERN, page["name"]) is not None
+    return _FILE.fullmatch(file) is not None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Replace a file in one step, or leave it as it is if it has this content."""
+    with contextlib.suppress(OSError):
+        is_equal_size = path.is_file() and path.stat().st_size == len(data)
+        if is_equal_size and not path.is_symlink() and path.read_bytes() == data:
+            return
+    # A link is replaced, and not followed.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"can't write {path}: {error.strerror or error}"
+        raise ExportError(f"{message} (choose another folder with --out)") from error

@@ -1,0 +1,196 @@
+"""Pages of a catalog as its files are now, and a state that changes with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from registry import get_dataset
+from registry.plugins.browse.live_catalog import LiveCatalog
+from registry.settings import Settings
+from tests.plugins.browse.catalogs import MANIFEST, write_catalog
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    return write_catalog(tmp_path / "catalog")
+
+
+@pytest.fixture
+def live(manifest: Path) -> LiveCatalog:
+    return LiveCatalog(Settings.from_environment(root=manifest.parent))
+
+
+def page(live: LiveCatalog, name: str = "planets") -> str:
+    text = live.dataset_page(name)
+    assert text is not None
+    return text
+
+
+def test_state_stays_while_no_file_changes(live: LiveCatalog) -> None:
+    states = {live.state("planets") for _ in range(3)}
+    live.dataset_page("planets")
+    live.list_file("index.html")
+    assert states == {live.state("planets")}
+    assert live.state() == live.state()
+
+
+def edit_manifest(manifest: Path) -> None:
+    manifest.write_text(MANIFEST.replace("planets.\n", "our planets.\n"), encoding="utf-8")
+
+
+def break_manifest(manifest: Path) -> None:
+    manifest.write_text("datasets: [", encoding="utf-8")
+
+
+def break_index(manifest: Path) -> None:
+    (manifest.parent / "datasets.yaml").write_text("version: 7\n", encoding="utf-8")
+
+
+def add_manifest(manifest: Path) -> None:
+    text = MANIFEST.replace("planets:", "moons:")
+    (manifest.parent / "n.yaml").write_text(text, encoding="utf-8")
+
+
+def write_lock(manifest: Path) -> None:
+    (manifest.parent / "datasets.lock").write_text("version: 1\n", encoding="utf-8")
+
+
+def edit_data(manifest: Path) -> None:
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.write("Which is blue?,Neptune\n")
+
+
+@pytest.mark.parametrize(
+    "edit", [edit_manifest, break_manifest, break_index, add_manifest, write_lock, edit_data]
+)
+def test_state_changes_with_each_file(
+    edit: Callable[[Path], None], live: LiveCatalog, manifest: Path
+) -> None:
+    before = live.state("planets")
+    edit(manifest)
+    changed = live.state("planets")
+    assert changed != before
+    assert changed == live.state("planets")
+
+
+def test_state_changes_when_samples_are_cached(live: LiveCatalog, manifest: Path) -> None:
+    before = live.state("planets")
+    get_dataset("planets", root=manifest.parent)
+    assert live.state("planets") != before
+
+
+def test_state_of_a_catalog_with_a_secret_changes_with_its_files(
+    live: LiveCatalog, manifest: Path
+) -> None:
+    manifest.write_text(MANIFEST.replace("planets.csv}", "'https://h.example/x.csv?key=1'}"))
+    before = live.state()
+    assert before == live.state()
+    manifest.write_text(MANIFEST.replace("planets.csv}", "'https://h.example/x.csv?key=2'}"))
+    assert live.state() != before
+
+
+def test_page_shows_first_records_of_what_is_not_built(live: LiveCatalog, manifest: Path) -> None:
+    text = page(live)
+    assert "The first 2 of the source, in its order; the dataset is not built" in text
+    assert "Which has rings?" in text
+    edit_data(manifest)
+    assert "Which is blue?" in page(live)
+    get_dataset("planets", root=manifest.parent)
+    assert "All 3." in page(live)
+
+
+def test_all_samples_can_be_paged_through(live: LiveCatalog, manifest: Path) -> None:
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.writelines(f"Question {n}?,A{n}\n" for n in range(43))
+    for total in ("source", "45"):  # a preview, then what is cached
+        pages = {first: live.dataset_page("planets", first) or "" for first in (1, 21, 41)}
+        shown = {first: re.findall(r'id="sample-(\d+)"', text) for first, text in pages.items()}
+        assert [int(n) for numbers in shown.values() for n in numbers] == list(range(1, 46))
+        assert re.findall(r'"../([^"]+)" rel="next"', pages[21]) == ["samples/planets@41.html"] * 2
+        assert re.findall(r'"../([^"]+)" rel="prev"', pages[21]) == ["datasets/planets.html"] * 2
+        assert 'rel="next"' not in pages[41]
+        assert f"21 to 40 of {total}" in pages[21].replace("the source", "source")
+        get_dataset("planets", root=manifest.parent)
+    assert "There is no sample 999" in (live.dataset_page("planets", 999) or "")
+    assert live.dataset_page("nothing", 21) is None
+
+
+def test_page_before_ends_where_a_page_begins(live: LiveCatalog, manifest: Path) -> None:
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.writelines(f"{'long ' * 800 * (n % 9)}?,A{n}\n" for n in range(68))
+    get_dataset("planets", root=manifest.parent)
+    first, firsts = 70, []
+    while first > 1:
+        text = live.dataset_page("planets", first) or ""
+        (name, before), *_ = re.findall(r'"../([^"]+)" rel="prev" data-sample="(\d+)"', text)
+        previous = int(re.findall(r"@(\d+)", name)[0]) if "@" in name else 1
+        shown = re.findall(r'id="sample-(\d+)"', live.dataset_page("planets", previous) or "")
+        assert int(before) == first - 1
+        assert before in shown
+        first = previous
+        firsts.append(first)
+    # Some pages are full before they have 20 samples.
+    assert len(firsts) > 4
+
+
+def test_page_says_what_is_wrong_and_recovers(live: LiveCatalog, manifest: Path) -> None:
+    manifest.write_text(MANIFEST.replace("input: question", "input: querstion"), encoding="utf-8")
+    text = page(live)
+    assert "querstion" in text
+    assert "m.yaml:7" in text
+    assert "<article" not in text
+    manifest.write_text(MANIFEST, encoding="utf-8")
+    assert "Which has rings?" in page(live)
+
+
+def test_build_builds_what_is_looked_at(manifest: Path) -> None:
+    settings = Settings.from_environment(root=manifest.parent)
+    live = LiveCatalog(settings, build=True)
+    assert "All 2." in page(live)
+    manifest.write_text(MANIFEST.replace("planets.csv", "gone.csv"), encoding="utf-8")
+    assert "gone.csv" in page(live)
+
+
+def test_remote_dataset_is_not_asked_for(live: LiveCatalog, manifest: Path) -> None:
+    manifest.write_text(
+        MANIFEST.replace("planets.csv}", "'https://h.example/x.csv'}"), encoding="utf-8"
+    )
+    text = page(live)
+    assert "registry sync planets" in text
+    assert "notice bad" not in text
+
+
+def test_unknown_dataset_has_no_page(live: LiveCatalog) -> None:
+    assert live.dataset_page("nothing") is None
+    assert live.dataset_page("../m") is None
+
+
+def test_list_has_the_datasets_and_the_search(live: LiveCatalog, manifest: Path) -> None:
+    home, search = live.list_file("index.html"), live.list_file("search/0.js")
+    assert home is not None
+    assert search is not None
+    assert "1 dataset, 0 with samples" in home
+    assert "Questions about planets." in search
+    assert live.list_file("search/1.js") is None
+    assert live.list_file("../m.yaml") is None
+    get_dataset("planets", root=manifest.parent)
+    edit_manifest(manifest)
+    assert "Questions about our planets." in (live.list_file("index.html") or "")
+    assert "1 with samples" in (live.list_file("index.html") or "")
+
+
+def test_list_of_an_invalid_index_shows_its_problem(live: LiveCatalog, manifest: Path) -> None:
+    break_index(manifest)
+    home = live.list_file("index.html") or ""
+    assert "datasets.yaml:1" in home
+    assert "notice bad" in home
+
+
+def test_pages_listen_for_another_state_than_the_one_they_show(live: LiveCatalog) -> None:
+    for text, name in ((page(live), "planets"), (live.list_file("index.html") or "", "")):
+        (asked,) = re.findall(r'live\.js\?name=(\w*)&amp;state=([^"]+)"', text)
+        assert asked == (name, live.state(name).replace(":", "%3A"))

@@ -1,0 +1,252 @@
+"""The server, asked by a client that is no browser."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from registry.errors import RegistryError
+from registry.plugins.browse.gate import HEADERS, Gate
+from registry.plugins.browse.live_catalog import LiveCatalog
+from registry.plugins.browse.server import application, free_socket, serving
+from registry.settings import Settings
+from tests.plugins.browse.catalogs import MANIFEST, write_catalog
+
+Answer = tuple[int, dict[str, str], str]
+
+
+class Client:
+    """Asks a server, by default as its browser does."""
+
+    def __init__(self, gate: Gate, manifest: Path) -> None:
+        self.gate = gate
+        self.manifest = manifest
+
+    def open(self, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.gate.port, timeout=20)
+        # Then the socket is the answer's, and is closed with it.
+        given = {
+            "Connection": "close",
+            "Cookie": f"{self.gate.cookie}={self.gate.session}",
+        } | headers
+        connection.request(method, path, headers={key: one for key, one in given.items() if one})
+        return connection.getresponse()
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        with self.open(path, method, **headers) as response:
+            return response.status, dict(response.getheaders()), response.read().decode()
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    """Serve a catalog in a thread."""
+    manifest = write_catalog(tmp_path / "catalog")
+    live = LiveCatalog(Settings.from_environment(root=manifest.parent))
+    loop = asyncio.new_event_loop()
+    stop, started = asyncio.Event(), threading.Event()
+    with free_socket(0) as listening:
+        gate = Gate(listening.getsockname()[1])
+
+        async def serve() -> None:
+            async with serving(application(live, gate), listening):
+                started.set()
+                await stop.wait()
+
+        thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+        thread.start()
+        assert started.wait(20)
+        yield Client(gate, manifest)
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        assert not thread.is_alive()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "text"),
+    [
+        ("/", "text/html", "Questions about planets."),
+        ("/index.html", "text/html", "Questions about planets."),
+        ("/datasets/planets.html", "text/html", "Which has rings?"),
+        ("/samples/planets@2.html", "text/html", "Which has rings?"),
+        ("/search/0.js", "text/javascript", "registryRows("),
+        ("/assets/registry.css", "text/css", ":root"),
+        ("/assets/live.js?name=x", "text/javascript", "EventSource"),
+    ],
+)
+def test_pages_are_served_with_headers_that_protect_them(
+    path: str, kind: str, text: str, client: Client
+) -> None:
+    status, headers, body = client.ask(path)
+    assert (status, headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
+    assert text in body
+    assert HEADERS.items() <= headers.items()
+
+
+def test_token_of_the_url_gives_once_a_cookie_that_no_script_and_no_other_site_has(
+    client: Client,
+) -> None:
+    path = client.gate.new_url().partition(str(client.gate.port))[2]
+    status, headers, body = client.ask(path, Cookie="")
+    cookie = f"{client.gate.cookie}={client.gate.session}; HttpOnly; Path=/; SameSite=Strict"
+    assert (status, headers["Set-Cookie"]) == (200, cookie)
+    assert path.partition("=")[2] not in body
+    assert "url=/" in body
+    status, headers, body = client.ask(path, Cookie="")
+    assert (status, "Set-Cookie" in headers) == (403, False)
+    status, _, body = client.ask(path)
+    assert (status, "Questions about planets." in body) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "headers", "status"),
+    [
+        ("/", "GET", {"Cookie": ""}, 403),
+        ("/?token=wrong", "GET", {"Cookie": ""}, 403),
+        ("/assets/registry.css", "GET", {"Cookie": ""}, 403),
+        ("/events", "GET", {"Cookie": ""}, 403),
+        ("/", "GET", {"Host": "evil.example"}, 403),
+        ("/", "POST", {}, 405),
+        ("/", "OPTIONS", {"Origin": "http://evil.example"}, 405),
+        ("/datasets/nothing.html", "GET", {}, 404),
+        ("/samples/planets@0.html", "GET", {}, 404),
+        ("/samples/planets@99999999999999999.html", "GET", {}, 404),
+        ("/samples/nothing@21.html", "GET", {}, 404),
+        ("/../datasets.yaml", "GET", {}, 404),
+        ("/m.yaml", "GET", {}, 404),
+        ("/datasets/..%2Fm.yaml.html", "GET", {}, 404),
+        ("/assets/..%2F..%2Fpages%2Fassets.py", "GET", {}, 404),
+        ("/assets/%2Fetc%2Fpasswd", "GET", {}, 404),
+        ("/%00", "GET", {}, 404),
+    ],
+)
+def test_everything_else_is_refused(
+    path: str, method: str, headers: dict[str, str], status: int, client: Client
+) -> None:
+    found, given, body = client.ask(path, method, **headers)
+    assert found == status
+    assert HEADERS.items() <= given.items()
+    assert not [name for name in given if name.startswith("Access-Control")]
+    assert "Set-Cookie" not in given
+    assert len(body) < 100
+
+
+def test_change_of_a_manifest_is_told_to_its_page(client: Client) -> None:
+    _, _, body = client.ask("/datasets/planets.html")
+    query = body.partition("live.js?")[2].partition('"')[0].replace("&amp;", "&")
+    with client.open(f"/events?{query}") as events:
+        assert events.getheader("Content-Type") == "text/event-stream"
+        assert events.readline() == b": no change\n"
+        client.manifest.write_text(MANIFEST.replace("space", "sky"), encoding="utf-8")
+        assert events.readline() == b"\n"
+        assert events.readline() == b"event: changed\n"
+    assert "sky" in client.ask("/datasets/planets.html")[2]
+
+
+def test_old_state_is_told_at_once(client: Client) -> None:
+    answer = client.ask("/events?name=planets&state=old")
+    assert answer[2] == "event: changed\ndata: \n\n"
+
+
+def test_unexpected_error_is_an_answer_and_the_server_goes_on(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(live: LiveCatalog, name: str, first: int) -> str:
+        raise ZeroDivisionError("so\x1b[31m")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LiveCatalog, "dataset_page", fail)
+        status, headers, body = client.ask("/datasets/planets.html")
+    assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
+    assert body.startswith("unexpected ZeroDivisionError: so\\u{1b}[31m.")
+    assert client.ask("/datasets/planets.html")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nCookie: registry=\x01SECRET\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+    ],
+    ids=["long", "odd", "tls"],
+)
+def test_what_is_no_request_is_refused_without_a_traceback(
+    client: Client, request_: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_connection(("127.0.0.1", client.gate.port), timeout=20) as connection:
+        connection.sendall(request_)
+        assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
+    assert client.ask("/")[0] == 200
+    assert not caplog.records
+
+
+def test_pages_do_not_wait_while_the_states_of_all_datasets_are_counted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def count(live: LiveCatalog, state: str) -> str:
+        assert go_on.wait(20)
+        return "7 datasets"
+
+    monkeypatch.setattr(LiveCatalog, "summary", count)
+    _, _, body = client.ask("/")
+    query = body.partition("live.js?")[2].partition('"')[0].replace("&amp;", "&")
+    tabs = [client.open(f"/events?{query}") for _ in range(40)]
+    assert client.ask("/datasets/planets.html")[0] == 200
+    go_on.set()
+    for tab in tabs:
+        with tab:
+            lines = iter(tab.readline, b"")
+            assert b"event: summary\n" in lines
+            assert next(lines) == b"data: 7 datasets\n"
+
+
+def test_numbers_are_counted_again_after_an_interruption_and_not_for_an_old_state(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = iter([None, "7 datasets"])
+    asked: list[str] = []
+
+    def count(live: LiveCatalog, state: str) -> str | None:
+        asked.append(state)
+        return next(results)
+
+    monkeypatch.setattr(LiveCatalog, "summary", count)
+    assert client.ask("/events?state=old")[2] == "event: changed\ndata: \n\n"
+    assert not asked
+    _, _, body = client.ask("/")
+    query = body.partition("live.js?")[2].partition('"')[0].replace("&amp;", "&")
+    with client.open(f"/events?{query}") as tab:
+        lines = iter(tab.readline, b"")
+        assert b"event: summary\n" in lines
+        assert next(lines) == b"data: 7 datasets\n"
+    assert len(asked) == 2
+
+
+def test_taken_port_leads_to_the_next_one() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with free_socket(port) as found:
+            assert port < found.getsockname()[1] < port + 50
+            assert found.getsockname()[0] == "127.0.0.1"
+
+
+def test_no_free_port_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("registry.plugins.browse.server._TRIED_PORTS", 1)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(RegistryError, match=f"no free port from {port} on"):
+            free_socket(port)

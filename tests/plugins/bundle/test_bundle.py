@@ -1,0 +1,168 @@
+"""What a bundle contains, and what can't be bundled."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.cli import main
+from registry.errors import BundleError, LockStaleError, OfflineError
+from registry.lockfile.models import read_lock
+from registry.plugins.bundle import bundle as module
+from registry.plugins.bundle.bundle import Bundled, bundle
+from registry.plugins.bundle.bundle_file import Contents, read_bundle, write_bundle
+from tests.conftest import CatalogRoot, Https, OneDataset, Page, permit
+
+CSV = "q,a\n1,2\n3,4\n"
+
+
+def packed(root: Path, tmp_path: Path, *names: str, **options: Any) -> Bundled:
+    lock = read_lock(root / "datasets.lock")
+    pins = {} if lock is None else dict(lock.pins)
+    catalog, cache = Catalog.open(root), Cache(tmp_path / "own-cache")
+    file = tmp_path / "out.tar.zst"
+    return bundle(names, catalog, cache, pins, file, report=lambda *_: None, **options)
+
+
+def listed(done: Bundled) -> Contents:
+    return read_bundle(done.file, lambda _: None, lambda _: None)
+
+
+@pytest.fixture
+def local(one_dataset: OneDataset) -> Path:
+    """Give a locked catalog with a dataset in a file of its folder."""
+    root = one_dataset({"type": "csv", "path": "data/rows.csv"})
+    (root / "data").mkdir()
+    (root / "data" / "rows.csv").write_text(CSV, "utf-8")
+    assert main(["lock", "--root", str(root)]) == 0
+    return root
+
+
+def test_it_has_the_catalog_the_source_and_the_samples(local: Path, tmp_path: Path) -> None:
+    done = packed(local, tmp_path, "data")
+    contents = listed(done)
+    key = done.datasets[0].fingerprint.removeprefix("sha256:")
+    assert [member.name for member in contents.members] == [
+        "catalog/data/rows.csv",
+        "catalog/datasets.lock",
+        "catalog/datasets.yaml",
+        "catalog/registry/data.yaml",
+        f"samples/{key}/entry.json",
+        f"samples/{key}/samples.arrow",
+    ]
+    assert (done.datasets[0].samples, done.members, done.needs) == (2, 6, ())
+    assert done.without_samples == ()
+    assert done.bytes == done.file.stat().st_size
+
+
+def test_the_same_datasets_give_the_same_bytes(local: Path, tmp_path: Path) -> None:
+    first = packed(local, tmp_path, "data").sha256
+    (tmp_path / "own-cache").rename(tmp_path / "gone")
+    (local / "data" / "rows.csv").touch()
+    assert packed(local, tmp_path, "data").sha256 == first
+
+
+def test_samples_that_are_removed_meanwhile_are_built_again(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = packed(local, tmp_path, "data").sha256
+    write = write_bundle
+
+    def write_late(path: Path, contents: Contents, *others: Any) -> None:
+        monkeypatch.undo()
+        Cache(tmp_path / "own-cache").discard("samples", contents.datasets[0].fingerprint)
+        write(path, contents, *others)
+
+    monkeypatch.setattr(module, "write_bundle", write_late)
+    assert packed(local, tmp_path, "data").sha256 == first
+
+
+def test_only_the_manifests_and_pins_of_the_names_are_in_it(
+    catalog_root: CatalogRoot, tmp_path: Path
+) -> None:
+    text = "datasets: {NAME: {source: {type: csv, path: rows.csv}, fields: {input: q, target: a}}}"
+    child = "datasets: {child: {extends: two, limit: 1}}"
+    root = catalog_root(
+        {"one": text.replace("NAME", "one"), "two": text.replace("NAME", "two"), "child": child}
+    )
+    (root / "rows.csv").write_text(CSV, "utf-8")
+    assert main(["lock", "--root", str(root)]) == 0
+    done = packed(root, tmp_path, "child")
+    assert done.without_samples == ("two",)
+    names = [member.name for member in listed(done).members]
+    assert [name for name in names if name.endswith(".yaml")] == [
+        "catalog/datasets.yaml",
+        "catalog/registry/child.yaml",
+        "catalog/registry/two.yaml",
+    ]
+
+
+def test_files_that_samples_name_are_in_it(one_dataset: OneDataset, tmp_path: Path) -> None:
+    source = {"type": "json", "path": "data/rows.jsonl"}
+    root = one_dataset(source, fields={"input": "q", "target": "a", "files": "f"})
+    (root / "data").mkdir()
+    rows = [{"q": "1", "a": "2", "f": {"x": "one.txt"}}, {"q": "3", "a": "4", "f": {"x": "inline"}}]
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (root / "data" / "rows.jsonl").write_text(text, "utf-8")
+    (root / "data" / "one.txt").write_text("content", "utf-8")
+    (root / "data" / "two.txt").write_text("not named", "utf-8")
+    assert main(["lock", "--root", str(root)]) == 0
+    names = {member.name for member in listed(packed(root, tmp_path, "data")).members}
+    assert {name for name in names if name.endswith(".txt")} == {"catalog/data/one.txt"}
+
+
+def test_a_pipe_is_not_replaced(local: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "out.tar.zst")
+    with pytest.raises(BundleError, match=r"can't write .*out\.tar\.zst: it is a device or a pipe"):
+        packed(local, tmp_path, "data")
+    assert (tmp_path / "out.tar.zst").is_fifo()
+
+
+def test_an_unlocked_dataset_is_refused(local: Path, tmp_path: Path) -> None:
+    (local / "datasets.lock").unlink()
+    with pytest.raises(LockStaleError, match="`registry lock data` does"):
+        packed(local, tmp_path, "data")
+    assert not (tmp_path / "out.tar.zst").exists()
+
+
+def test_a_source_outside_the_catalog_is_refused(one_dataset: OneDataset, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(CSV, "utf-8")
+    root = one_dataset({"type": "csv", "path": "../rows.csv"})
+    assert main(["lock", "--root", str(root)]) == 0
+    with pytest.raises(BundleError, match=r"rows\.csv is outside the catalog's folder"):
+        packed(root, tmp_path, "data")
+
+
+def test_a_file_that_can_not_be_read_is_named(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = write_bundle
+
+    def write_late(path: Path, contents: Contents, *others: Any) -> None:
+        (local / "data" / "rows.csv").unlink()
+        write(path, contents, *others)
+
+    monkeypatch.setattr(module, "write_bundle", write_late)
+    message = r"can't write .*out\.tar\.zst: .*rows\.csv: No such file or directory"
+    with pytest.raises(BundleError, match=message):
+        packed(local, tmp_path, "data")
+    assert not (tmp_path / "out.tar.zst").exists()
+
+
+def test_what_is_not_cached_is_built_unless_offline(
+    https: Https, one_dataset: OneDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    https.pages["/data.csv"] = Page(CSV.encode())
+    source = {"type": "csv", "path": f"{https.url}/data.csv"}
+    root = permit(one_dataset(source), hosts=["localhost"])
+    assert main(["lock", "--root", str(root)]) == 0
+    with pytest.raises(OfflineError):
+        packed(root, tmp_path, "data", offline=True)
+    assert packed(root, tmp_path, "data").datasets[0].samples == 2
+    assert packed(root, tmp_path, "data", offline=True).datasets[0].samples == 2

@@ -1,0 +1,335 @@
+"""The file of a bundle: what is written is read again, and nothing else is."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from registry.errors import BundleError
+from registry.plugins.bundle.bundle_file import (
+    BUNDLE_FORMAT,
+    Contents,
+    Dataset,
+    Member,
+    read_bundle,
+    write_bundle,
+)
+
+KEY = "1" * 64
+FILES = {
+    "catalog/datasets.yaml": b"version: 1\n",
+    "catalog/inner/data.csv": b"q,a\n" * 1000,
+    "catalog/empty": b"",
+    f"samples/{KEY}/samples.arrow": bytes(range(256)) * 5,
+}
+
+
+def member(name: str, data: bytes) -> Member:
+    return Member(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+def contents_of(files: dict[str, bytes]) -> Contents:
+    members = tuple(member(name, data) for name, data in files.items())
+    return Contents(BUNDLE_FORMAT, 2, (Dataset("demo", f"sha256:{KEY}", 3),), members)
+
+
+def written(path: Path, files: dict[str, bytes] = FILES) -> Contents:
+    contents = contents_of(files)
+    write_bundle(path, contents, lambda name: io.BytesIO(files[name]), lambda _: None)
+    return contents
+
+
+def read(path: Path) -> tuple[Contents, dict[str, bytes]]:
+    sinks: dict[str, io.BytesIO] = {}
+
+    def sink(one: Member) -> IO[bytes]:
+        return sinks.setdefault(one.name, io.BytesIO())
+
+    contents = read_bundle(path, sink, lambda _: None)
+    return contents, {name: file.getvalue() for name, file in sinks.items()}
+
+
+def unpacked(path: Path) -> bytes:
+    with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as stream:
+        data: bytes = stream.read()
+    return data
+
+
+def packed(path: Path, data: bytes) -> Path:
+    with pa.OSFile(str(path), "wb") as file, pa.CompressedOutputStream(file, "zstd") as out:
+        out.write(data)
+    return path
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    contents = written(tmp_path / "a")
+    assert read(tmp_path / "a") == (contents, FILES)
+    written(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_tar_reads_it(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    with tarfile.open(fileobj=io.BytesIO(unpacked(tmp_path / "a"))) as tar:
+        assert tar.getnames() == ["bundle.json", *FILES]
+        assert all(info.isreg() and info.mtime == 0 for info in tar)
+
+
+def test_each_cut_file_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    data = (tmp_path / "a").read_bytes()
+    for size in [*range(0, len(data), 7), len(data) - 1]:
+        (tmp_path / "cut").write_bytes(data[:size])
+        with pytest.raises(BundleError):
+            read(tmp_path / "cut")
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_no_changed_byte_is_accepted(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("bundle")
+    contents = written(folder / "a")
+    plain = bytearray(unpacked(folder / "a"))
+    place = data.draw(st.integers(0, len(plain) - 1))
+    plain[place] ^= data.draw(st.integers(1, 255))
+    packed(folder / "b", bytes(plain))
+    try:
+        found, files = read(folder / "b")
+    except BundleError:
+        return
+    # Such as the name of a dataset in the list, which is compared with the lockfile later.
+    assert files == FILES
+    assert found.members == contents.members
+
+
+def listing(**change: Any) -> Contents:
+    return msgspec.structs.replace(contents_of({}), **change)
+
+
+def with_list(path: Path, data: bytes) -> Path:
+    """Write a bundle that has nothing but a list."""
+    info = tarfile.TarInfo("bundle.json")
+    info.size = len(data)
+    padding = bytes(-len(data) % 512 + 1024)
+    return packed(path, info.tobuf(tarfile.USTAR_FORMAT) + data + padding)
+
+
+NAMES = [
+    "catalog/../../etc/passwd",
+    "/etc/passwd",
+    "catalog//x",
+    "catalog/./x",
+    "catalog/..",
+    "catalog/",
+    "catalog",
+    "catalog/a\\b",
+    "catalog/c:/x",
+    "catalog/a\0b",
+    "catalog/a\nb",
+    "../catalog/x",
+    "other/x",
+    "bundle.json",
+    "samples/../x",
+    f"samples/{KEY}/other",
+    f"samples/{KEY}/../{KEY}/samples.arrow",
+    "samples/short/samples.arrow",
+    f"catalog/{'x' * 256}",
+    "catalog/a.",
+    "catalog/a /b",
+    "catalog/NUL.txt",
+    "catalog/a\u202egpj.exe",
+    "catalog/a\u2028b",
+    "catalog/.git/hooks/post-checkout",
+    "catalog/a/.GIT/config",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
+    data = msgspec.json.encode(listing(members=(member(name, b""),)))
+    with pytest.raises(BundleError, match="it can't have a member with the name"):
+        read(with_list(tmp_path / "a", data))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"{}", "its bundle.json is invalid"),
+        (b"\xff", "its bundle.json is invalid"),
+        (b"[" * 100_000, "its bundle.json is invalid"),
+        (b'{"format": 2, "more": []}', r"its format is 2, .*install a newer release"),
+        (msgspec.json.encode(listing(format=7)), "its format is 7, and this release"),
+        (msgspec.json.encode(listing(format=0)), "its format is 0, not 1"),
+        (
+            msgspec.json.encode(listing(members=(member("catalog/a", b""),) * 2)),
+            "two members with the same name",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/a", b""), member("catalog/A", b"")))
+            ),
+            "two members with the same name",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/\xc4", b""), member("catalog/a\u0308", b"")))
+            ),
+            "two members with the same name",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/A", b""), member("catalog/a/b", b"")))
+            ),
+            "catalog/a/b inside of a file",
+        ),
+        (
+            msgspec.json.encode(
+                listing(members=(member("catalog/a", b""), member("catalog/a/b", b"")))
+            ),
+            "catalog/a/b inside of a file",
+        ),
+        (
+            msgspec.json.encode(listing(members=(Member("catalog/a", -1, "0" * 64),))),
+            "without a size",
+        ),
+        (
+            msgspec.json.encode(listing(members=(Member("catalog/a", 1, "0" * 63),))),
+            "without a size or digest",
+        ),
+    ],
+)
+def test_invalid_lists_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(BundleError, match=message):
+        read(with_list(tmp_path / "a", data))
+
+
+def linked(info: tarfile.TarInfo) -> None:
+    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+
+
+def hard_linked(info: tarfile.TarInfo) -> None:
+    info.type, info.linkname = tarfile.LNKTYPE, "catalog/datasets.yaml"
+
+
+def pipe(info: tarfile.TarInfo) -> None:
+    info.type = tarfile.FIFOTYPE
+
+
+def folder(info: tarfile.TarInfo) -> None:
+    info.type = tarfile.DIRTYPE
+
+
+def renamed(info: tarfile.TarInfo) -> None:
+    info.name = "catalog/other"
+
+
+def larger(info: tarfile.TarInfo) -> None:
+    info.size += 1 << 40
+
+
+@pytest.mark.parametrize("change", [linked, hard_linked, pipe, folder, renamed, larger])
+def test_members_that_are_not_as_listed_are_refused(
+    tmp_path: Path, change: Callable[[tarfile.TarInfo], None]
+) -> None:
+    written(tmp_path / "a")
+    plain = unpacked(tmp_path / "a")
+    with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
+        info = tar.getmember("catalog/inner/data.csv")
+    start = info.offset
+    change(info)
+    header = info.tobuf(tarfile.GNU_FORMAT)
+    with pytest.raises(BundleError, match=r"not a plain file|not where it is listed"):
+        read(packed(tmp_path / "b", plain[:start] + header + plain[start + 512 :]))
+
+
+def test_bytes_after_the_end_are_refused(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    plain = unpacked(tmp_path / "a")
+    for more in (b"x", bytes(512), plain):
+        with pytest.raises(BundleError, match="something follows"):
+            read(packed(tmp_path / "b", plain + more))
+
+
+def test_a_bomb_ends_where_the_list_does(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    plain = unpacked(tmp_path / "a")
+    packed(tmp_path / "b", plain + bytes(1 << 28))
+    seen: list[int] = []
+    with pytest.raises(BundleError, match="something follows"):
+        read_bundle(tmp_path / "b", lambda _: None, seen.append)
+    assert sum(seen) == sum(map(len, FILES.values()))
+
+
+@pytest.mark.parametrize("data", [b"", b"no zstd", b"\x28\xb5\x2f\xfd" + b"x" * 100])
+def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(BundleError, match=str(tmp_path / "a")):
+        read(tmp_path / "a")
+
+
+def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path) -> None:
+    class FullDisk(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "x.tar.zst"
+    written(path)
+    with pytest.raises(
+        BundleError, match=r"x\.tar\.zst: can't be unpacked: No space left on device$"
+    ):
+        read_bundle(path, lambda _: FullDisk(), lambda _: None)
+
+
+def test_a_tar_of_something_else_is_refused(tmp_path: Path) -> None:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("README"))
+    with pytest.raises(BundleError, match=r"does not start with bundle\.json"):
+        read(packed(tmp_path / "a", plain.getvalue()))
+
+
+def test_a_member_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="catalog/empty: changed while it was read"):
+        write_bundle(
+            tmp_path / "a",
+            contents_of({"catalog/empty": b""}),
+            lambda _: io.BytesIO(b"more"),
+            lambda _: None,
+        )
+
+
+def test_a_name_that_tar_can_not_hold_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="can't be in a bundle"):
+        written(tmp_path / "a", {f"catalog/{'x' * 250}": b""})
+
+
+@pytest.mark.parametrize("name", ["catalog/a:b", "catalog/con", "catalog/.git/config"])
+def test_what_no_reader_accepts_is_not_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BundleError, match=r"the name 'catalog/.*on every system"):
+        written(tmp_path / "a", {name: b""})
+
+
+def test_contents_are_checked_before_any_member_is_read(tmp_path: Path) -> None:
+    written(tmp_path / "a")
+    read_bytes: list[int] = []
+
+    def refuse(contents: Contents) -> None:
+        raise BundleError(f"{contents.size:,} bytes are too many")
+
+    with pytest.raises(BundleError, match="bytes are too many"):
+        read_bundle(tmp_path / "a", lambda _: None, read_bytes.append, check=refuse)
+    assert read_bytes == []

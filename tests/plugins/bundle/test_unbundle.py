@@ -1,0 +1,265 @@
+"""Another machine takes a bundle, or refuses it before anything is written."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+import msgspec
+import pytest
+
+from registry import get_dataset
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.cli import main
+from registry.errors import BundleError
+from registry.lockfile.models import read_lock
+from registry.plugins.bundle.bundle import bundle
+from registry.plugins.bundle.bundle_file import Contents, Member, read_bundle, write_bundle
+from registry.plugins.bundle.unbundle import Unbundled, unbundle
+from tests.conftest import Https, OneDataset, Page, permit
+
+ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(300))
+Files = dict[str, bytes]
+
+
+@pytest.fixture
+def file(https: Https, one_dataset: OneDataset, tmp_path: Path) -> Path:
+    """Give a bundle of a dataset behind a server, which is gone afterwards."""
+    https.pages["/data.csv"] = Page(ROWS)
+    source = {"type": "csv", "path": f"{https.url}/data.csv"}
+    root = permit(one_dataset(source, shuffle=True, seed=1, limit=50), hosts=["localhost"])
+    assert main(["lock", "--root", str(root)]) == 0
+    lock = read_lock(root / "datasets.lock")
+    assert lock is not None
+    path = tmp_path / "data.tar.zst"
+    bundle(
+        ["data"],
+        Catalog.open(root),
+        Cache(tmp_path / "first"),
+        dict(lock.pins),
+        path,
+        report=lambda *_: None,
+    )
+    shutil.rmtree(root)
+    https.reset()
+    return path
+
+
+def taken(file: Path, tmp_path: Path, **options: Any) -> Unbundled:
+    cache = Cache(tmp_path / "second")
+    return unbundle(file, tmp_path / "new", cache, report=lambda *_: None, **options)
+
+
+def traces(tmp_path: Path) -> list[str]:
+    """Return the files that a refused bundle left."""
+    places = [tmp_path / "new", tmp_path / "second"]
+    return [str(path) for place in places for path in place.rglob("*") if path.is_file()]
+
+
+def changed(file: Path, change: Callable[[Files], None]) -> Path:
+    """Write a bundle with other files, which is consistent in itself."""
+    sinks: dict[str, io.BytesIO] = {}
+
+    def sink(one: Member) -> IO[bytes]:
+        return sinks.setdefault(one.name, io.BytesIO())
+
+    contents = read_bundle(file, sink, lambda _: None)
+    files = {name: sink.getvalue() for name, sink in sinks.items()}
+    change(files)
+    members = tuple(
+        Member(name, len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()
+    )
+    other: Contents = msgspec.structs.replace(contents, members=members)
+    write_bundle(file, other, lambda name: io.BytesIO(files[name]), lambda _: None)
+    return file
+
+
+def test_it_opens_offline_on_another_machine(
+    file: Path, tmp_path: Path, https: Https, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = taken(file, tmp_path)
+    assert done.written == ("datasets.lock", "datasets.yaml", "registry/data.yaml")
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "second"))
+    dataset = get_dataset("data", root=tmp_path / "new", offline=True, locked=True)
+    assert len(dataset) == 50
+    assert {sample.input for sample in dataset} <= {f"question {n}" for n in range(300)}
+    assert https.requests == []
+
+
+def test_it_can_be_taken_twice(file: Path, tmp_path: Path) -> None:
+    assert len(taken(file, tmp_path).written) == 3
+    assert taken(file, tmp_path).written == ()
+
+
+# What it needs is imported before: another user may not be able to read this installation.
+AS_ANOTHER_USER = """
+import os, sys
+from registry import get_dataset
+from registry.cli import main
+file, home, user = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def take(name):
+    os.environ["REGISTRY_CACHE_DIR"] = os.path.join(home, name, "cache")
+    assert main(["unbundle", file, "--root", os.path.join(home, name, "new")]) == 0
+    root = os.path.join(home, name, "new")
+    print(len(get_dataset("data", root=root, offline=True, locked=True)))
+
+os.umask(0o077)
+take("imports")
+if user:
+    os.setgid(user), os.setuid(user)
+take("own")
+"""
+
+
+@pytest.mark.parametrize("user", [0, 12345])
+def test_with_a_closed_umask_all_files_are_private(file: Path, user: int, tmp_path: Path) -> None:
+    if user and (not hasattr(os, "getuid") or os.getuid() != 0):
+        pytest.skip("only root can become another user")
+    with TemporaryDirectory() as home:
+        shutil.copy(file, home)
+        if user:
+            os.chown(home, user, user)
+            os.chown(Path(home, file.name), user, user)
+        code = [sys.executable, "-c", AS_ANOTHER_USER, str(Path(home, file.name)), home, str(user)]
+        done = subprocess.run(
+            code, check=False, capture_output=True, text=True, cwd=home, timeout=60
+        )
+        assert done.stdout.splitlines().count("50") == 2, done.stderr
+        states = [path.stat() for path in Path(home, "own").rglob("*")]
+    assert {state.st_mode & 0o077 for state in states} == {0}
+    assert {state.st_uid for state in states} == {user or os.getuid()}
+
+
+def other_target(files: Files) -> None:
+    for name, data in files.items():
+        if name.endswith(".arrow"):
+            files[name] = data.replace(b"answer 7", b"answer X")
+
+
+def no_samples(files: Files) -> None:
+    for name in [name for name in files if name.startswith("samples/")]:
+        del files[name]
+
+
+def no_lock(files: Files) -> None:
+    del files["catalog/datasets.lock"]
+
+
+def no_index(files: Files) -> None:
+    del files["catalog/datasets.yaml"]
+
+
+def other_manifest(files: Files) -> None:
+    name = "catalog/registry/data.yaml"
+    files[name] = files[name].replace(b"limit: 50", b"limit: 51")
+
+
+def other_pin(files: Files) -> None:
+    name = "catalog/datasets.lock"
+    place = files[name].index(b"ordered: sha256:") + len(b"ordered: sha256:")
+    digit = b"0" if files[name][place : place + 1] != b"0" else b"1"
+    files[name] = files[name][:place] + digit + files[name][place + 1 :]
+
+
+def other_record(files: Files) -> None:
+    (name,) = (name for name in files if name.endswith("entry.json"))
+    files[name] = files[name].replace(b'"limit": null', b'"limit":    1')
+
+
+def code(files: Files) -> None:
+    files |= {"catalog/conftest.py": b"import evil\n", "catalog/.envrc": b""}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (code, "none of its datasets needs"),
+        (other_target, "its samples don't have the digest of its entry.json"),
+        (no_samples, "it lacks samples/"),
+        (no_lock, "datasets.lock does not pin it"),
+        (no_index, "datasets.yaml"),
+        (other_manifest, "datasets.lock pins it for an older manifest"),
+        (other_pin, "data: the samples in it are not those that its datasets.lock pins"),
+        (other_record, "its entry.json is invalid: the checksum differs"),
+    ],
+)
+def test_an_altered_bundle_leaves_nothing(
+    file: Path, tmp_path: Path, change: Callable[[Files], None], message: str
+) -> None:
+    with pytest.raises(BundleError) as raised:
+        taken(changed(file, change), tmp_path)
+    assert message in str(raised.value)
+    assert str(raised.value).startswith(f"{file}: ")
+    assert traces(tmp_path) == []
+
+
+def test_a_cut_bundle_leaves_nothing(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    for size in (0, 10, len(data) // 2, len(data) - 1):
+        file.write_bytes(data[:size])
+        with pytest.raises(BundleError):
+            taken(file, tmp_path)
+    assert traces(tmp_path) == []
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(BundleError, match="not a regular file"):
+        taken(pipe, tmp_path, digest="0" * 64)
+
+
+def test_a_bundle_that_is_too_large_leaves_nothing(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"bytes uncompressed, and 1,000 are allowed"):
+        taken(file, tmp_path, most=1000)
+    assert traces(tmp_path) == []
+
+
+def test_files_that_are_there_are_not_replaced(file: Path, tmp_path: Path) -> None:
+    lock = tmp_path / "new" / "datasets.lock"
+    lock.parent.mkdir()
+    lock.write_text("version: 1\ndatasets: {}\n", "utf-8")
+    with pytest.raises(
+        BundleError, match=r"already has a different datasets\.lock \(choose another --root\)"
+    ):
+        taken(file, tmp_path)
+    assert traces(tmp_path) == [str(lock)]
+
+
+def test_a_root_that_can_t_be_made_leaves_nothing(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file")
+    cache = Cache(tmp_path / "new-cache")
+    root = tmp_path / "blocked" / "x"
+    with pytest.raises(BundleError, match=r"can't write .*blocked.x: Not a directory"):
+        unbundle(file, root, cache, report=lambda *_: None)
+    assert list(cache.entries("samples")) == []
+
+
+def test_links_below_the_root_are_not_followed(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "registry").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BundleError, match=r"already has a different registry/data\.yaml"):
+        taken(file, tmp_path)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_the_cache_format_of_another_release_is_refused(file: Path, tmp_path: Path) -> None:
+    sinks: Files = {}
+    contents = read_bundle(file, lambda _: None, lambda _: None)
+    other = msgspec.structs.replace(contents, cache_format=99, members=())
+    write_bundle(file, other, lambda name: io.BytesIO(sinks[name]), lambda _: None)
+    with pytest.raises(BundleError, match="its samples have the format 99 of the cache"):
+        taken(file, tmp_path)

@@ -1,0 +1,82 @@
+"""What a worker of a cluster does by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs the extra `dask`")
+
+from dask import distributed
+from msgspec.structs import replace
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.manifest.models import to_spec
+from registry.plugins.dask import dask_worker
+from registry.plugins.dask.dask_worker import Ask, Place, StoppedError, facts, stop
+from registry.progress import Progress
+from registry.workflows.engines.job import Job
+
+
+class Worker:
+    """Notes what is sent to the scheduler."""
+
+    def __init__(self) -> None:
+        self.sent: list[object] = []
+
+    def log_event(self, topic: str, message: object) -> None:
+        self.sent.append((topic, message))
+
+
+def test_place_is_the_shared_folder_or_the_own_one(tmp_path: Path, cache_dir: Path) -> None:
+    assert Place(folder=tmp_path, push=False).cache().root == tmp_path
+    assert Place(folder=None, push=True).cache().root == cache_dir
+
+
+def test_facts_have_only_a_digest_of_the_remote_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert facts().remote == ""
+    monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://user:password@host/bucket")
+    assert facts().remote.startswith("sha256:")
+    assert facts(tmp_path / "none").sees is False
+    (tmp_path / "marker").touch()
+    assert facts(tmp_path / "marker").sees is True
+
+
+def test_reports_are_sent_seldom_and_end_what_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker()
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    monkeypatch.setattr(dask_worker, "_stopped", set())
+    monkeypatch.setattr(dask_worker, "_REPORT_SECONDS", 3600.0)
+    report = dask_worker._Reports("run", "data")
+    for done in range(100):
+        report(Progress("map", done))
+    report(Progress("fetch", 1, 2))
+    assert worker.sent == [
+        ("run", ("data", "map", 0, None, "")),
+        ("run", ("data", "fetch", 1, 2, "")),
+    ]
+    asyncio.run(stop("run"))
+    with pytest.raises(StoppedError):
+        report(Progress("map", 100))
+
+
+def test_worker_that_came_later_with_other_code_builds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(address="tcp://late:1"))
+    source = {"type": "json", "path": ["none.jsonl"]}
+    spec = to_spec({"name": "d", "folder": tmp_path, "source": source, "fields": {"input": "q"}})
+    job = Job(spec=spec, boundary=UNBOUNDED, lock=None, offline=True, refresh=False)
+    place = Place(folder=tmp_path, push=False)
+    asked = Ask(run="run", place=place, expected=replace(facts(), registry="0.0.0"))
+    result = dask_worker.build(asked, job)
+    assert result.status == "failed"
+    assert str(result.error) == (
+        "the worker tcp://late:1 has another version of Python or registry"
+    )
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,233 @@
+"""What reaches a server, and what does not, is said with one next step; real servers answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+import trustme
+from pytest_httpserver import HTTPServer
+
+from registry.plugins.doctor import network
+from registry.plugins.doctor.network import network_observations, setting_observations, token_of
+from registry.plugins.doctor.observation import Observation
+
+
+def settings(**environ: str) -> dict[str, Observation]:
+    return {one.name: one for one in setting_observations({"HF_HOME": "/nowhere", **environ})}
+
+
+def reached(monkeypatch: pytest.MonkeyPatch, **environ: str) -> dict[str, Observation]:
+    """Return the observations of requests in an environment, which the client reads by itself."""
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    return {one.name: one for one in network_observations(os.environ)}
+
+
+def test_token_is_not_shown_but_where_it_is_from(tmp_path: Path) -> None:
+    assert settings()["token"].text.startswith("none")
+    found = settings(HF_TOKEN="hf_canary")["token"]
+    assert (found.status, found.text) == ("ok", "for the Hub, from HF_TOKEN")
+    (tmp_path / "token").write_text("hf_canary\n", encoding="utf-8")
+    assert token_of({"HF_HOME": str(tmp_path)}) == ("hf_canary", str(tmp_path / "token"))
+    moved = tmp_path / "huggingface" / "token"
+    moved.parent.mkdir()
+    moved.write_text("hf_moved\n", encoding="utf-8")
+    assert token_of({"XDG_CACHE_HOME": str(tmp_path)}) == ("hf_moved", str(moved))
+    broken = settings(HF_TOKEN="hf_ca nary")["token"]
+    assert broken.status == "fail"
+    assert "nary" not in broken.text + broken.next
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "status", "text"),
+    [
+        ("https://hub.example", "ok", "https://hub.example (HF_ENDPOINT)"),
+        ("https://u:canary@hub.example", "ok", "https://hub.example (HF_ENDPOINT)"),
+        ("http://hub.example", "warn", "http://hub.example (HF_ENDPOINT), without encryption"),
+        ("http://localhost:80", "ok", "http://localhost:80 (HF_ENDPOINT)"),
+        ("hub.example", "fail", "HF_ENDPOINT is not a URL: hub.example"),
+        ("https://host:port", "fail", "HF_ENDPOINT is not a URL: https://host:port"),
+    ],
+)
+def test_endpoint_is_checked(endpoint: str, status: str, text: str) -> None:
+    found = settings(HF_ENDPOINT=endpoint)["endpoint"]
+    assert (found.status, found.text) == (status, text)
+
+
+def test_proxies_are_shown_without_credentials() -> None:
+    found = settings(https_proxy="http://u:canary@proxy:3128", NO_PROXY="localhost")["proxy"]
+    assert (found.status, found.text) == ("ok", "HTTPS_PROXY=http://proxy:3128, not for localhost")
+    environ = {"HF_HOME": "/nowhere", "HTTP_PROXY": "http://a:1", "http_proxy": "http://b:1"}
+    statuses = [
+        (one.status, one.next) for one in setting_observations(environ) if one.name == "proxy"
+    ]
+    assert statuses[0] == ("warn", "unset HTTP_PROXY or http_proxy")
+    environ = {"HF_HOME": "/nowhere", "HTTP_PROXY": "http://:1"}
+    assert (
+        next(one for one in setting_observations(environ) if one.name == "proxy").status == "fail"
+    )
+
+
+def test_certificates_are_loaded(tmp_path: Path) -> None:
+    authority = tmp_path / "authority.pem"
+    trustme.CA().cert_pem.write_to_path(str(authority))
+    found = settings(SSL_CERT_FILE=str(authority))["certificates"]
+    assert (found.status, found.text) == ("ok", f"1 trusted certificate in {authority}")
+    missing = settings(REQUESTS_CA_BUNDLE="/nowhere.pem")["certificates"]
+    assert (missing.status, missing.next) == ("fail", "unset REQUESTS_CA_BUNDLE")
+    authority.write_text("no certificate", encoding="utf-8")
+    assert settings(SSL_CERT_FILE=str(authority))["certificates"].status == "fail"
+
+
+@pytest.fixture
+def hub(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> HTTPServer:
+    monkeypatch.setenv("HF_ENDPOINT", httpserver.url_for("").rstrip("/"))
+    return httpserver
+
+
+def test_hub_that_answers_is_fine(hub: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.expect_request("/api/datasets").respond_with_json([])
+    found = reached(monkeypatch)
+    assert found["hub"].status == found["clock"].status == "ok"
+
+
+def test_token_is_tried(hub: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = {"Authorization": "Bearer hf_canary"}
+    hub.expect_request("/api/whoami-v2", headers=good).respond_with_json({"name": "me"})
+    found = reached(monkeypatch, HF_TOKEN="hf_canary")["hub"]
+    assert found.text.endswith(", and takes the token")
+    hub.clear()
+    hub.expect_request("/api/whoami-v2").respond_with_json({}, status=401)
+    found = reached(monkeypatch)["hub"]
+    assert (found.status, found.next) == ("fail", "hf auth login, or set HF_TOKEN")
+
+
+def test_login_page_of_a_network_is_recognized(
+    hub: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.expect_request("/api/datasets").respond_with_data("<html>", content_type="text/html")
+    found = reached(monkeypatch)["hub"]
+    assert found.status == "fail"
+    assert "sent a page in place of data (status 200)" in found.text
+    hub.clear()
+    hub.expect_request("/api/datasets").respond_with_json({}, status=503)
+    assert "answers with status 503" in reached(monkeypatch)["hub"].text
+
+
+def test_names_and_ports_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reached(monkeypatch, HF_ENDPOINT="https://nobody.invalid")["hub"]
+    assert found.status == "warn"
+    assert found.text == "the name of https://nobody.invalid can't be looked up"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    found = reached(monkeypatch, HF_ENDPOINT=url)["hub"]
+    assert (found.status, found.text) == ("warn", f"{url} can't be reached (ConnectError)")
+
+
+class Listener:
+    """A server that reads what is sent and gives one answer, or none."""
+
+    def __init__(self, answer: bytes, context: ssl.SSLContext | None = None) -> None:
+        self.answer, self.context, self.seen = answer, context, b""
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+                if self.context is not None:
+                    connection = self.context.wrap_socket(connection, server_side=True)
+                self.seen += connection.recv(65536)
+                if self.answer:
+                    connection.sendall(self.answer)
+                    connection.close()
+            except OSError:
+                if self.socket.fileno() < 0:
+                    return
+
+
+@pytest.fixture
+def listeners() -> Iterator[list[Listener]]:
+    made: list[Listener] = []
+    yield made
+    for one in made:
+        one.socket.close()
+
+
+def test_proxy_that_wants_a_password_is_recognized(
+    listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    listeners.append(Listener(answer))
+    proxy = f"http://u:canary@127.0.0.1:{listeners[0].port}"
+    found = reached(monkeypatch, HF_ENDPOINT="https://hub.example", HTTPS_PROXY=proxy)["hub"]
+    assert listeners[0].seen.startswith(b"CONNECT hub.example:443")
+    assert found.text == "the proxy asks for a user and a password"
+    assert found.next == "set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
+
+
+def test_clock_is_compared_with_that_of_the_server(
+    listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+    listeners.append(Listener(f"{head}Date: {formatdate(1_000_000_000)}\r\n\r\n[]".encode()))
+    url = f"http://127.0.0.1:{listeners[0].port}"
+    clock = reached(monkeypatch, HF_ENDPOINT=url)["clock"]
+    assert clock.status == "warn"
+    assert clock.text.endswith(" s fast")
+
+
+def test_certificate_of_a_stranger_is_recognized(
+    listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+    listeners.append(Listener(b"", context))
+    url = f"https://localhost:{listeners[0].port}"
+    found = reached(monkeypatch, HF_ENDPOINT=url)["hub"]
+    assert found.text == f"the certificate of {url} is not trusted"
+    assert "SSL_CERT_FILE" in found.next
+
+
+def test_silent_server_is_not_waited_for(
+    listeners: list[Listener], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "_SECONDS", 1)
+    listeners.append(Listener(b""))
+    url = f"http://127.0.0.1:{listeners[0].port}"
+    found = reached(monkeypatch, HF_ENDPOINT=url)["hub"]
+    assert found.status == "warn"
+    assert found.text.startswith((f"no answer from {url}", f"{url} can't be reached"))
+
+
+def test_remote_cache_is_asked(
+    hub: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.expect_request("/api/datasets").respond_with_json([])
+    assert reached(monkeypatch)["remote cache"].text.startswith("none")
+    folder = tmp_path / "shared"
+    missing = reached(monkeypatch, REGISTRY_REMOTE_CACHE=str(folder))["remote cache"]
+    assert (missing.status, missing.next) == ("warn", "registry sync --push makes it")
+    folder.mkdir()
+    found = reached(monkeypatch)["remote cache"]
+    assert (found.status, found.text) == (
+        "ok",
+        f"{folder} answers; trusted: what datasets.lock proves",
+    )
+    unknown = reached(monkeypatch, REGISTRY_REMOTE_CACHE="nothing://u:canary@b/x")["remote cache"]
+    assert (unknown.status, unknown.text) == ("fail", "nothing://b/x can't be read (CacheError)")
+    silent = reached(monkeypatch, REGISTRY_REMOTE_CACHE="http://u:canary@127.0.0.1:1/x")
+    text = "http://127.0.0.1:1/x can't be read (ClientConnectorError)"
+    assert (silent["remote cache"].status, silent["remote cache"].text) == ("fail", text)
+    named = reached(monkeypatch, REGISTRY_REMOTE_TRUST="ci")["remote cache"]
+    assert (named.status, "REGISTRY_REMOTE_KEY_CI" in named.text) == ("fail", True)

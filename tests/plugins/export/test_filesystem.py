@@ -1,0 +1,212 @@
+"""`registry://` through fsspec: files, listings, views, and that nothing can be changed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import fsspec
+import pyarrow.parquet as pq
+import pytest
+
+from registry import get_dataset, json_dataset
+from registry.cache.cache import Cache
+from registry.cli import main
+from registry.errors import ManifestError, MappingError, RegistryError
+from registry.plugins.export import filesystem as module
+from registry.plugins.export.cached import cached_export
+from registry.plugins.export.exported import Exported
+from registry.plugins.export.filesystem import RegistryFileSystem
+from registry.plugins.export.formats import Format
+from tests.conftest import REPOSITORY
+
+
+@pytest.fixture
+def system(catalog: Path) -> RegistryFileSystem:
+    return RegistryFileSystem(skip_instance_cache=True)
+
+
+@pytest.fixture
+def _registered() -> None:
+    # As the entry point does where the package is installed.
+    fsspec.register_implementation("registry", RegistryFileSystem, clobber=True)
+
+
+def test_entry_point_names_the_class() -> None:
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    points = tomllib.loads(text)["project"]["entry-points"]["fsspec.specs"]
+    assert points == {"registry": f"{RegistryFileSystem.__module__}.{RegistryFileSystem.__name__}"}
+
+
+def test_file_has_the_bytes_of_the_export(system: RegistryFileSystem, catalog: Path) -> None:
+    assert main(["export", "mixed", "--to", "out.jsonl"]) == 0
+    content = (catalog / "out.jsonl").read_bytes()
+    info = system.info("registry://mixed.jsonl")
+    assert (info["type"], info["size"], info["name"]) == ("file", len(content), "mixed.jsonl")
+    assert info["provenance"]["license"] == "mit"
+    assert system.cat_file("mixed.jsonl") == content
+    assert system.cat_file("mixed.jsonl", start=5, end=9) == content[5:9]
+    with system.open("mixed.jsonl", "r", encoding="utf-8") as file:
+        assert json.loads(file.readline())["input"] == "Né?"
+
+
+def test_etag_changes_with_the_bytes(system: RegistryFileSystem, catalog: Path) -> None:
+    before = system.ukey("mixed.jsonl")
+    assert system.info("mixed.jsonl")["ETag"] == system.checksum("mixed.jsonl") == before
+    assert system.ukey("mixed.jsonl?limit=2") != before
+    data = catalog / "mixed.jsonl"
+    data.write_text(data.read_text(encoding="utf-8").replace('"B"', '"Bee"'), encoding="utf-8")
+    assert system.ukey("mixed.jsonl") != before
+
+
+@pytest.mark.usefixtures("_registered")
+def test_views_and_roots_in_the_url(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(get_dataset("mixed", shuffle=True, seed=5, limit=3))
+    options = "shuffle=true&seed=5&limit=3"
+    monkeypatch.chdir("/")
+    root = str(catalog).replace("/", "%2F")
+    assert list(json_dataset(f"registry://{options}&root={root}/mixed.jsonl")) == expected
+    with fsspec.open(f"registry://mixed.jsonl?{options}&root={catalog}", "r") as file:
+        assert [json.loads(line)["input"] for line in file] == [one.input for one in expected]
+    with fsspec.open("registry://mixed.jsonl", "r", root=str(catalog)) as file:
+        assert len(file.readlines()) == 4
+
+
+def test_file_that_nobody_closes_is_closed_without_a_warning(system: RegistryFileSystem) -> None:
+    file = system.open("mixed.jsonl")
+    number = file.fileno()
+    del file
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)
+
+
+def test_files_beside_the_source_are_as_there_or_absolute(
+    system: RegistryFileSystem, catalog: Path
+) -> None:
+    index = catalog / "datasets.yaml"
+    manifest = (
+        "  pics: {source: {type: json, path: p.jsonl}, fields: {input: messages, target: a}}\n"
+    )
+    index.write_text(index.read_text(encoding="utf-8") + manifest, encoding="utf-8")
+    (catalog / "p.png").write_bytes(b"png")
+    content = '[{"type": "image", "image": "p.png"}]'
+    line = f'{{"messages": [{{"role": "user", "content": {content}}}], "a": "b"}}\n'
+    (catalog / "p.jsonl").write_text(line, encoding="utf-8")
+    assert b'"image":"p.png"' in system.cat_file("pics.jsonl")
+    absolute = system.info("absolute_files=true/pics.jsonl")
+    assert absolute["provenance"]["files"] == str(catalog / "p.jsonl")
+    image = str(catalog / "p.png")
+    assert f'"image":"{image}"'.encode() in system.cat_file(absolute["name"])
+    assert main(["export", "pics", "--to", "out.parquet", "--absolute-files"]) == 0
+    messages = pq.read_table("out.parquet")["messages"].to_pylist()
+    assert image in str(messages)
+
+
+@pytest.mark.parametrize("call", ["info", "cat_file", "modified"])
+def test_export_that_is_removed_meanwhile_is_written_again(
+    system: RegistryFileSystem, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def removed(exported: Exported, kind: Format, cache: Cache) -> tuple[str, Path]:
+        monkeypatch.undo()
+        key, path = cached_export(exported, kind, cache)
+        cache.discard("exports", key)  # as `cache clear` of another process does
+        return key, path
+
+    expected = getattr(system, call)("mixed.jsonl")
+    monkeypatch.setattr(module, "cached_export", removed)
+    found = getattr(system, call)("mixed.jsonl")
+    assert found >= expected if call == "modified" else found == expected
+
+
+def test_time_is_that_of_the_file_in_the_cache(system: RegistryFileSystem) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=5)
+    first = system.modified("registry://mixed.parquet")
+    assert before < first < datetime.now(UTC) + timedelta(seconds=5)
+    assert system.modified("registry://mixed.parquet") == first
+
+
+def test_listing_has_every_dataset_and_builds_none(system: RegistryFileSystem) -> None:
+    names = ["chat.jsonl", "few.jsonl", "mcq.jsonl", "mixed.jsonl"]
+    assert [name for name in system.ls("", detail=False) if name.endswith(".jsonl")] == names
+    assert system.glob("m*.jsonl") == ["mcq.jsonl", "mixed.jsonl"]
+    assert system.glob("mc?.jsonl") == ["mcq.jsonl"]
+    assert system.glob("mcq.jsonl?limit=1") == ["mcq.jsonl?limit=1"]
+    assert system.glob("m*.jsonl?limit=1") == ["mcq.jsonl?limit=1", "mixed.jsonl?limit=1"]
+    assert system.glob("none*.jsonl?limit=1") == []
+    assert system.glob("limit=1?seed=2") == ["limit=1?seed=2"]
+    assert "limit=1/mcq.jsonl" in system.ls("limit=1", detail=False)
+    assert {one["size"] for one in system.ls("registry://")} == {None}
+    assert system.ls("mcq.jsonl") == [system.info("mcq.jsonl")]
+    assert [system.isdir(path) for path in ("", "limit=1", "mcq.jsonl")] == [True, True, False]
+
+
+@pytest.mark.usefixtures("_registered")
+def test_unknown_names_are_missing_files_with_a_hint(system: RegistryFileSystem) -> None:
+    with pytest.raises(FileNotFoundError, match="similar names: mixed"):
+        system.info("mixd.jsonl")
+    with pytest.raises(ManifestError, match=r"\$\.limit: must be an integer"):
+        system.open("mixed.jsonl?limit=x")
+    with pytest.raises(IsADirectoryError):
+        system.open("limit=1")
+    for path, hint in (("mixd.jsonl?limit=1", "names: mixed"), ("mixed.jsonl?limt=1", "'limit'")):
+        for look_up in (system.glob, system.info):
+            with pytest.raises(RegistryError, match=hint):
+                look_up(path)
+        with pytest.raises(RegistryError, match=hint), fsspec.open(f"registry://{path}"):
+            pass
+    with pytest.raises(RegistryError, match="did you mean 'limit'"):
+        system.info("limt=1/mixed.jsonl")
+    assert not system.exists("mixd.jsonl")
+    assert not system.exists("mixed.jsonl?limt=1")
+    assert not system.exists("some text of a file\nthat is no path?")
+    assert system.exists("registry://mixed.jsonl?limit=1")
+
+
+def test_nothing_can_be_changed(system: RegistryFileSystem) -> None:
+    for change in (
+        lambda: system.open("mixed.jsonl", "wb"),
+        lambda: system.pipe_file("mixed.jsonl", b"x"),
+        lambda: system.rm("mixed.jsonl"),
+        lambda: system.mkdir("x"),
+        lambda: system.makedirs("x"),
+        lambda: system.cp_file("mixed.jsonl", "chat.jsonl"),
+        lambda: system.touch("mixed.jsonl"),
+    ):
+        with pytest.raises((PermissionError, NotImplementedError)):
+            change()
+
+
+def test_catalog_that_a_url_names_permits_itself_nothing(catalog: Path) -> None:
+    other = catalog / "other"
+    other.mkdir()
+    source = "source: {type: json, path: d.jsonl}"
+    manifest = f"datasets: {{d: {{{source}, mapper: 'os:getcwd'}}, plain: {{{source}}}}}"
+    text = f"version: 1\ntrust: ['os:getcwd']\n{manifest}\n"
+    (other / "datasets.yaml").write_text(text, encoding="utf-8")
+    (other / "d.jsonl").write_text('{"input": "a", "target": "b"}\n', encoding="utf-8")
+    own = RegistryFileSystem(skip_instance_cache=True)
+    with pytest.raises(ManifestError, match="the mapper 'os:getcwd' is not trusted"):
+        own.open(f"d.jsonl?root={other}")
+    assert own.size(f"plain.jsonl?root={other}") > 0
+    index = catalog / "datasets.yaml"
+    allowed = index.read_text(encoding="utf-8").replace(
+        "version: 1", "version: 1\ntrust: ['os:getcwd']"
+    )
+    index.write_text(allowed, encoding="utf-8")
+    for trusting in (own, RegistryFileSystem(root=str(other), skip_instance_cache=True)):
+        with pytest.raises(MappingError):  # it was called, and takes no record
+            trusting.open(f"d.jsonl?root={other}")
+
+
+def test_manifest_may_not_read_it(catalog: Path) -> None:
+    index = catalog / "datasets.yaml"
+    text = index.read_text(encoding="utf-8")
+    source = "  loop: {source: {type: json, path: 'registry://mixed.jsonl'}}\n"
+    index.write_text(text + source, encoding="utf-8")
+    with pytest.raises(ManifestError, match="registry"):
+        get_dataset("loop")

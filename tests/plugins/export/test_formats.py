@@ -1,0 +1,54 @@
+"""The table of formats: names, suffixes, and modules that exist."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from registry import get_dataset
+from registry.errors import ExportError
+from registry.plugins.export.formats import FORMATS, find_format, format_of_path
+from tests.plugins.export.conftest import Opener
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_writer_and_is_found_by_its_suffix(name: str) -> None:
+    kind = find_format(name)
+    assert callable(kind.write)
+    if kind.is_default:
+        assert format_of_path(f"folder/x{kind.suffix}") is kind
+
+
+# A suffix without a dot is the whole name of a file that only describes a source.
+@pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.suffix[:1] == "."])
+@pytest.mark.parametrize("dataset", ["few", "chat"])
+def test_bytes_do_not_depend_on_the_folder_or_the_cache(
+    dataset: str, name: str, opened: Opener, catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (dataset, name) == ("few", "fine-tuning"):
+        dataset = "mcq"  # the other has several targets
+    found = []
+    for folder in ("one", "two"):
+        (catalog / folder).mkdir()
+        for path in catalog.glob("*.*"):
+            shutil.copy(path, catalog / folder)
+        monkeypatch.chdir(catalog / folder)
+        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(catalog / f"cache-{folder}"))
+        if folder == "two":  # the first has only the first samples
+            get_dataset(dataset, shuffle=False, limit=None)
+        file = io.BytesIO()
+        find_format(name).write(opened(dataset, shuffle=False, limit=2), file)
+        found.append(file.getvalue())
+    assert found[0] == found[1]
+
+
+def test_unknown_format_and_suffix_suggest_known_ones() -> None:
+    with pytest.raises(ExportError, match=r"no format 'jsnl' \(did you mean 'jsonl'\?\)"):
+        find_format("jsnl")
+    with pytest.raises(
+        ExportError, match=r"no format has the suffix of 'x\.xls' .*suffixes: \.jsonl"
+    ):
+        format_of_path("x.xls")

@@ -1,0 +1,121 @@
+"""The Hub's eval.yaml: fields, evaluation, and what Inspect would refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.errors import ManifestError
+from registry.plugins.importers.eval_yaml import read
+from registry.plugins.importers.models import ImportOptions
+from registry.samples.messages import ChatMessageUser
+from tests.plugins.importers.support import only, samples_of, specs_of, write
+
+OPTIONS = ImportOptions(repository="acme/Quiz")
+ONE = """\
+# yaml-language-server: $schema=x
+name: Quiz
+evaluation_framework: inspect-ai
+tasks:
+  - config: default
+    split: validation
+    field_spec:
+      input: question
+      target: answer
+      choices: [a, b]
+      metadata: [topic]
+    epochs: 2
+    epoch_reducer: pass_at_2
+    solvers:
+      - name: system_message
+        args: {template: Be short.}
+      - name: multiple_choice
+    scorers: [{name: choice}]
+"""
+
+
+def test_fields_and_evaluation(tmp_path: Path) -> None:
+    dataset = only(read(write(tmp_path, "eval.yaml", ONE), OPTIONS))
+    assert dataset.name == "quiz"
+    assert dataset.left_out == ()
+    assert dataset.keys["source"] == {"type": "hf", "path": "acme/Quiz", "split": "validation"}
+    spec = specs_of(dataset)["quiz"]
+    assert spec.eval is not None
+    assert [one.name for one in spec.eval.solver] == ["system_message", "multiple_choice"]
+    assert (spec.eval.epochs, spec.eval.epoch_reducer) == (2, "pass_at_2")
+    record = {"question": "?", "a": "x", "b": "y", "topic": "t", "id": 7}
+    samples = samples_of(dataset, [{**record, "answer": 1}, {**record, "answer": "A"}])
+    assert [one.target for one in samples] == ["B", "A"]
+    assert samples[0].choices == ["x", "y"]
+    assert samples[0].metadata == {"topic": "t"}
+    assert samples[0].id is None
+
+
+def test_keys_of_the_file(tmp_path: Path) -> None:
+    text = f"description: |\n  Questions\n  of a quiz.\nleaderboard: x\n{ONE}"
+    dataset = only(read(write(tmp_path, "eval.yaml", text), OPTIONS))
+    assert dataset.keys["description"] == "Questions of a quiz."
+    assert [(one.what, one.line) for one in dataset.left_out] == [("leaderboard", 4)]
+
+
+def test_several_tasks_literals_and_images(tmp_path: Path) -> None:
+    text = """\
+tasks:
+  - id: look
+    config: big
+    field_spec: {input: q, target: "literal:Yes: no", input_image: pic, id: x}
+    shuffle_choices: true
+    solvers: [{name: use_tools, args: {}}, {name: generate}]
+    scorers: [{name: exact}]
+  - id: plain
+    field_spec: {target: t}
+    solvers: [{name: generate}]
+    scorers: [{name: exact}]
+"""
+    imported = read(write(tmp_path, "eval.yaml", text), OPTIONS)
+    look, plain = imported.datasets
+    assert (look.name, plain.name) == ("quiz-look", "quiz-plain")
+    assert look.keys["source"]["name"] == "big"
+    left = [(one.what, one.about, one.line) for one in look.left_out]
+    assert left == [
+        ("shuffle_choices", "samples", 5),
+        ("solvers", "evaluation", 6),
+        ("field_spec.id", "samples", 4),
+    ]
+    with_image, without = samples_of(look, [{"q": "?", "pic": "data:x"}, {"q": "?", "pic": None}])
+    assert isinstance(with_image.input, list)
+    assert isinstance(with_image.input[0], ChatMessageUser)
+    assert without.input == "?"
+    assert with_image.target == "Yes: no"
+    assert samples_of(plain, [{"input": "i", "t": 3}])[0].target == "3"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("epochs: 2", "epoch: 2"), "eval.yaml:12: tasks[0]: unknown key 'epoch'"),
+        (("input: question", "inptu: question"), "unknown key 'inptu'"),
+        (("    scorers: [{name: choice}]\n", ""), "tasks[0].scorers is not a list"),
+        (("name: choice", "nam: choice"), "tasks[0].scorers is not a list"),
+        (("input: question", "input: {a: 1}"), "field_spec.input is not a column"),
+        (("target: answer", "target: null"), "field_spec.target is not a column"),
+        (("[topic]", "topic"), "field_spec.metadata is not a list of columns"),
+        (("tasks:", "task:"), "no list under `tasks`"),
+        (("- config", "- id: [1]\n    config"), "tasks[0].id is not a string"),
+    ],
+)
+def test_what_inspect_refuses_is_refused(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    file = write(tmp_path, "eval.yaml", ONE.replace(*change))
+    with pytest.raises(ManifestError) as caught:
+        read(file, OPTIONS)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("task", ["1", "{}", "{field_spec: 1}", "[1]"])
+def test_no_task_at_all(tmp_path: Path, task: Any) -> None:
+    with pytest.raises(ManifestError, match=r"tasks\[0\]"):
+        read(write(tmp_path, "eval.yaml", f"tasks: [{task}]"), OPTIONS)

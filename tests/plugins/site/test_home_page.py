@@ -1,0 +1,71 @@
+"""The list of datasets."""
+
+from __future__ import annotations
+
+import re
+
+from registry.plugins.site.home_page import ListRow, list_pages, list_row
+from registry.plugins.site.views.dataset_view import DatasetView
+from registry.samples.sample import Sample
+
+
+def test_row_has_short_texts() -> None:
+    view = DatasetView(
+        name="qa",
+        description="d" * 10_000,
+        tags=tuple("t" * 100 + str(n) for n in range(100)),
+        columns=tuple(f"c{n}" for n in range(20_000)),
+        samples=(Sample("q"),),
+        total=7,
+    )
+    row = list_row(view)
+    assert row.description == "d" * 300 + "…"
+    assert (len(row.tags), len(row.tags[0]), len(row.columns)) == (20, 61, 60)
+    assert (row.samples, row.states) == (7, ("cached",))
+
+
+def test_small_catalog_has_one_page() -> None:
+    rows = [ListRow(name="a", tags=("x", "y")), ListRow(name="b", tags=("x",), states=("broken",))]
+    ((file, page),) = list_pages(rows, title="A & B", chunks=1, problems=("x.yaml: <bad>",))
+    assert file == "index.html"
+    for part in (
+        "<h1>A &amp; B</h1>",
+        "2 datasets, 0 with samples, 0 pinned, 1 broken",
+        "x.yaml: &lt;bad&gt;",
+        'href="datasets/a.html"',
+        'data-chunks="1"',
+        'x <span class="quiet">2</span>',
+    ):
+        assert part in page
+    assert 'class="pager"' not in page
+
+
+def test_large_catalog_is_divided_into_linked_pages() -> None:
+    rows = [ListRow(name=f"d{n:05}", description="x" * 80) for n in range(1_001)]
+    pages = dict(list_pages(rows, title="t", chunks=2))
+    assert list(pages) == ["index.html", *(f"list/{n}.html" for n in range(2, 7))]
+    assert 'href="list/6.html"' in pages["index.html"]
+    assert 'href="../datasets/d01000.html"' in pages["list/6.html"]
+    assert 'href="../index.html"' in pages["list/6.html"]
+    assert 'id="search"' not in pages["list/2.html"]
+    named = [name for page in pages.values() for name in re.findall(r">(d\d{5})</a>", page)]
+    assert named == [row.name for row in rows]
+
+
+def test_pages_stay_below_300_kb_whatever_the_texts_are() -> None:
+    view = DatasetView(
+        name="a",
+        description="\u202e" * 999,
+        license="<" * 99,
+        tags=tuple("\U000e0001" * 99 for _ in range(99)),
+    )
+    rows = [list_row(view)] * 300
+    pages = dict(list_pages(rows, title="\u202e" * 10_000, chunks=1, problems=("<" * 9_999,) * 99))
+    assert len(pages) > 1
+    assert max(len(page.encode()) for page in pages.values()) < 300_000
+    assert "and 79 more" in pages["index.html"]
+
+
+def test_empty_catalog_has_a_page() -> None:
+    ((file, page),) = list_pages([], title="t", chunks=0)
+    assert (file, "0 datasets" in page) == ("index.html", True)

@@ -1,0 +1,181 @@
+"""Other packages add commands, formats, importers and types of sources by entry points."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from registry import extensions
+from registry.cli import main
+from registry.errors import ExtensionError
+from registry.extensions import extension
+
+Install = Callable[..., None]
+
+CODE = '''
+import click
+from registry.api import FileReader, FileSource, NotColumnarError, open_text
+from registry.plugins.export.formats import Format
+from registry.plugins.importers.models import Imported, ImportedDataset, Importer
+
+@click.command()
+def hello() -> None:
+    """Greet."""
+    print("hello")
+
+class LinesSource(FileSource, frozen=True, kw_only=True, tag="lines"):
+    type = "lines"
+    reader = "acme:LinesReader"
+    schema = {"properties": {"type": {}, "path": {"type": "string"}}, "required": ["path"],
+              "additionalProperties": False}
+
+class LinesReader(FileReader):
+    def decode(self, file, *, strict=True):
+        with open_text(file, "utf-8") as lines:
+            for line in lines:
+                yield {"q": line.strip(), "a": "1"}
+
+    def decode_tables(self, file, wanted):
+        raise NotColumnarError("lines are read one by one")
+
+upper = Format(name="upper", suffix=".up", writer="acme:write", summary="capitals")
+
+def write(exported, file):
+    file.writelines(f"{sample.input.upper()}\\n".encode() for sample in exported.samples())
+
+def read(file, options):
+    keys = {"source": {"type": "json", "path": file.read_text().strip()}, "fields": {"input": "q"}}
+    return Imported((ImportedDataset("noted", keys),))
+
+notes = Importer(detects=lambda file: file.suffix == ".note", read=read)
+'''
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install a distribution with entry points, in a folder of the path."""
+
+    def call(name: str = "acme", code: str = CODE, **points: dict[str, str]) -> None:
+        folder = tmp_path / "installed"
+        info = folder / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [
+            line
+            for kind, rows in points.items()
+            for line in (f"[eval_registry.{kind}]", *(f"{key} = {to}" for key, to in rows.items()))
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        (folder / f"{name}.py").write_text(code)
+        monkeypatch.syspath_prepend(folder)
+        extensions.extensions.cache_clear()
+
+    yield call
+    extensions.extensions.cache_clear()
+    sys.modules.pop("acme", None)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "rows.jsonl").write_text('{"q": "one", "a": "1"}\n')
+    source = {"type": "json", "path": "rows.jsonl"}
+    dataset = {"description": "Rows.", "source": source, "fields": {"input": "q", "target": "a"}}
+    (folder / "datasets.yaml").write_text(json.dumps({"version": 1, "datasets": {"rows": dataset}}))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_command_is_listed_and_run(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install(commands={"hello": "acme:hello"})
+    assert main(["--help"]) == 0
+    assert "Other packages:\n  hello" in capsys.readouterr().out
+    assert main(["hello"]) == 0
+    assert capsys.readouterr().out == "hello\n"
+    assert main(["helo"]) == 2
+    assert "did you mean 'hello'?" in capsys.readouterr().err
+
+
+def test_command_of_ours_is_not_replaced(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(commands={"list": "acme:hello"})
+    assert main(["list", "--help"]) == 0
+    assert "List the datasets" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--format", "upper", "--to", "rows.txt"], ["--to", "r.up"]])
+def test_format_is_chosen_by_name_and_by_suffix(
+    install: Install, catalog: Path, arguments: list[str]
+) -> None:
+    install(exporters={"upper": "acme:upper"})
+    assert main(["export", "rows", *arguments]) == 0
+    assert (catalog / arguments[-1]).read_text() == "ONE\n"
+
+
+def test_format_of_nobody_lists_all(
+    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(exporters={"upper": "acme:upper"})
+    assert main(["export", "rows", "--to", "x", "--format", "uper"]) == 2
+    assert "no format 'uper' (did you mean 'upper'?)" in capsys.readouterr().err
+
+
+def test_importer_reads_what_ours_does_not_know(
+    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (catalog / "a.note").write_text("rows.jsonl\n")
+    install(importers={"notes": "acme:notes"})
+    for arguments in (["a.note"], ["a.note", "--from", "notes"]):
+        assert main(["import", *arguments]) == 0
+        assert "noted:" in capsys.readouterr().out
+    assert main(["import", "a.note", "--from", "note"]) == 2
+    assert "did you mean 'notes'?" in capsys.readouterr().err
+
+
+def test_type_of_source_is_validated_and_read(
+    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (catalog / "rows.txt").write_text("first line\nsecond line\n")
+    index = (catalog / "datasets.yaml").read_text().replace('"rows.jsonl"', '"rows.txt"')
+    (catalog / "datasets.yaml").write_text(index.replace('"json"', '"lines"'))
+    install(sources={"lines": "acme:LinesSource"})
+    assert main(["preview", "rows", "--json"]) == 0
+    assert '"first line"' in capsys.readouterr().out
+    (catalog / "datasets.yaml").write_text(
+        index.replace('"type": "json"', '"type": "lines", "x": 1')
+    )
+    assert main(["validate"]) == 1
+    assert "unknown key 'x'" in capsys.readouterr().out
+
+
+def test_plugin_that_can_not_be_imported_is_named(
+    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(code="import nowhere_at_all", exporters={"upper": "acme:upper"})
+    with pytest.raises(ExtensionError, match=r"plugin 'upper' of acme 1\.0 can't be imported"):
+        extension("exporters", "upper")
+    assert main(["export", "rows", "--to", "x", "--format", "upper"]) == 1
+    assert "No module named 'nowhere_at_all'" in capsys.readouterr().err
+    # Another format is found without it.
+    assert main(["export", "rows", "--to", "x.jsonl"]) == 0
+    main(["doctor", "--offline"])
+    assert "warn  plugin" in (out := capsys.readouterr().out)
+    assert "upper" in out
+
+
+def test_wrong_kind_of_object_is_an_error(install: Install) -> None:
+    install(exporters={"upper": "acme:notes"}, commands={"hello": "acme:upper"})
+    assert main(["export", "demo-mcq", "--to", "x", "--format", "upper"]) == 1
+    assert main(["hello"]) == 1
+
+
+def test_name_of_two_packages_is_of_neither(install: Install) -> None:
+    install("acme", exporters={"upper": "acme:upper"})
+    install("other", exporters={"upper": "other:upper"})
+    assert extension("exporters", "upper") is None
