@@ -5,7 +5,9 @@ from registry.base.conversion import decode_json as decode_json
 from registry.base.digest import canonical_json as canonical_json
 from registry.base.digest import digest_of as digest_of
 from registry.base.digest import encode_value as encode_value
+from registry.base.escape import JOINERS as JOINERS
 from registry.base.escape import escape_control as escape_control
+from registry.base.escape import show_invisible as show_invisible
 from registry.base.file_state import FileState as FileState
 from registry.base.folders import publish_folder as publish_folder
 from registry.base.fs import HashedFile as HashedFile

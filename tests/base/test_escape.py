@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.base.escape import escape_control, escape_json, escape_lines
+from registry.base.escape import (
+    escape_control,
+    escape_json,
+    escape_lines,
+    escaped_characters,
+    show_invisible,
+)
 
 ESCAPED = {
     "a\nb\tc": "a⏎b⇥c",
@@ -22,6 +28,41 @@ ESCAPED = {
     "\x9b2J\x7f": "\\u{9b}2J\\u{7f}",
     "naïve 日本 😀": "naïve 日本 😀",
 }
+NEEDED = {
+    "Persian": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "Telugu": "\u0c2c\u0c21\u0c4d\u0c1c\u0c46\u0c1f\u0c4d\u200c\u0c15\u0c41",
+    "Hindi": "\u0915\u094d\u200d\u0937",
+    "Malayalam": "\u0d15\u0d4d\u200d",
+    "Sinhala": "\u0dbb\u0dca\u200d\u0dba",
+    "Bengali": "\u09b0\u200d\u09cd\u09af\u09be\u09ac",
+    "Kannada": "\u0c85\u0cb0\u200d\u0ccd\u0c95",
+    "Mongolian": "\u182f\u180b",
+    "sign of Arabic numbers": "\u0600\u06f1",
+    "family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "heart on fire": "\u2764\ufe0f\u200d\U0001f525",
+    "rainbow flag": "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "doctor": "\U0001f469\U0001f3fd\u200d\u2695\ufe0f",
+    "keycap": "1\ufe0f\u20e3",
+    "England": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+}
+HIDDEN = {
+    "selectors after a letter": "q\U000e0143\U000e0141",
+    "selectors after an ideograph": "\u65e5\U000e0100",
+    "two styles": "\U0001f600\ufe0f\ufe0f",
+    "style of a letter": "x\ufe0f",
+    "joiner between Latin letters": "a\u200db",
+    "two joiners": "\u0c4d\u200c\u200c\u0c15",
+    "joiner past something hidden": "\u0628\u2060\u200c\u0647",
+    "tags after a flag": "\U0001f3f4\U000e0067\U000e0062\U000e0041\U000e007f",
+    "grapheme joiner": "a\u034fb",
+    "fillers": "\u3164\u115f\u1160\uffa0",
+    "Braille blank": "\u2800",
+    "Khmer vowels": "\u17b4\u17b5",
+    "Mongolian selector of a letter": "a\u180b",
+}
+SCRIPTS = st.text(
+    st.sampled_from([*"".join(NEEDED.values()), *"".join(HIDDEN.values()), *"ab \u0301\u202e"])
+)
 COMMANDS = {
     "::error::x": "\\u{3a}:error::x",
     "a\n \t::error::x": "a\n \t\\u{3a}:error::x",
@@ -51,6 +92,36 @@ def test_escaped_text_is_one_line_without_escapes_of_a_terminal(raw: str) -> Non
     assert len(escaped.splitlines()) <= 1
     assert "\x1b" not in escaped
     assert escape_control(escaped) == escaped
+
+
+@pytest.mark.parametrize("raw", NEEDED.values(), ids=NEEDED)
+def test_what_a_script_needs_is_shown(raw: str) -> None:
+    assert escape_control(raw) == show_invisible(raw) == raw
+    assert escaped_characters(raw) == list(raw)
+
+
+@pytest.mark.parametrize("raw", HIDDEN.values(), ids=HIDDEN)
+def test_what_hides_something_is_shown_as_its_code(raw: str) -> None:
+    shown = escape_control(raw)
+    assert "\\u{" in shown
+    assert json.loads(escape_json(json.dumps(raw, ensure_ascii=False))) == raw
+    assert "\\u" in escape_json(json.dumps(raw, ensure_ascii=False))
+
+
+@given(SCRIPTS)
+def test_escaping_again_changes_nothing(raw: str) -> None:
+    shown = escape_control(raw)
+    assert escape_control(shown) == shown
+    assert "".join(escaped_characters(raw)) == shown
+
+
+@given(SCRIPTS, st.data())
+def test_a_text_in_parts_is_escaped_as_the_whole(raw: str, data: st.DataObject) -> None:
+    # A part ends before a character that joins nothing to the next one.
+    ends = [place for place, one in enumerate(raw) if one in "ab "]
+    place = data.draw(st.sampled_from(ends or [0]))
+    parts = [escape_lines(raw[:place]), escape_lines(raw[place:], before=raw[:place][-32:])]
+    assert "".join(parts) == escape_lines(raw)
 
 
 @pytest.mark.parametrize("raw", COMMANDS, ids=repr)

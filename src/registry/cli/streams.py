@@ -15,6 +15,9 @@ from registry.base.escape import escape_lines
 __all__ = ["EscapingStream", "escaped_output", "unescaped"]
 
 
+_NEIGHBOURS = 32
+
+
 class EscapingStream(io.TextIOBase):
     """A text stream that escapes what is written; it belongs to another stream."""
 
@@ -26,6 +29,8 @@ class EscapingStream(io.TextIOBase):
         self._pending = ""
         self._starts_line = True
         """Whether the line has only whitespace so far."""
+        self._before = ""
+        """The end of what was written of the line: a script may join the next character to it."""
 
     def write(self, text: str) -> int:
         """Write the complete lines of a text, and keep the rest until its line is complete."""
@@ -36,8 +41,9 @@ class EscapingStream(io.TextIOBase):
         return len(text)
 
     def _emit(self, text: str) -> None:
-        self._stream.write(escape_lines(text, starts_line=self._starts_line))
+        self._stream.write(escape_lines(text, starts_line=self._starts_line, before=self._before))
         last_line = text.rpartition("\n")[2]
+        self._before = last_line[-_NEIGHBOURS:]
         is_same_line = last_line == text and not self._starts_line
         self._starts_line = not is_same_line and not last_line.strip()
 

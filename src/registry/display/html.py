@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from registry.base.escape import escape_lines
+from registry.base.escape import escaped_characters
 
 __all__ = ["MOST_BYTES", "Budget", "block", "table"]
 
@@ -42,8 +42,8 @@ class Budget:
         room = min(most, self.left)
         # A character needs a byte, so no more than these can fit.
         parts, count = [], 0
-        for character in text[: max(room, 0)]:
-            part = escape(escape_lines(character, starts_line=False))
+        for character in escaped_characters(text[: max(room, 0)], keep_lines=True):
+            part = escape(character)
             room -= len(part.encode())
             if room < 0:
                 break

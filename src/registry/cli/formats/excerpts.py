@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TextIO
 
-from registry.base.escape import escape_control
+from registry.base.escape import escape_control, escaped_characters
 from registry.base.local_files import open_beside
 from registry.base.locations import has_secret
 from registry.cli.formats.spans import end_of, lines_of
@@ -155,7 +155,7 @@ class _Window:
         """Return the part of a line around the first range."""
         from rich.cells import cell_len
 
-        shown = [escape_control(character) for character in text]
+        shown = escaped_characters(text)
         sizes = [cell_len(one) for one in shown]
         if sum(sizes) <= width:
             return cls(shown, 0, len(shown))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from registry.api import count_text
+from registry.api import JOINERS, count_text, show_invisible
 
 __all__ = [
     "content_html",
@@ -14,10 +14,6 @@ __all__ = [
     "visible",
 ]
 
-# Spaces that `str.isprintable` does not count as printable, such as the ideographic one.
-_SPACES = frozenset("\n\t\xa0\u1680\u202f\u205f\u3000").union(map(chr, range(0x2000, 0x200B)))
-_LAYOUT = dict.fromkeys(map(ord, _SPACES), " ")
-
 
 def visible(text: str) -> str:
     """Return a text with its lines, and codes in place of characters that are invisible.
@@ -25,14 +21,7 @@ def visible(text: str) -> str:
     Browsers obey bidi controls even where they are escaped as HTML, and a lone surrogate can't be
     written to a file.
     """
-    text = text.replace("\r\n", "\n")
-    if text.isprintable() or text.replace("\n", " ").isprintable():
-        return text
-    if text.translate(_LAYOUT).isprintable():  # with tabs or unusual spaces: five times as slow
-        return text
-    return "".join(
-        one if one.isprintable() or one in _SPACES else f"\\u{{{ord(one):x}}}" for one in text
-    )
+    return show_invisible(text.replace("\r\n", "\n"))
 
 
 def content_html(text: str) -> str:
@@ -57,7 +46,10 @@ def cut(text: str, most: int) -> tuple[str, str]:
     more = len(text) - most
     if more <= 0:
         return text, ""
-    return text[:most], f"{count_text(more, 'more character')} of {len(text):,} not shown"
+    # A joiner at the end would have lost what it joins.
+    return text[:most].rstrip(
+        JOINERS
+    ), f"{count_text(more, 'more character')} of {len(text):,} not shown"
 
 
 def start_of(text: str, most: int = 60) -> str:
