@@ -21,6 +21,7 @@ from registry.pipeline import builder
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset
 from tests.servers.hub import HubEmulator
+from tests.servers.static import StaticFiles
 
 COMMIT = "3" * 40
 
@@ -216,3 +217,40 @@ def test_condition_is_counted_in_samples(one_dataset: OneDataset) -> None:
     )
     local_lines(root, 500)
     assert [sample.target for sample in get_dataset("data", root=root)] == ["7", "17", "27"]
+
+
+def parquet(groups: int, rows: int) -> bytes:
+    """Write a file of three text columns whose values have dictionaries, as real ones have."""
+    file = io.BytesIO()
+    table = pa.table(
+        {
+            "q": [f"question {number} {'x' * 300}" for number in range(groups * rows)],
+            "a": [str(number) for number in range(groups * rows)],
+            "other": ["long text " * 40] * (groups * rows),
+        }
+    )
+    pq.write_table(table, file, row_group_size=rows, compression="none")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("sends_ranges", [True, False])
+def test_parquet_of_a_web_server_is_read_in_parts_where_it_sends_them(
+    one_dataset: OneDataset, cache_dir: Path, *, sends_ranges: bool
+) -> None:
+    body = parquet(groups=50, rows=2_000)
+    with StaticFiles({"/d.parquet": body}, sends_ranges=sends_ranges) as server:
+        root = one_dataset({"type": "parquet", "path": f"{server.url}/d.parquet"})
+        read_only_the_beginning(root, 100)
+        # The footer, two dictionaries and two columns of one group, each in a few reads.
+        assert len(server.requests) <= (16 if sends_ranges else 1)
+        assert any(server.requests) == sends_ranges
+
+
+def test_parquet_of_s3_is_not_looked_at_beyond_the_first_group(
+    one_dataset: OneDataset, s3: S3, s3_bytes: list[int], cache_dir: Path
+) -> None:
+    s3.bucket("bucket")
+    path = s3.put("bucket", "d.parquet", parquet(groups=50, rows=2_000))
+    root = one_dataset({"type": "parquet", "path": path})
+    read_only_the_beginning(root, 100)
+    assert len(s3_bytes) <= 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -18,6 +19,9 @@ class StaticFiles:
 
     files: dict[str, bytes] = field(default_factory=dict)
     """Path → body; may change while it runs."""
+    requests: list[str] = field(default_factory=list)
+    """The parts that were requested, as `bytes=START-`; "" for a whole file."""
+    sends_ranges: bool = True
     _server: ThreadingHTTPServer | None = None
 
     @property
@@ -27,7 +31,7 @@ class StaticFiles:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
-        files = self.files
+        files, requests, sends_ranges = self.files, self.requests, self.sends_ranges
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -47,18 +51,22 @@ class StaticFiles:
                     self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
                     body = body[start:]
                 self.send_header("ETag", etag)
-                self.send_header("Accept-Ranges", "bytes")
+                if sends_ranges:
+                    self.send_header("Accept-Ranges", "bytes")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if self.command != "HEAD":
-                    self.wfile.write(body)
+                    with suppress(ConnectionError):  # of a file, only a part may be wanted
+                        self.wfile.write(body)
 
             do_HEAD = do_GET  # noqa: N815
 
             def _start(self, etag: str, size: int) -> int | None:
                 """Return where the requested range starts; None for the whole file."""
                 found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-                if found is None or self.headers.get("If-Range", etag) != etag:
+                if self.command == "GET":
+                    requests.append(self.headers.get("Range", ""))
+                if found is None or not sends_ranges or self.headers.get("If-Range", etag) != etag:
                     return None
                 return int(found[1]) if int(found[1]) < size else None
 

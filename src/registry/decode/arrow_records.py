@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.decode.stream import SourceBytes, open_bytes
+from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -26,17 +26,16 @@ def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator
 
     from registry.decode.parquet_files import open_parquet
 
-    with open_bytes(file) as data:
-        try:
-            parquet = open_parquet(data, file)
-            rows = min(_BATCH_ROWS, parquet.most_rows)
-            yield from _records(parquet.batches(rows), file)
-        except (pa.ArrowException, OSError) as error:
-            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            message = f"not a Parquet file, or a damaged one: {error}"
-            raise DecodeError(message, file=file.location) from error
+    try:
+        with open_parquet(file) as parquet:
+            parquet.rows = _BATCH_ROWS
+            yield from _records(parquet.batches(), file)
+    except (pa.ArrowException, OSError) as error:
+        # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        message = f"not a Parquet file, or a damaged one: {error}"
+        raise DecodeError(message, file=file.location) from error
 
 
 def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from registry.decode.frame import Frame, NotColumnarError, Wanted
-from registry.decode.stream import open_bytes
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
@@ -28,9 +27,8 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
     """Yield the rows of a Parquet file as columns."""
     from registry.decode.parquet_files import open_parquet
 
-    with open_bytes(file) as data:
-        try:
-            opened = open_parquet(data, file)
+    try:
+        with open_parquet(file) as opened:
             parquet = opened.parquet
             names = _chosen(parquet.schema_arrow.names, wanted)
             # pyarrow takes `columns` as paths into structs, so it can't select a dotted name.
@@ -39,21 +37,20 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             encoded: int = sum(group.total_byte_size for group in groups)
             count: int = sum(group.num_rows for group in groups)
             fitting = _BATCH_BYTES * count // max(encoded, 1)
-            most = min(max(64, min(_BATCH_ROWS, fitting)), opened.most_rows)
-            rows = min(_FIRST_ROWS, most)
-            for batch in opened.batches(rows, columns):
+            most = max(64, min(_BATCH_ROWS, fitting))
+            opened.rows = min(_FIRST_ROWS, most)
+            for batch in opened.batches(columns):
                 decoded = _decode_dictionaries(_validated(batch.select(names)))
                 yield Frame(decoded)
                 # The encoded size is misleading, as a string that many rows repeat is encoded
                 # once. Start with few rows, and grow by the decoded size of those before.
                 fitting = _BATCH_BYTES * decoded.num_rows // max(decoded.nbytes, 1)
-                rows = min(max(1, min(4 * rows, fitting)), most)
-                parquet.reader.set_batch_size(rows)  # for the following batches
-        except (pa.ArrowException, OSError) as error:
-            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise NotColumnarError("an invalid file") from error
+                opened.rows = min(max(1, min(4 * opened.rows, fitting)), most)
+    except (pa.ArrowException, OSError) as error:
+        # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise NotColumnarError("an invalid file") from error
 
 
 def _decode_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:

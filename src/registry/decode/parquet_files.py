@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING, Any
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from registry.decode.bounded import HARMLESS_BYTES
-from registry.decode.stream import RowGroups
+from registry.decode.stream import RowGroups, open_bytes
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -30,17 +33,19 @@ _DICTIONARY_PAGE = 2
 
 
 class OpenParquet:
-    """An open file, and how many of its rows may be read at a time."""
+    """An open file, whose row groups are read one after the other."""
 
     def __init__(
-        self, parquet: pq.ParquetFile, most_rows: int, size: int, file: SourceBytes
+        self, data: IO[bytes], parquet: pq.ParquetFile, size: int, file: SourceBytes
     ) -> None:
+        self._data = data
         self.parquet = parquet
         part = file.row_groups
         self.groups = range(
             *(0, parquet.num_row_groups) if part is None else (part.first, part.stop)
         )
-        self.most_rows = most_rows
+        self.rows = 1
+        """How many rows the next batch has at most."""
         self._size = size
         self._file = file
         self._decoded = 0
@@ -54,11 +59,19 @@ class OpenParquet:
             raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file.location)
         return batch
 
-    def batches(self, rows: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of its row groups, with all columns if none are named."""
-        groups = list(self.groups)
-        found = self.parquet.iter_batches(rows, row_groups=groups, columns=columns)
-        return map(self.count, found)
+    def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of its row groups, `rows` at a time, with all columns if none are named.
+
+        Of a remote file, only the groups and columns that are read are looked at.
+        """
+        for group in self.groups:
+            most = _rows_at_a_time(self._data, self.parquet, group, columns)
+            found = self.parquet.iter_batches(
+                min(self.rows, most), row_groups=[group], columns=columns
+            )
+            for batch in found:
+                yield self.count(batch)
+                self.parquet.reader.set_batch_size(min(self.rows, most))  # for the following
 
 
 def divided(data: IO[bytes], least: int) -> list[RowGroups]:
@@ -79,13 +92,24 @@ def divided(data: IO[bytes], least: int) -> list[RowGroups]:
     return parts
 
 
-def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
-    """Open a Parquet file.
+@contextmanager
+def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
+    """Open a Parquet file; one whose server sends no parts of it is copied first.
 
     Raises:
         DecodeError: it unpacks to more than its limits allow.
         pyarrow.ArrowException: it is invalid.
     """
+    with open_bytes(file) as data:
+        if data.seekable():
+            yield _opened(data, file)
+            return
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(data, copy)
+            yield _opened(cast("IO[bytes]", copy), file)
+
+
+def _opened(data: IO[bytes], file: SourceBytes) -> OpenParquet:
     # Without `pre_buffer`, which keeps the bytes of all row groups to the end.
     parquet = pq.ParquetFile(data, pre_buffer=False)
     metadata, limits = parquet.metadata, file.limits
@@ -120,18 +144,21 @@ def open_parquet(data: IO[bytes], file: SourceBytes) -> OpenParquet:
     if file.row_groups is not None:  # a part may decode to its share of what the file may
         part = range(file.row_groups.first, file.row_groups.stop)
         size = sum(chunk.total_compressed_size for group, chunk in chunks if group in part)
-    return OpenParquet(parquet, _rows_at_a_time(data, parquet, chunks), size, file)
+    return OpenParquet(data, parquet, size, file)
 
 
-def _rows_at_a_time(data: IO[bytes], parquet: pq.ParquetFile, chunks: list[tuple[int, Any]]) -> int:
+def _rows_at_a_time(
+    data: IO[bytes], parquet: pq.ParquetFile, group: int, columns: list[str] | None
+) -> int:
     """Return how many rows can be decoded at a time, whichever values of a dictionary they have."""
-    widths: dict[str, int] = {}
-    for group, chunk in chunks:
-        name = chunk.path_in_schema
-        width = _largest_value(data, parquet, group, chunk)
-        width *= _values_per_row(parquet.metadata, group, chunk)
-        widths[name] = max(widths.get(name, 1), width)
-    return max(1, _MOST_DECODED // max(1, sum(widths.values())))
+    metadata = parquet.metadata
+    chunks = [metadata.row_group(group).column(at) for at in range(metadata.num_columns)]
+    width = sum(
+        _largest_value(data, parquet, group, chunk) * _values_per_row(metadata, group, chunk)
+        for chunk in chunks
+        if columns is None or chunk.path_in_schema.partition(".")[0] in columns
+    )
+    return max(1, _MOST_DECODED // max(1, width))
 
 
 def _values_per_row(metadata: pq.FileMetaData, group: int, chunk: Any) -> int:

@@ -51,6 +51,8 @@ class Body(Struct, kw_only=True):
     size: int | None = None
     """Bytes of the whole file."""
     etag: str = ""
+    sends_ranges: bool = False
+    """Whether the server says that it sends any part that is asked for."""
     digests: Mapping[str, bytes] = field(default_factory=dict)
     """Digests of the whole file that the server names: algorithm → digest."""
 
@@ -156,6 +158,7 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
         size=size,
         # Of bytes that are unpacked here, the server says nothing.
         etag="" if coding else headers.get("ETag", ""),
+        sends_ranges=response.status == 206 or headers.get("Accept-Ranges") == "bytes",
         digests={} if coding or response.status == 206 else _http_digests(headers),
     )
 

@@ -184,7 +184,10 @@ class Transfer:
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file as a stream, which goes on after a lost connection."""
+    """A remote file as a stream, which goes on after a lost connection.
+
+    It can be read from any position if its server sends parts of one version, by an ETag.
+    """
 
     def __init__(self, location: str, files: Any, deadline: Deadline, *, etag: str = "") -> None:
         """Prepare a stream.
@@ -208,6 +211,7 @@ class RemoteFile(io.RawIOBase):
         self._body: Body | None = None
         self._position = 0
         self._etag = ""
+        self._sends_ranges = False
         self._size: int | None = None
         self._left = b""
 
@@ -224,6 +228,32 @@ class RemoteFile(io.RawIOBase):
         self._left = self._left[count:]
         return count
 
+    def seekable(self) -> bool:
+        """Return whether the server sends parts; this asks it."""
+        if not self._etag and not self._left:
+            self._left = with_retries(self._next, self._deadline)
+        return self._sends_ranges and is_strong(self._etag) and self._size is not None
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position - len(self._left)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a position; the next read requests the file from there."""
+        if whence == io.SEEK_CUR and not offset:
+            return self.tell()
+        if not self.seekable():
+            raise io.UnsupportedOperation("seek")
+        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size or 0}
+        position = starts[whence] + offset
+        behind = position - self.tell()
+        if 0 <= behind <= len(self._left):
+            self._left = self._left[behind:]
+        else:
+            self._drop()
+            self._left, self._position = b"", position
+        return position
+
     def close(self) -> None:
         """Close the connection."""
         self._drop()
@@ -233,6 +263,8 @@ class RemoteFile(io.RawIOBase):
         try:
             location = self._location
             with source_errors(location), limited_requests(location, self._deadline):
+                if self._body is None and self._position == self._size:
+                    return b""
                 if self._body is None:
                     self._body = self._open()
                 begun = time.monotonic()
@@ -263,6 +295,7 @@ class RemoteFile(io.RawIOBase):
             body.close()
             raise changed_error(self._location)
         self._etag, self._size = body.etag, body.size
+        self._sends_ranges = self._sends_ranges or body.sends_ranges
         self._meter.restart()
         return body
 
