@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ pytest.importorskip("distributed", reason="needs the extra `dask`")
 
 from dask import distributed
 
+from registry.base.cache_access import CACHE_FORMAT
 from registry.catalog.catalog import Catalog
 from registry.errors import RegistryError
 from registry.plugins.dask import dask_worker
@@ -35,6 +38,7 @@ from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
 # The cluster's own sockets and loops end when Python collects them.
 pytestmark = pytest.mark.filterwarnings("default")
 
+FEW = "{source: {type: json, path: '../../p0000.jsonl'}, fields: {input: q, target: a}}"
 RECORDS = int(os.environ.get("REGISTRY_CLUSTER_RECORDS", "4000"))
 WORKERS = int(os.environ.get("REGISTRY_CLUSTER_WORKERS", "2"))
 FILES = 200 if RECORDS >= 100_000 else 40
@@ -235,3 +239,51 @@ def test_large_result_arrives_although_it_is_waited_for_in_steps(cluster: Any) -
                 assert len(later.result(timeout=0.01)) == 1 << 26
                 return
         pytest.fail("the result never arrives")
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a scheduler and a worker, each a process of its own; `args[-1]` is the address."""
+    file = tmp_path / "scheduler.json"
+    python = [sys.executable, "-m", "distributed.cli."]
+    start = [*python[:2], python[2] + "dask_scheduler", "--scheduler-file", str(file)]
+    own = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    found = subprocess.Popen(
+        [*start, "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"], **own
+    )
+    while not file.exists():
+        time.sleep(0.05)
+    work = [*python[:2], python[2] + "dask_worker", "--scheduler-file", str(file), "--no-dashboard"]
+    worker = subprocess.Popen([*work, "--nthreads", "1", "--no-nanny"], **own)
+    found.args = [json.loads(file.read_text())["address"]]
+    yield found
+    for process in (found, worker):
+        process.kill()
+        process.wait()
+
+
+def test_lost_scheduler_ends_the_run_with_what_is_done_and_what_is_not(
+    make_catalog: MakeCatalog, tmp_path: Path, scheduler: subprocess.Popen[bytes]
+) -> None:
+    make_catalog(files=40, records=2_000, few=FEW.replace("../..", str(tmp_path)))
+    command = [sys.executable, "-m", "registry", "sync", "--engine", "dask", "--jobs", "1"]
+    started = subprocess.Popen(
+        [*command, "--scheduler", scheduler.args[0], "few", "many"],
+        cwd=tmp_path / "catalog",
+        env={**os.environ, "REGISTRY_CACHE_DIR": str(tmp_path / "cache")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    samples = tmp_path / "cache" / f"v{CACHE_FORMAT}" / "samples"
+    while not samples.is_dir() or not any(samples.iterdir()):
+        assert started.poll() is None, started.communicate()
+        time.sleep(0.02)
+    scheduler.kill()
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 1, err
+    assert "few" in out
+    assert f"the scheduler {scheduler.args[0]} was lost" in err
+    assert "run the command again: what was built is cached" in err
+    assert "Traceback" not in err
+    assert "bug" not in err

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["DaskEngine"]
 
 _CONNECT_SECONDS = 30
+# It logs tracebacks of a lost scheduler, which is reported.
+_LOGGER = logging.getLogger("distributed.client")
 # Run by workers of this machine: Ctrl-C reaches all processes of a terminal, and each would print
 # where it was. The caller ends them.
 _IGNORE_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
@@ -43,7 +45,7 @@ class DaskEngine:
 
     def run(self, order: Order) -> Generator[SyncResult]:
         """Build the datasets."""
-        with self._client(order) as client:
+        with _quiet(_LOGGER), self._client(order) as client:
             ask = self._agree(client, order)
             try:
                 yield from self._results(client, order, ask)
@@ -104,8 +106,6 @@ class DaskEngine:
         return Ask(run=f"registry-{uuid.uuid4().hex}", place=place, expected=own)
 
     def _results(self, client: Any, order: Order, ask: Ask) -> Generator[SyncResult]:
-        from registry.plugins.dask import dask_worker
-
         def show(event: tuple[float, tuple[Any, ...]]) -> None:
             name, stage, done, total, note = event[1]
             order.report(name, Progress(stage, done, total, note))
@@ -113,28 +113,55 @@ class DaskEngine:
         client.subscribe_topic(ask.run, show)
         waiting = iter(order.names)
         running: dict[Any, str] = {}
-        finished = self._distributed.as_completed()
+        scheduler = client.scheduler.address
         try:
-            while True:
-                # As many as keep the workers busy: each may hold rows of several files.
-                most = max(order.jobs, sum(client.nthreads().values()))
-                while len(running) < most and (name := next(waiting, None)) is not None:
-                    try:
-                        job = order.job(name)
-                    except RegistryError as error:
-                        yield SyncResult(name=name, status="failed", error=error)
-                        continue
-                    key = f"{name}-{ask.run}"
-                    future = client.submit(dask_worker.build, ask, job, pure=False, key=key)
-                    running[future] = name
-                    finished.add(future)
-                if not running:
-                    return
-                future = next(finished)
-                yield self._result(future, running.pop(future))
-        finally:
+            yield from self._finished(client, order, ask, waiting, running)
+        except (self._distributed.CancelledError, self._distributed.comm.CommClosedError):
+            # The client has waited for the scheduler to come back.
+            for name in [*running.values(), *waiting]:
+                error = RegistryError(
+                    f"{name}: the scheduler {scheduler} was lost before the samples were built"
+                    " (run the command again: what was built is cached)"
+                )
+                yield SyncResult(name=name, status="failed", error=error)
+            return
+        except BaseException:
             client.unsubscribe_topic(ask.run)
             client.cancel(list(running))
+            raise
+        client.unsubscribe_topic(ask.run)
+
+    def _finished(
+        self,
+        client: Any,
+        order: Order,
+        ask: Ask,
+        waiting: Iterator[str],
+        running: dict[Any, str],
+    ) -> Generator[SyncResult]:
+        """Submit what waits, and yield what is finished; `running` is what is neither."""
+        from registry.plugins.dask import dask_worker
+
+        finished = self._distributed.as_completed()
+        while True:
+            # As many as keep the workers busy: each may hold rows of several files.
+            most = max(order.jobs, sum(client.nthreads().values()))
+            while len(running) < most and (name := next(waiting, None)) is not None:
+                try:
+                    job = order.job(name)
+                except RegistryError as error:
+                    yield SyncResult(name=name, status="failed", error=error)
+                    continue
+                key = f"{name}-{ask.run}"
+                future = client.submit(dask_worker.build, ask, job, pure=False, key=key)
+                running[future] = name
+                finished.add(future)
+            if not running:
+                return
+            future = next(finished)
+            result = self._result(future, running[future])
+            del running[future]
+            yield result
 
     def _result(self, future: Any, name: str) -> SyncResult:
         try:
@@ -143,6 +170,16 @@ class DaskEngine:
             text = f"{name}: the workers that built it ended again and again: {error}"
             return SyncResult(name=name, status="failed", error=RegistryError(text))
         return result
+
+
+@contextlib.contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextlib.contextmanager
