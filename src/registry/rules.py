@@ -134,7 +134,7 @@ _SOURCES = Check("merged", "manifest.source_checks")
 _MISSING_DATA = Check("spec", "lint.missing_data")
 _COLUMNS = Check("spec", "lint.column_checks")
 _PINNED_COLUMNS = Check("lock", "lint.column_checks", "unknown_pinned_column")
-_COMPILED = Check("spec", "lint.field_checks", "uncompilable_expression")
+_COMPILED = Check("spec", "lint.column_checks", "uncompilable_expression")
 _PINS = Check("lock", "lint.lock_checks")
 
 # fmt: off

@@ -32,8 +32,9 @@ _BLANK = re.compile(
 _SIGNS = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
-JOINERS = "\u200c\u200d"
-_NON_JOINER, _JOINER = JOINERS
+_JOINER = "\u200d"
+JOINERS = f"\u200c{_JOINER}"
+"""The non-joiner and the joiner."""
 _STYLES = "\ufe0e\ufe0f"
 """Variation selectors: the character before as text, or as an emoji."""
 # Blocks with all characters of emoji-variation-sequences.txt that are not ASCII.

@@ -7,9 +7,12 @@ from typing import Any
 
 import click
 import pytest
+from msgspec import structs
 
-from registry.cli.adding.options import SourceOptions, check_options, file_keys
+from registry.cli.adding.options import SourceOptions, check_options, file_keys, shown_progress
 from registry.errors import SourceError
+from registry.progress import Progress
+from registry.sources.pins import SourceContext
 
 
 @pytest.mark.parametrize(
@@ -103,3 +106,11 @@ def test_missing_file_has_similar_names(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(SourceError, match=r"^nowhere/q\.csv: no such file$"):
         file_keys(SourceOptions(file="nowhere/q.csv"), tmp_path)
     assert file_keys(SourceOptions(file="*.csv"), tmp_path)["path"] == "*.csv"
+
+
+def test_what_is_waited_for_is_shown_with_the_name(
+    context: SourceContext, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with shown_progress(structs.replace(context, dataset="d"), 5) as reporting:
+        reporting.report(Progress("wait", 2, note="example.org"))
+    assert capsys.readouterr().err == "d: waiting for example.org (2 s so far)\n"

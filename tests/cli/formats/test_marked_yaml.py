@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.cli.formats.marked_yaml import comment_start, marked_yaml, without_defaults
+from registry.base.escape import escape_lines
+from registry.cli.formats.marked_yaml import comment_start, marked_yaml, without_defaults, yaml_text
 from registry.manifest.provenance import Origin
 from registry.yamldoc.reader import DataPath
 
@@ -15,6 +16,8 @@ OWN = Origin(key="k", value=1, layer="own", file="m/a.yaml", line=3, dataset="d"
 PARENT = Origin(key="k", value=1, layer="parent", file="m/a.yaml", line=4, dataset="p")
 INDEX = Origin(key="k", value=1, layer="default", file="datasets.yaml", line=12)
 BUILT_IN = Origin(key="k", value=1, layer="default")
+PARTS = ["::", "error", "##[x]", "##vso[", "\n", " ", "\x1b", "\u2028", "\u202e", "'", '"', "\\"]
+HOSTILE = st.lists(st.sampled_from([*PARTS, "word " * 30])).map("".join)
 
 
 def test_values_of_others_have_their_place() -> None:
@@ -103,3 +106,24 @@ def test_lines_are_folded_whatever_the_length_of_a_path(length: int) -> None:
     described, path = text.split("    path: ")
     assert max(map(len, described.split("\n"))) <= 60
     assert path == "/" * length + "\n"
+
+
+def test_plain_text_is_written_as_usual() -> None:
+    data = {"b": ["x", "é 日本"], "a": {"long": "word " * 30}}
+    usual = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    assert yaml_text(data) == usual
+
+
+@pytest.mark.parametrize("value", ["\x1b[2J", "\u202e", "##[error]x", f"{'x' * 99} ::error::x"])
+def test_other_text_is_in_double_quotes_with_escapes(value: str) -> None:
+    text = yaml_text({"a": value})
+    assert '"' in text
+    assert escape_lines(text) == text
+    assert yaml.safe_load(text) == {"a": value}
+
+
+@given(st.dictionaries(HOSTILE, HOSTILE | st.lists(HOSTILE)))
+def test_any_text_is_the_same_data(data: object) -> None:
+    text = yaml_text(data)
+    assert yaml.safe_load(text) == data
+    assert escape_lines(text) == text

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -242,33 +242,36 @@ def test_large_result_arrives_although_it_is_waited_for_in_steps(cluster: Any) -
 
 
 @pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a scheduler and a worker, each a process of its own; `args[-1]` is the address."""
+def scheduler(tmp_path: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Start a scheduler and a worker as processes; yield the address, and how to kill the first."""
     file = tmp_path / "scheduler.json"
-    python = [sys.executable, "-m", "distributed.cli."]
-    start = [*python[:2], python[2] + "dask_scheduler", "--scheduler-file", str(file)]
-    own = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    found = subprocess.Popen(
-        [*start, "--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"], **own
-    )
+
+    def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, "--scheduler-file", str(file), *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    own = ("--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0")
+    found = start("distributed.cli.dask_scheduler", *own)
     while not file.exists():
         time.sleep(0.05)
-    work = [*python[:2], python[2] + "dask_worker", "--scheduler-file", str(file), "--no-dashboard"]
-    worker = subprocess.Popen([*work, "--nthreads", "1", "--no-nanny"], **own)
-    found.args = [json.loads(file.read_text())["address"]]
-    yield found
+    worker = start("distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    yield json.loads(file.read_text())["address"], found.kill
     for process in (found, worker):
         process.kill()
         process.wait()
 
 
 def test_lost_scheduler_ends_the_run_with_what_is_done_and_what_is_not(
-    make_catalog: MakeCatalog, tmp_path: Path, scheduler: subprocess.Popen[bytes]
+    make_catalog: MakeCatalog, tmp_path: Path, scheduler: tuple[str, Callable[[], None]]
 ) -> None:
+    address, kill = scheduler
     make_catalog(files=40, records=2_000, few=FEW.replace("../..", str(tmp_path)))
     command = [sys.executable, "-m", "registry", "sync", "--engine", "dask", "--jobs", "1"]
     started = subprocess.Popen(
-        [*command, "--scheduler", scheduler.args[0], "few", "many"],
+        [*command, "--scheduler", address, "few", "many"],
         cwd=tmp_path / "catalog",
         env={**os.environ, "REGISTRY_CACHE_DIR": str(tmp_path / "cache")},
         stdout=subprocess.PIPE,
@@ -279,11 +282,11 @@ def test_lost_scheduler_ends_the_run_with_what_is_done_and_what_is_not(
     while not samples.is_dir() or not any(samples.iterdir()):
         assert started.poll() is None, started.communicate()
         time.sleep(0.02)
-    scheduler.kill()
+    kill()
     out, err = started.communicate(timeout=60)
     assert started.returncode == 1, err
     assert "few" in out
-    assert f"the scheduler {scheduler.args[0]} was lost" in err
+    assert f"the scheduler {address} was lost" in err
     assert "run the command again: what was built is cached" in err
     assert "Traceback" not in err
     assert "bug" not in err

@@ -10,8 +10,14 @@ import pytest
 
 from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
-from registry.plugins.remote_cache.of_dataset import open_remote_cache, remote_samples_of
+from registry.plugins.remote_cache.of_dataset import (
+    RemoteSamples,
+    open_remote_cache,
+    remote_samples_of,
+)
+from registry.progress import silent
 from registry.settings import Remote
+from tests.plugins.remote_cache.test_remote_cache import FINGERPRINT, entry, remote
 
 
 def samples(tmp_path: Path, url: str, *, offline: bool = False, reviewed: Any = None) -> Any:
@@ -44,3 +50,21 @@ def test_a_view_with_ids_of_its_own_proves_nothing(tmp_path: Path) -> None:
         return found
 
     assert (pinned(auto_id=False), pinned(auto_id=True)) == (7, None)
+
+
+def test_it_fetches_what_it_has_once(tmp_path: Path) -> None:
+    folder = tmp_path / "remote"
+    folder.mkdir()
+    one = remote(folder)
+    one.push(entry(tmp_path))
+    samples = RemoteSamples(one, dataset="d", pinned=2, check=lambda _: None)
+    assert samples.has(FINGERPRINT)
+    for path in folder.rglob("entry.json"):
+        path.unlink()
+    assert samples.has(FINGERPRINT)  # not asked again
+
+    cache = Cache(tmp_path / "reader")
+    assert samples.fetch(cache, FINGERPRINT, limit=None, report=silent) is not None
+    # If it is gone after this, a plan must come to another decision.
+    assert not samples.has(FINGERPRINT)
+    assert samples.fetch(cache, FINGERPRINT, limit=None, report=silent) is None

@@ -9,9 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import DecodeError, RegistryError
-from registry.scaffold.inference.fields import infer_fields
+from registry.scaffold.inference.columns import Columns
+from registry.scaffold.inference.fields import infer_conversation, infer_fields
 from registry.scaffold.new_manifest import About, manifest_text
 from registry.yamldoc.reader import parse_yaml
+
+ASK = {"role": "user", "content": "?"}
+SAY = {"role": "assistant", "content": "!"}
+SHARE = [{"from": "human", "value": "?"}, {"from": "gpt", "value": "!"}]
+RENAMED = {"role": "from", "content": "value", "roles": {"gpt": "assistant", "human": "user"}}
 
 
 def fields(*records: dict[str, Any]) -> dict[str, Any]:
@@ -269,3 +275,55 @@ def test_texts_are_better_inputs_than_numbers_which_become_texts() -> None:
     numbers: list[dict[str, Any]] = [{"question": 1}, {"question": None}, {"question": 2.5}]
     assert fields(*numbers)["input"] == {"from": "question", "do": ["str"]}
     assert infer_fields("d", numbers).without_input == 1
+
+
+def infer(*records: dict[str, Any]) -> tuple[Any, Any] | None:
+    found = infer_conversation(Columns(records))
+    if found is None:
+        return None
+    question, target = found
+    return question.expression, None if target is None else target.expression
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([{"messages": [ASK]}], ("messages", None)),
+        (
+            [{"messages": [ASK, SAY]}],
+            (
+                {"from": "messages", "do": [{"slice": [0, -1]}]},
+                {"from": "messages", "do": [{"pluck": "content"}, {"index": -1}]},
+            ),
+        ),
+        ([{"messages": [ASK, SAY], "answer": "4"}], ("messages", None)),
+        ([{"messages": [ASK, SAY]}, {"messages": [ASK]}], ("messages", None)),
+        (
+            [{"conversations": SHARE}],
+            (
+                {"from": "conversations", "do": [{"slice": [0, -1]}, {"messages": RENAMED}]},
+                {"from": "conversations", "do": [{"pluck": "value"}, {"index": -1}]},
+            ),
+        ),
+    ],
+    ids=["question", "answered", "with a target", "not all answered", "ShareGPT"],
+)
+def test_messages_become_the_input(records: list[dict[str, Any]], expected: Any) -> None:
+    assert infer(*records) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["one", "two"],
+        "text",
+        None,
+        [{"role": "narrator", "content": "?"}],
+        [{"role": "user"}],
+        [],
+        [{"role": [], "content": "x"}],
+        [3],
+    ],
+)
+def test_other_columns_of_these_names_are_no_conversation(value: Any) -> None:
+    assert infer({"messages": value, "question": "?"}) is None

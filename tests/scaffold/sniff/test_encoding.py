@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.errors import DecodeError
-from registry.scaffold.sniff.encoding import sniff_encoding
-from registry.scaffold.sniff.excerpts import excerpts
+from registry.scaffold.sniff.encoding import excerpts, sniff_encoding
 from registry.scaffold.sniff.guess import Question
 
 GERMAN = "frage;antwort\nWie heißt die größte Stadt Österreichs?;Wien\nGegenteil von früh?;spät\n"
@@ -38,6 +39,8 @@ TEXTS = [
     (ENGLISH, "cp1252"),
     (SHORT, "latin-1"),
 ]
+WORDS = ["q", "Łódź", "größte", "質問", "日本の首都", "вопрос", "x9x", "12", "answer" * 30]
+ENCODINGS = ["utf-8", "cp932", "euc_jp", "gb18030"]
 
 
 @pytest.mark.parametrize(("text", "encoding"), TEXTS)
@@ -137,3 +140,34 @@ def test_binary_file_is_refused(data: bytes, words: str) -> None:
     with pytest.raises(DecodeError, match="this is not a text file") as caught:
         sniff_encoding(data, file="q.csv")
     assert words in str(caught.value)
+
+
+def test_short_text_is_its_own_excerpt() -> None:
+    assert excerpts(b"caf\xe9, or not") == b"caf\xe9, or not"
+
+
+@settings(max_examples=30)
+@given(
+    words=st.lists(st.sampled_from(WORDS), min_size=5, max_size=40),
+    marks=st.lists(st.sampled_from([" ", ",", "\n", '"', "", ""]), min_size=5, max_size=40),
+)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_excerpts_have_complete_characters(
+    encoding: str, words: list[str], marks: list[str]
+) -> None:
+    one = "".join(word + mark for word, mark in zip(words, marks, strict=False))
+    data = one.encode(encoding, "ignore")
+    data = (data * (1 + 100_000 // len(data)))[: 1 << 18]
+    data = data.decode(encoding, "ignore").encode(encoding)
+    excerpts(data).decode(encoding)
+
+
+def test_excerpts_come_from_everywhere() -> None:
+    parts = [f"Wo liegt {name}?\n".encode("cp1250") for name in ("Łódź", "Gdańsk", "Wrocław")]
+    found = excerpts((b"plain text\n" * 30_000).join([b"", *parts, b""]))
+    assert all(part.split()[-1] in found for part in parts)
+
+
+def test_text_without_breaks_is_its_own_excerpt() -> None:
+    data = b"x" * (1 << 20) + b"\xe9" * 100 + b"x" * (1 << 20)
+    assert excerpts(data) == data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from registry.errors import DecodeError
+from registry.scaffold.sniff import guess as columns
 from registry.scaffold.sniff.guess import Guess, Question, refuse
 
 
@@ -38,3 +39,15 @@ def test_question_without_anyone_to_ask_names_every_option() -> None:
         "q.csv: the delimiter is not clear, so say it: --delimiter ';' gives 2 columns;"
         " --delimiter ',' gives 3"
     )
+
+
+def test_names_are_in_lower_case() -> None:
+    assert {name.casefold() for name in columns.KNOWN} == columns.KNOWN
+
+
+def test_only_listed_names_are_for_several_fields() -> None:
+    groups = (columns.INPUTS, columns.TARGETS, columns.CHOICES, columns.IDS)
+    names = [name for group in groups for name in group]
+    # As choices if there is another target, see `infer_choices`.
+    assert {name for name in names if names.count(name) > 1} == {"answers"}
+    assert columns.KNOWN.issuperset(names)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.catalog.catalog import display_path
-from registry.cli.adding.options import SourceOptions, file_keys
-from registry.cli.adding.progress import shown_progress
+from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import SourceBytes, is_html, open_bytes
 from registry.errors import DecodeError
 from registry.manifest.resolve import spec_of_source

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import structs
 
+from registry.cli.progress_bars import bars
 from registry.errors import SourceError, close_matches
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
+from registry.sources.pins import SourceContext
 
-__all__ = ["SourceOptions", "check_options", "file_keys"]
+__all__ = ["SourceOptions", "check_options", "file_keys", "shown_progress"]
 
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
@@ -115,3 +121,16 @@ def _check_type(options: SourceOptions, kind: str) -> None:
             kinds = " and ".join(one for one in SOURCE_TYPES if name in own.get(one, set()))
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} is for {kinds}, and the file is {kind}")
+
+
+@contextmanager
+def shown_progress(context: SourceContext, samples: int = 0) -> Iterator[SourceContext]:
+    """Yield a context whose progress is shown until the block ends.
+
+    Args:
+        context: The context; its dataset names the bar.
+        samples: How many samples will be mapped, if that is known.
+    """
+    name = context.dataset
+    with bars(as_json=False, samples={name: samples} if samples else None) as report:
+        yield structs.replace(context, report=partial(report, name))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from registry.base.escape import escape_control
 from registry.base.locations import is_local, local_path, public_location
 from registry.boundary.paths import allow_location
 from registry.catalog.catalog import display_path
 from registry.cli.adding.destination import Destination
 from registry.cli.adding.file_source import shown_location
-from registry.cli.adding.progress import shown_progress
+from registry.cli.adding.options import shown_progress
 from registry.cli.formats.samples import print_sample
 from registry.cli.output import print_line, print_warnings
 from registry.errors import DecodeError, MappingError, RegistryError, count_text
@@ -23,6 +27,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.inference.fields import InferredMapping, infer_fields
 from registry.scaffold.new_manifest import About, flow_text, manifest_text
+from registry.scaffold.sniff.guess import Question
 from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
 
@@ -32,12 +37,17 @@ if TYPE_CHECKING:
     from registry.pipeline.execute import LoadResult
 
 __all__ = [
+    "FIELDS",
     "Draft",
     "FirstRecords",
     "Proposal",
     "about_file",
     "allow_source",
+    "ask",
+    "ask_about",
+    "ask_what_next",
     "doubts",
+    "is_interactive",
     "read_records",
     "warn_outside",
 ]
@@ -51,6 +61,8 @@ _LOOKED_AT = 20_000
 """Records that fields are inferred from, if those fit all others."""
 _DOUBTFUL = {"blank_inputs", "blank_targets", "targets_outside_choices"}
 _COLUMNS = "--input, --target, --choices and --id say which columns to use"
+FIELDS = ("input", "target", "choices", "id")
+"""Fields for which the user may choose a column."""
 
 
 @dataclass(frozen=True)
@@ -261,3 +273,50 @@ def warn_outside(source: Mapping[str, Any], destination: Destination) -> None:
         refused = catalog.boundary.refusal(local_path(path)) if is_local(path) else None
         if refused is not None:
             print_line(f"warning: {path} {refused[0]} without --file ({refused[1]})", err=True)
+
+
+def is_interactive() -> bool:
+    """Return whether a person can answer: neither end is a pipe or a file."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def ask(question: Question) -> str:
+    """Return the reading that the user chooses by its number."""
+    options = list(question.choices)
+    click.echo(f"{escape_control(question.file)}: the {question.what} is not clear:")
+    for number, option in enumerate(options, 1):
+        click.echo(escape_control(f"  {number}. {option}: {question.choices[option]}"))
+    number = click.prompt("Which one", type=click.IntRange(1, len(options)))
+    return options[number - 1]
+
+
+def ask_what_next(columns: Sequence[str]) -> tuple[str, str] | None:
+    """Return a field and the column that it shall read, or None to write the manifest.
+
+    Raises:
+        click.Abort: the user wants no manifest.
+    """
+    text = f"Write it? [Y]es, [n]o, or a field to change ({', '.join(FIELDS)})"
+    while True:
+        answer = str(click.prompt(text, default="yes", show_default=False)).strip().casefold()
+        if answer in ("", "y", "yes"):
+            return None
+        if answer in ("n", "no", "q", "quit"):
+            raise click.Abort
+        if answer in FIELDS:
+            shown = escape_control(", ".join(columns))
+            column = click.prompt(
+                f"Column for {answer} ({shown})", type=click.Choice(columns), show_choices=False
+            )
+            return answer, column
+        click.echo(f"'{escape_control(answer)}' is neither yes, no, nor one of these fields")
+
+
+def ask_about(description: str, license_: str | None) -> tuple[str, str | None]:
+    """Return the description and the license that the user gives."""
+    description = click.prompt("Description", default=description).strip() or description
+    if license_ is None:
+        license_ = click.prompt(
+            "License, such as mit (empty if unknown)", default="", show_default=False
+        )
+    return description, (license_ or "").strip() or None

@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from registry.base.escape import escape_control
+import yaml
+
+from registry.base.escape import escape_control, escape_double_quoted, escape_lines
 from registry.cli.formats.spans import end_of, lines_of
-from registry.cli.formats.yaml_text import yaml_text
 from registry.errors import ManifestError
 from registry.manifest.provenance import Origin
 from registry.yamldoc.reader import DataPath, parse_yaml
 
-__all__ = ["comment_start", "marked_yaml", "without_defaults"]
+__all__ = ["comment_start", "marked_yaml", "without_defaults", "yaml_text"]
 
 _LONGEST, _WORD = 100, 20
 _HAS_SPACE = re.compile(r" *(?:- )*(?:[^ :]+: +)?\S+ ")
@@ -96,3 +97,23 @@ def _without(value: Any, path: DataPath, left_out: set[DataPath]) -> Any:
         if (*path, key) not in left_out
     }
     return {key: item for key, item in kept.items() if item != {} or value[key] == {}}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text that needs an escape in double quotes, where YAML has escapes."""
+
+
+def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    # A long scalar is folded, so that any part of it may begin a line.
+    needs_escape = "::" in value or escape_lines(value) != value
+    style = '"' if needs_escape else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _represent_str)
+
+
+def yaml_text(data: Any, *, width: int = 100) -> str:
+    """Return data as YAML, in the order of its keys; longer lines are folded between words."""
+    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
+    return escape_double_quoted(text)

@@ -28,8 +28,7 @@ from registry.api import (
 )
 from registry.plugins.export.exported import open_exported
 from registry.plugins.export.formats import FORMATS, find_format
-from registry.plugins.export.publish import publish, refuse_existing, refuse_special
-from registry.plugins.export.targets import targets_of
+from registry.plugins.export.publish import publish, refuse_existing, refuse_special, targets_of
 
 if TYPE_CHECKING:
     from registry.plugins.export.exported import Exported

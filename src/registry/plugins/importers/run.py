@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from registry import ManifestError
 from registry.api import ExtensionError, extension, extensions
 from registry.plugins.importers import KINDS
-from registry.plugins.importers.detect import detect_kind, files_of
 from registry.plugins.importers.models import (
     Imported,
     Importer,
@@ -18,8 +20,14 @@ from registry.plugins.importers.models import (
     NotImported,
     problem_at,
 )
+from registry.plugins.importers.tolerant_yaml import read_foreign_text, read_foreign_yaml
 
-__all__ = ["ImportedFile", "import_files"]
+__all__ = ["ImportedFile", "detect_kind", "files_of", "import_files"]
+
+
+MAX_FILES = 100_000
+_LOADER = re.compile(r"\b(?:hf|csv|json)_dataset\(")
+_SUFFIXES = (".yaml", ".yml", ".json", ".jsonld", ".md", ".py")
 
 
 @dataclass(frozen=True)
@@ -84,3 +92,66 @@ def _importer_of_others(name: str) -> Importer:
     if not isinstance(found, Importer):
         raise ExtensionError(f"the plugin '{name}' is no {Importer.__module__}.Importer")
     return found
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """Yield a file, or the files of a folder that may be of some kind, in the order of names.
+
+    Raises:
+        ManifestError: there is no such path, or the folder has too many files.
+    """
+    if not path.is_dir():
+        if not path.exists():
+            raise problem_at(path, "there is no such file or folder")
+        yield path
+        return
+    count = 0
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        for name in sorted(files):
+            count += 1
+            if count > MAX_FILES:
+                raise problem_at(path, f"more than {MAX_FILES:,} files", "name a smaller folder")
+            if name.endswith(_SUFFIXES):
+                yield Path(folder) / name
+
+
+def detect_kind(file: Path) -> str | None:
+    """Return the kind of a file by its name and content; None if it is of no kind.
+
+    Raises:
+        ManifestError: it is YAML that can't be read.
+    """
+    name = file.name.lower()
+    if name.endswith(".py"):
+        return "inspect" if _LOADER.search(read_foreign_text(file)) else None
+    if name.endswith(".md"):
+        return "hub-readme" if read_foreign_text(file).startswith("---") else None
+    if name.endswith((".json", ".jsonld")):
+        return "croissant" if '"recordSet"' in _text_or_nothing(file) else None
+    return _kind_of_yaml(file)
+
+
+def _text_or_nothing(file: Path) -> str:
+    try:
+        return read_foreign_text(file)
+    except ManifestError:  # data, rather than a description of data
+        return ""
+
+
+def _kind_of_yaml(file: Path) -> str | None:
+    value: Any = read_foreign_yaml(file, has_tags=True).value
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("tasks"), list) and file.name.startswith("eval"):
+        return "eval.yaml"
+    if {"version", "include"} <= value.keys() and "task" not in value:
+        return None  # the index of a catalog such as the one that the manifest becomes a part of
+    if {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys():
+        return "lm-eval"
+    if isinstance(value.get("sources"), dict):
+        return "intake"
+    entries = [entry for key, entry in value.items() if not str(key).startswith("_")]
+    if entries and all(isinstance(entry, dict) and "type" in entry for entry in entries):
+        return "kedro"
+    return None

@@ -10,12 +10,22 @@ from registry import LockError
 from registry.api import Opening, check_received, check_samples, check_unpublished, samples_id
 from registry.plugins.remote_cache.record import SAMPLES, Writer
 from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
-from registry.plugins.remote_cache.remote_samples import RemoteSamples
 
 if TYPE_CHECKING:
-    from registry.api import ArrowDataset, Boundary, Cache, CacheEntry, DatasetSpec, Pin, Remote
+    from registry.api import (
+        ArrowDataset,
+        Boundary,
+        Cache,
+        CacheEntry,
+        DatasetSpec,
+        Pin,
+        Remote,
+        Report,
+    )
+    from registry.plugins.remote_cache.record import Record
+    from registry.plugins.remote_cache.remote_cache import Check, RemoteCache
 
-__all__ = ["check_remote", "open_remote_cache", "remote_samples_of"]
+__all__ = ["RemoteSamples", "check_remote", "open_remote_cache", "remote_samples_of"]
 
 Reviewed = tuple["DatasetSpec", "Pin"]
 """A manifest as written, and the pin that was made for exactly that."""
@@ -79,3 +89,48 @@ def _compare(dataset: ArrowDataset, *, pin: Pin) -> None:
     found = samples_id(dataset)
     if found != pin.samples_id:
         raise LockError(f"its samples are not those of datasets.lock: found {found.ordered}")
+
+
+class RemoteSamples:
+    """Looks for entries of one dataset, and fetches them; each is asked for once."""
+
+    def __init__(
+        self, remote: RemoteCache, *, dataset: str, pinned: int | None, check: Check
+    ) -> None:
+        """Create it.
+
+        Args:
+            remote: The remote cache.
+            dataset: Its name, for warnings.
+            pinned: The number of samples that the lockfile pins; None without a pin.
+            check: Called with samples before they are published locally.
+        """
+        self._remote = remote
+        self._dataset = dataset
+        self._pinned = pinned
+        self._check = check
+        self._found: dict[str, Record | None] = {}
+
+    def has(self, fingerprint: str) -> bool:
+        """Return whether there is an entry that may be used; it may still turn out to be wrong."""
+        if fingerprint not in self._found:
+            self._found[fingerprint] = self._remote.find(
+                fingerprint, pinned=self._pinned, dataset=self._dataset
+            )
+        return self._found[fingerprint] is not None
+
+    def fetch(
+        self, cache: Cache, fingerprint: str, *, limit: int | None, report: Report
+    ) -> CacheEntry | None:
+        """Publish an entry in the local cache; None, and never again, if it can't be used."""
+        record, self._found[fingerprint] = self._found[fingerprint], None
+        if record is None:
+            return None
+        return self._remote.fetch(
+            cache,
+            record,
+            limit=limit,
+            check=self._check,
+            report=report,
+            dataset=self._dataset,
+        )

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from registry.scaffold.inference.columns import Columns, Inference, is_blank, value_of
-from registry.scaffold.sniff.columns import CHOICES, TARGETS
+from registry.scaffold.sniff.guess import CHOICES, TARGETS
 
 __all__ = ["Choices", "infer_choices"]
 

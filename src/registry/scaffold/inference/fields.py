@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry.errors import DecodeError, RegistryError
-from registry.scaffold.inference.chat import infer_conversation
 from registry.scaffold.inference.choices import infer_choices
 from registry.scaffold.inference.columns import Columns, Inference, is_blank
 from registry.scaffold.inference.frame import infer_frame
 from registry.scaffold.inference.target import infer_target
-from registry.scaffold.sniff.columns import IDS, INPUTS
+from registry.scaffold.sniff.guess import IDS, INPUTS, MESSAGES, TARGETS
 
-__all__ = ["InferredMapping", "infer_fields"]
+__all__ = ["InferredMapping", "infer_conversation", "infer_fields"]
 
 _PASSAGES = ("passage", "context", "article", "document", "paragraph", "background")
 # Longer values are content rather than labels, such as a rationale.
@@ -25,6 +24,14 @@ _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6
 # Keeps a hundred million records apart.
 _LONG_HASH = 16
+_ROLE_KEYS = ("role", "from", "speaker")
+_CONTENT_KEYS = ("content", "value", "text", "message")
+_ROLES = {
+    **{role: role for role in ("system", "user", "assistant", "tool")},
+    "human": "user",
+    "prompter": "user",
+    **dict.fromkeys(("gpt", "chatgpt", "bot", "model", "ai", "bing", "bard"), "assistant"),
+}
 
 
 @dataclass(frozen=True)
@@ -220,3 +227,60 @@ def _infer_metadata(columns: Columns) -> Inference | None:
     found = found[:_MAX_METADATA_COLUMNS]
     columns.use(*found)
     return Inference(found, "short values; remove what nobody needs") if found else None
+
+
+def infer_conversation(columns: Columns) -> tuple[Inference, Inference | None] | None:
+    """Return the input, and the target if each conversation ends with what the model should say.
+
+    Returns None if no column has messages.
+    """
+    column = columns.find(MESSAGES, "input")
+    values = columns.values(column) if column is not None else []
+    messages = [one for value in values if isinstance(value, list) for one in value]
+    if column is None or not messages or not all(isinstance(value, list) for value in values):
+        return None
+    keys = _keys(messages)
+    if keys is None:
+        return None
+    role, content = keys
+    roles = {message[role] for message in messages}
+    columns.use(column)
+    operations = _operations(role, content, roles)
+    ends = {_ROLES[value[-1][role]] for value in values if value}
+    has_target = columns.find(TARGETS, "target") is not None
+    if ends != {"assistant"} or has_target or min(map(len, values)) < 2:
+        return Inference(_with(column, operations), "messages of a conversation"), None
+    reason = "the messages before the last"
+    question = Inference(_with(column, [{"slice": [0, -1]}, *operations]), reason)
+    answer = _with(column, [{"pluck": content}, {"index": -1}])
+    return question, Inference(answer, "the last message, which is the assistant's")
+
+
+def _keys(messages: list[Any]) -> tuple[str, str] | None:
+    """Return the keys of role and content that every message has, with roles that are known."""
+    for role in _ROLE_KEYS:
+        for content in _CONTENT_KEYS:
+            if all(_is_message(message, role, content) for message in messages):
+                return role, content
+    return None
+
+
+def _is_message(message: Any, role: str, content: str) -> bool:
+    return (
+        isinstance(message, Mapping)
+        and isinstance(message.get(role), str)
+        and message[role] in _ROLES
+        and isinstance(message.get(content), str)
+    )
+
+
+def _operations(role: str, content: str, roles: set[str]) -> list[Any]:
+    renamed = {name: _ROLES[name] for name in sorted(roles) if _ROLES[name] != name}
+    if (role, content) == ("role", "content") and not renamed:
+        return []
+    options: dict[str, Any] = {"role": role, "content": content}
+    return [{"messages": {**options, "roles": renamed} if renamed else options}]
+
+
+def _with(column: str, operations: list[Any]) -> Any:
+    return {"from": column, "do": operations} if operations else column

@@ -8,7 +8,7 @@ from typing import Any
 
 from registry.scaffold.inference.choices import Choices
 from registry.scaffold.inference.columns import Columns, Inference
-from registry.scaffold.sniff.columns import IDS, TARGETS
+from registry.scaffold.sniff.guess import IDS, TARGETS
 
 __all__ = ["infer_target"]
 

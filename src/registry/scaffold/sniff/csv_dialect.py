@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from registry.errors import DecodeError
-from registry.scaffold.sniff.columns import KNOWN
-from registry.scaffold.sniff.guess import Ask, Guess, Question, refuse
+from registry.scaffold.sniff.guess import KNOWN, Ask, Guess, Question, refuse
 
 __all__ = ["CsvReading", "shown_cells", "sniff_csv"]
 

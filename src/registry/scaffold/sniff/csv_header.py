@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import count
 
-from registry.scaffold.sniff.columns import KNOWN
 from registry.scaffold.sniff.csv_dialect import CsvReading, shown_cells
-from registry.scaffold.sniff.guess import Ask, Guess, Question, refuse
+from registry.scaffold.sniff.guess import KNOWN, Ask, Guess, Question, refuse
 
 __all__ = ["name_columns", "sniff_header"]
 

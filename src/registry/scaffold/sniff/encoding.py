@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from registry.errors import DecodeError
-from registry.scaffold.sniff.excerpts import excerpts
 from registry.scaffold.sniff.guess import Ask, Guess, Question, refuse
 
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
 
-__all__ = ["sniff_encoding"]
+__all__ = ["excerpts", "sniff_encoding"]
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -46,6 +47,14 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\ufffd]")
 _ODD_WORD = re.compile(r"\w{0,30}[^\x00-\x7f]\w{0,30}")
 _MOSTLY = 10
 """How many valid characters of UTF-8 for each invalid byte make a text damaged UTF-8."""
+_MOST_AS_IT_IS = 1 << 16
+_PLACES = 16
+_EXCERPTS = 32
+"""How many of one place."""
+_BEFORE, _AFTER, _LONGEST = 40, 80, 1 << 12
+_ODD = re.compile(rb"[\x80-\xff]")
+# In no encoding that has characters of several bytes is one of these the second or a later byte.
+_BREAK = re.compile(rb"[\t\n\r \",;]")
 
 
 def sniff_encoding(data: bytes, *, file: str, is_all: bool = True, ask: Ask = refuse) -> Guess:
@@ -156,3 +165,26 @@ def _odd_words(odd: bytes, encoding: str) -> str:
     words = _ODD_WORD.findall(odd.decode(encoding, "replace"))
     distinct = list(dict.fromkeys(words))[:_SHOWN_WORDS]
     return ", ".join(f"'{word}'" for word in distinct)
+
+
+def excerpts(data: bytes) -> bytes:
+    """Return a text, of which a long one is reduced to excerpts from many places.
+
+    No excerpt begins or ends within a character.
+    """
+    if len(data) <= _MOST_AS_IT_IS:
+        return data
+    size = -(-len(data) // _PLACES)
+    places = (_odd_parts(data, start, start + size) for start in range(0, len(data), size))
+    return b"\n".join(part for place in places for part in islice(place, _EXCERPTS)) or data
+
+
+def _odd_parts(data: bytes, start: int, stop: int) -> Iterator[bytes]:
+    """Yield what is around the bytes of a place that are not ASCII; it may start anywhere."""
+    aligned = _BREAK.search(data, start, stop)
+    while aligned is not None and (odd := _ODD.search(data, aligned.end(), stop)) is not None:
+        at = odd.start()
+        end = _BREAK.search(data, at + _AFTER, at + _LONGEST)
+        if end is not None:
+            yield data[max(aligned.end(), at - _BEFORE) : end.start()]
+        aligned = end or _BREAK.search(data, at + _LONGEST, stop)

@@ -9,7 +9,34 @@ from typing import Any
 
 from registry.errors import DecodeError, shorten
 
-__all__ = ["Ask", "Guess", "Question", "refuse"]
+__all__ = [
+    "CHOICES",
+    "IDS",
+    "INPUTS",
+    "KNOWN",
+    "MESSAGES",
+    "TARGETS",
+    "Ask",
+    "Guess",
+    "Question",
+    "refuse",
+]
+
+
+# The most specific first: `text` is an input only where there is no `question`.
+INPUTS = (
+    *("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal"),
+    *("task", "text", "sentence", "premise", "context", "story"),
+)
+TARGETS = (
+    *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
+    *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
+    *("answers", "ideal"),
+)
+CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
+IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")
+MESSAGES = ("messages", "conversations", "conversation", "chat", "dialog", "dialogue", "turns")
+KNOWN = frozenset({*INPUTS, *TARGETS, *CHOICES, *IDS, *MESSAGES, "subject", "category", "topic"})
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.errors import DecodeError, count_text
-from registry.scaffold.sniff.columns import INPUTS, MESSAGES
-from registry.scaffold.sniff.guess import Ask, Guess, Question, refuse
+from registry.scaffold.sniff.guess import INPUTS, MESSAGES, Ask, Guess, Question, refuse
 
 __all__ = ["sniff_records"]
 

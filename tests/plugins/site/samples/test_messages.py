@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registry.plugins.site.samples.allowance import Allowance
-from registry.plugins.site.samples.messages import message_views
+from registry.plugins.site.samples.sample_view import message_views
 from registry.samples.content import (
     ContentAudio,
     ContentData,

@@ -17,15 +17,19 @@ from registry.cli.adding.file_source import sniff_file
 from registry.cli.adding.hub_source import about_repository, sniff_repository
 from registry.cli.adding.options import SourceOptions, check_options, file_keys
 from registry.cli.adding.proposal import (
+    FIELDS,
     Draft,
     Proposal,
     about_file,
     allow_source,
+    ask,
+    ask_about,
+    ask_what_next,
     doubts,
+    is_interactive,
     read_records,
     warn_outside,
 )
-from registry.cli.adding.questions import FIELDS, ask, ask_about, ask_what_next, is_interactive
 from registry.cli.output import print_line
 from registry.errors import RegistryError
 from registry.scaffold.sniff.guess import Ask, Guess, refuse

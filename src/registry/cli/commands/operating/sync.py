@@ -15,8 +15,7 @@ from registry.base.digest import SamplesId
 from registry.cache.housekeeping import prune_old_leftovers
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.formats.failures import print_failures
-from registry.cli.formats.sync_lines import SyncLines
+from registry.cli.formats.sync_lines import SyncLines, print_failures
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import Reporter, bars, has_bars
 from registry.diff.review.refusals import refusals

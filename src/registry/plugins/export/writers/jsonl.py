@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.plugins.export.writers.records import record_of
+from registry.api import encode_value
 
 if TYPE_CHECKING:
+    from registry import ChatMessage, Sample, SandboxEnvironmentSpec
     from registry.plugins.export.exported import Exported
 
-__all__ = ["json_line", "write"]
+__all__ = ["json_line", "message_data", "record_of", "write"]
 
 # Created once: `json.dumps` with options creates a new encoder on each call.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -28,3 +29,47 @@ def json_line(record: Any) -> bytes:
         return f"{_ENCODE(record)}\n".encode()
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8, but an escape
         return f"{_ENCODE_ASCII(record)}\n".encode()
+
+
+def record_of(sample: Sample) -> dict[str, Any]:
+    """Return a sample as JSON data.
+
+    Every record has the first five keys, the other fields only where they are set. A value that
+    JSON lacks, such as a date in the metadata, is an object with one key that starts with `$`.
+    """
+    text = sample.input
+    record = {
+        "input": text if isinstance(text, str) else [message_data(message) for message in text],
+        "target": sample.target,
+        "choices": sample.choices,
+        "id": sample.id,
+        "metadata": encode_value(sample.metadata),
+    }
+    rare = {
+        "description": sample.description,
+        "sandbox": sample.sandbox and _sandbox_data(sample.sandbox),
+        "files": sample.files,
+        "setup": sample.setup,
+        "checkpoint": sample.checkpoint and _checkpoint_data(sample.checkpoint),
+    }
+    return record | {key: value for key, value in rare.items() if value is not None}
+
+
+def message_data(message: ChatMessage) -> dict[str, Any]:
+    """Return a message as JSON data, without its id, which is random if the source has none."""
+    data = message.model_dump(exclude={"id"}, exclude_none=True)
+    # What every reader of a prompt sets.
+    if data.get("source") == "input":
+        del data["source"]
+    encoded: dict[str, Any] = encode_value({"role": data.pop("role"), **data})
+    return encoded
+
+
+def _sandbox_data(sandbox: SandboxEnvironmentSpec) -> str | list[Any]:
+    return sandbox.type if sandbox.config is None else [sandbox.type, encode_value(sandbox.config)]
+
+
+def _checkpoint_data(checkpoint: Any) -> Any:
+    from registry.api import checkpoint_data  # few samples have one
+
+    return encode_value(checkpoint_data(checkpoint))
