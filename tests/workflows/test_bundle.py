@@ -166,3 +166,17 @@ def test_what_is_not_cached_is_built_unless_offline(
         packed(root, tmp_path, "data", offline=True)
     assert packed(root, tmp_path, "data").datasets[0].samples == 2
     assert packed(root, tmp_path, "data", offline=True).datasets[0].samples == 2
+
+
+def test_what_unbundle_would_refuse_is_not_written(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "listed_files", lambda _: [local / "more.txt"])
+    (local / "more.txt").write_text("more", "utf-8")
+    with pytest.raises(BundleError) as raised:
+        packed(local, tmp_path, "data")
+    assert str(raised.value) == (
+        f"`registry unbundle` would refuse {tmp_path / 'out.tar.zst'}:"
+        " none of its datasets needs more.txt"
+    )
+    assert not (tmp_path / "out.tar.zst").exists()

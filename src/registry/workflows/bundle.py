@@ -29,6 +29,7 @@ from registry.workflows.bundle_file import (
     write_bundle,
 )
 from registry.workflows.bundled_files import files_of, listed_files, needs_of
+from registry.workflows.unbundle import unpacked
 
 if TYPE_CHECKING:
     from registry.base.threads import ReportNamed
@@ -114,7 +115,8 @@ def bundle(
 
     Raises:
         LockStaleError: a dataset is not locked.
-        BundleError: it needs a file that is outside the catalog's folder, or can't be written.
+        BundleError: it needs a file that is outside the catalog's folder, can't be written, or
+            would be refused by `unbundle`.
     """
     # Another process may remove samples before they are read.
     return again_if_lost(
@@ -153,7 +155,7 @@ def _bundle(
         for path in files_of(spec, catalog, pins[name], opened.dataset, columns=columns):
             _add_file(parts, path, catalog.index.parent, dataset=name)
     contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
-    _write(file, contents, parts, report)
+    _write(file, contents, parts, cache, report)
     return Bundled(
         file=file,
         bytes=file.stat().st_size,
@@ -183,7 +185,9 @@ def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str,
     )
 
 
-def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -> None:
+def _write(
+    file: Path, contents: Contents, parts: _Parts, cache: Cache, report: ReportNamed
+) -> None:
     done, total = 0, contents.size
 
     def moved(count: int) -> None:
@@ -193,7 +197,14 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
 
     # The writer of a compressed stream wants a path of its own.
     def write(output: Any) -> None:
-        write_bundle(Path(output.name), contents, parts.open, moved)
+        temporary = Path(output.name)
+        write_bundle(temporary, contents, parts.open, moved)
+        try:
+            with unpacked(temporary, contents, cache, lambda _, now: report(file.name, now)):
+                pass
+        except BundleError as error:  # found out here, not where there is no network
+            reason = str(error).removeprefix(f"{temporary}: ")
+            raise BundleError(f"`registry unbundle` would refuse {file}: {reason}") from error
 
     try:
         write_atomic(file, write)

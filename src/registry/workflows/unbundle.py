@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from registry.lockfile.models import Pin
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["Unbundled", "unbundle"]
+__all__ = ["Unbundled", "unbundle", "unpacked"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,11 +92,7 @@ def unbundle(
     if conflicts := _conflicts(contents.members, root):
         names = list_names(conflicts, 3)
         raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
-    with cache.temporary() as folder:
-        _extract(file, contents, folder, report)
-        staged = Cache(folder / "cache")
-        entries = _stage_entries(file, contents, folder, staged)
-        _check_datasets(file, contents, folder / "catalog", staged)
+    with unpacked(file, contents, cache, report) as (folder, entries):
         with _writing(root):  # before the cache changes
             root.mkdir(parents=True, exist_ok=True)
         for entry in entries:
@@ -110,6 +106,23 @@ def unbundle(
         written=written,
         entries=len(entries),
     )
+
+
+@contextmanager
+def unpacked(
+    file: Path, contents: Contents, cache: Cache, report: ReportNamed
+) -> Iterator[tuple[Path, list[CacheEntry]]]:
+    """Yield a private folder with the members of a bundle, and its samples as entries, verified.
+
+    Raises:
+        BundleError: it is not what its contents say.
+    """
+    with cache.temporary() as folder:
+        _extract(file, contents, folder, report)
+        staged = Cache(folder / "cache")
+        entries = _stage_entries(file, contents, folder, staged)
+        _check_datasets(file, contents, folder / "catalog", staged)
+        yield folder, entries
 
 
 def _check_digest(file: Path, digest: str) -> None:
