@@ -26,6 +26,7 @@ from registry.workflows.bundle_file import (
     Contents,
     Dataset,
     Member,
+    check_names,
     write_bundle,
 )
 from registry.workflows.bundled_files import files_of, listed_files, needs_of
@@ -73,6 +74,8 @@ class _Parts:
     files: dict[str, Path] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     """Those that are known."""
+    named_by: dict[str, str] = field(default_factory=dict)
+    """The dataset that names a file of the catalog, by its path there."""
 
     def open(self, name: str) -> IO[bytes]:
         """Open a member."""
@@ -154,6 +157,7 @@ def _bundle(
         columns = opened.entry.meta["columns"]
         for path in files_of(spec, catalog, pins[name], opened.dataset, columns=columns):
             _add_file(parts, path, catalog.index.parent, dataset=name)
+    check_names(parts.named_by)
     contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
     _write(file, contents, parts, cache, report)
     return Bundled(
@@ -236,6 +240,8 @@ def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> 
             f"{prefix}{path} is outside the catalog's folder {folder}, so it can't be bundled"
             " (move it there)"
         )
-    name = f"catalog/{path.relative_to(folder).as_posix()}"
+    inner = path.relative_to(folder).as_posix()
+    name = f"catalog/{inner}"
     if name not in parts.texts:
         parts.files[name] = path
+        parts.named_by.setdefault(inner, dataset)

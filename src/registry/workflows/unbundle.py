@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -72,7 +73,8 @@ def unbundle(
 
     Args:
         file: The bundle.
-        root: Folder of the catalog; a file that is there must have the same content.
+        root: Folder of the catalog, which has no other files; one that is there must have the
+            same content.
         cache: The cache.
         digest: The sha256 that the file must have.
         most: The bytes that it may have uncompressed; None for what fits on the disk.
@@ -92,6 +94,12 @@ def unbundle(
     if conflicts := _conflicts(contents.members, root):
         names = list_names(conflicts, 3)
         raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
+    if (other := next(_others(contents.members, root), None)) is not None:
+        # A harmless manifest or text may mean something to a program beside those files.
+        raise BundleError(
+            f"{file}: {root} has other files, such as {other}: a bundle gets a folder of its"
+            " own (choose a new one with --root)"
+        )
     with unpacked(file, contents, cache, report) as (folder, entries):
         with _writing(root):  # before the cache changes
             root.mkdir(parents=True, exist_ok=True)
@@ -176,6 +184,17 @@ def _conflicts(members: Sequence[Member], root: Path) -> list[str]:
         if is_blocked or is_other:
             found.append(name)
     return found
+
+
+def _others(members: Sequence[Member], root: Path) -> Iterator[str]:
+    """Yield files and links of a folder that are no members."""
+    names = _catalog_members(members)
+    for folder, folders, files in os.walk(root):
+        links = (name for name in folders if os.path.islink(os.path.join(folder, name)))
+        for name in (*files, *links):
+            path = Path(folder, name).relative_to(root).as_posix()
+            if path not in names:
+                yield path
 
 
 def _is_equal(path: Path, member: Member) -> bool:
