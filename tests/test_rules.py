@@ -176,6 +176,11 @@ CASES = [
     located("bad-location", "package:p/inner/../x"),
     located("outside-path", "/proc/self/environ"),
     located("outside-path", "zip://x.csv::../x.zip"),
+    one(
+        "outside-path",
+        f"{CSV}, fields: {{input: {{from: {{{MARK}const: /proc/self/environ}}, do: [{{each: [data_uri]}}]}}}}",
+        ".fields.input.from.const",
+    ),
     Case(
         "outside-path",
         "datasets: {}\n",

@@ -15,6 +15,7 @@ from registry.base.fs import file_sha256 as file_sha256
 from registry.base.fs import write_atomic as write_atomic
 from registry.base.gc import gc_paused as gc_paused
 from registry.base.local_files import open_regular as open_regular
+from registry.base.locations import PACKED_SUFFIXES as PACKED_SUFFIXES
 from registry.base.locations import archive_of as archive_of
 from registry.base.locations import is_local as is_local
 from registry.base.locations import is_package as is_package
@@ -132,6 +133,7 @@ from registry.manifest.serialize import is_not_default as is_not_default
 from registry.manifest.serialize import is_set as is_set
 from registry.manifest.source import Source as Source
 from registry.manifest.source_models import GENERIC_BUILDERS as GENERIC_BUILDERS
+from registry.manifest.source_models import SOURCE_TYPES as SOURCE_TYPES
 from registry.manifest.source_models import FileSource as FileSource
 from registry.manifest.source_models import HfSource as HfSource
 from registry.manifest.source_models import infer_source_keys as infer_source_keys

@@ -163,7 +163,7 @@ _TABLE = (
     _blocking("order", "seed-without-shuffle", "The seed has no effect, although its author expects one.", _KEYS),
     _blocking("secrets", "literal-secret", "Everyone who can read the manifest can read the secret.", _SOURCES),
     _blocking("secrets", "secret-in-url", "A password or signature in a URL is in every copy and log.", _SOURCES),
-    _blocking("boundary", "outside-path", "A manifest that a stranger wrote must not read the files of whoever reviews it.", _CATALOG, _PATHS),
+    _blocking("boundary", "outside-path", "A manifest that a stranger wrote must not read the files of whoever reviews it.", _CATALOG, _PATHS, _PINS),
     _blocking("boundary", "refused-protocol", "Other file systems can run code, or reach what no reviewer expects.", _SOURCES),
     _blocking("boundary", "refused-option", "An option can send credentials, or open files, anywhere.", _SOURCES),
     _blocking("boundary", "unlisted-host", "A host inside a network, or without encryption, needs the word of the index.", _SOURCES),

@@ -909,3 +909,18 @@ def test_parquet_types_are_preserved(one_dataset: OneDataset) -> None:
         (row["id"], str(row["a"]), {key: row[key] for key in ("tags", "more", "nothing")})
         for row in rows
     ]
+
+
+@pytest.mark.parametrize("name", ["data [v2]", "what?", "a*b"])
+def test_the_folder_of_a_catalog_may_have_a_name_that_looks_like_a_glob(
+    name: str, one_dataset: OneDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = {"type": "csv", "path": ["one.csv", "more/*.csv"]}
+    root = one_dataset(source, description="Questions", license="MIT")
+    root = root.rename(root.with_name(name))
+    (root / "more").mkdir()
+    for file in ("one.csv", "more/two.csv"):
+        (root / file).write_bytes(csv_text())
+    for command in ("validate", "list", "lock", "sync"):
+        assert main([command, "--root", str(root)]) == 0, capsys.readouterr()
+    assert questions(get_dataset("data", root=root, locked=True)) == QUESTIONS * 2

@@ -114,6 +114,18 @@ def test_the_fixed_folder_of_a_glob_has_no_wildcard(path: str, fixed: str) -> No
     assert fixed_folder(path) == fixed
 
 
+@pytest.mark.parametrize("name", ["data [v2]", "what?", "a*b"])
+def test_an_existing_folder_may_have_a_name_that_looks_like_a_glob(folder: Path, name: str) -> None:
+    root = folder.rename(folder.with_name(name))
+    boundary = Boundary().allowing([str(root)])
+    assert list_files(f"{root}/**/*.csv", boundary) == [
+        f"{root}/{file}" for file in ("a.csv", "b.csv", "sub/c.csv")
+    ]
+    assert list_files(f"{root}/a.csv", boundary) == [f"{root}/a.csv"]
+    assert list_files(f"{root}/gone.csv", boundary) == []
+    assert fixed_folder(f"{root}/s[u]b/*") == str(root)
+
+
 @pytest.mark.parametrize("pattern", ["*.csv", "**/*.csv", "sub/../*.csv", "", "**/**/**/*.nothing"])
 def test_what_is_listed_is_limited(folder: Path, boundary: Boundary, pattern: str) -> None:
     path = os.path.join(folder, pattern)

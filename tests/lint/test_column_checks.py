@@ -126,7 +126,7 @@ def test_columns_of_a_local_lookup_table_are_known(tmp_path: Path) -> None:
     source = f"source: {{type: csv, path: {written(tmp_path, 'd.csv')}}}"
     join = "join: {source: {type: csv, path: side.csv}, on: q, key: nam, into: row}"
     assert found(f"{source}, {join}, fields: {{input: q, target: row.rubrik}}", tmp_path) == [
-        "join.key: no column 'nam' (did you mean 'name'?)",
+        "join.key: no column 'nam' in the lookup table side.csv (did you mean 'name'?)",
         "fields.target: no column 'row.rubrik' (did you mean 'row.rubric'?)",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -116,17 +117,18 @@ def test_columns_made_by_explode_are_looked_for_in_the_items() -> None:
 def test_columns_of_a_lookup_table_are_looked_for_in_the_table() -> None:
     join = {"source": JSON, "on": "k", "key": "name", "into": "row"}
     joined, records = spec(["row.a", "row.b"], join=join), [{"q": "x", "k": 1}]
+    table = os.path.relpath("/a.jsonl", joined.folder)
     assert missing(joined, records, lookup=[{"name": 1, "a": 1}]) == [
         "fields.metadata.1: no column 'row.b' (did you mean 'row.a'?)"
     ]
     assert missing(joined, [{"q": "x", "kk": 1}], lookup=[{"nam": 1, "a": 1, "b": 1}]) == [
-        "join.key: no column 'name' (did you mean 'nam'?)",
+        f"join.key: no column 'name' in the lookup table {table} (did you mean 'nam'?)",
         "join.on: no column 'k' (did you mean 'kk'?)",
     ]
     same = spec(join={**join, "key": None})
-    assert missing(same, records, lookup=[{"name": 1}]) == [
-        "join.on: no column 'k' (columns: name)"
-    ]
+    (found,) = missing(same, records, lookup=[{"name": 1}])
+    hint = "columns: name; add `key` if the table has another name for it"
+    assert found == f"join.on: no column 'k' in the lookup table {table} ({hint})"
     assert missing(joined, records) == []  # an empty table joins nothing
 
 

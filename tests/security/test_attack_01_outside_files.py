@@ -235,6 +235,12 @@ def test_a_data_uri_reads_no_file_outside(runner: Runner) -> None:
     runner.review()
     refused = re.findall("so it is not read|never read as data", runner.run("sync").text)
     assert len(refused) == len(values)
+    found = re.findall(
+        r"^registry/qa\.yaml:(\d+):\d+ \$\..*(?:so it is not read|never read).* \[outside-path\]$",
+        runner.run("validate").out,
+        re.MULTILINE,
+    )
+    assert [int(line) for line in found] == [2 + number for number in range(len(values))]
 
 
 def test_a_data_uri_reads_a_file_of_the_catalog(runner: Runner) -> None:

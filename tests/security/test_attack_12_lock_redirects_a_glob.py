@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ("asked", "/etc/hostname"),
         ("requested", "../secret"),
+        ("requested", "data/../../secret"),
         ("requested", "private.csv"),
         ("requested", "data/../private.csv"),
     ],
@@ -50,6 +51,10 @@ def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
     path.write_text(
         text.replace("location: data/a.csv", f"location: {target}").replace("requested", key)
     )
+    done = run_audited(["validate"], folder=folder)
+    is_outside = not (folder / target).resolve().is_relative_to(folder)
+    assert (f"datasets.lock pins '{target}', which is outside" in done.text) == is_outside
+    assert done.code == (1 if is_outside else 0), done.text
     reached = str((folder / target).resolve())
     for arguments in (["lock", "--check"], ["sync"], ["preview", "qa"], ["lock"]):
         done = run_audited(arguments, folder=folder)

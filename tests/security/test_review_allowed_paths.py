@@ -79,7 +79,7 @@ def test_a_location_in_a_call_allows_itself_only(catalog: Path, tmp_path: Path) 
     (catalog / "datasets.yaml").write_text(
         f"version: 1\n{DATASET.replace('}}', '}, fields: {input: input, target: ' + uri + '}}')}"
     )
-    with pytest.raises(ValueError, match="outside the catalog's folder"):
+    with pytest.raises(ManifestError, match="outside the catalog's folder"):
         get_dataset("qa", root=catalog, source=str(tmp_path / "disk" / "x.csv"))
 
 

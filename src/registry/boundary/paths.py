@@ -39,7 +39,9 @@ def allow_location(boundary: Boundary, location: str) -> Boundary:
         return boundary
     path = local_path(location)
     below = boundary.allowing([fixed_folder(path)])
-    if not has_magic(path) and not os.path.isdir(path):  # one file, of which this is the real path
+    if fixed_folder(path) == path and not os.path.isdir(
+        path
+    ):  # one file, of which this is the real path
         return below
     links = (file for file in list_files(path, UNBOUNDED) if not below.contains(file))
     return below.allowing(links)
@@ -55,8 +57,7 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
         ReachError: the path, or a link that it leads to, is outside the boundary.
         SourceError: there are more files and folders than its limits allow to look at.
     """
-    # A file may have a name that looks like a glob.
-    if has_magic(path) and not os.path.lexists(path):
+    if fixed_folder(path) != path:
         found = list_matches(path, boundary)
     else:
         boundary.check_path(path)
@@ -68,10 +69,15 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
 
 
 def fixed_folder(path: str) -> str:
-    """Return the part of a glob before the first component with a wildcard, else the path."""
+    """Return the part of a glob before the first component with a wildcard, else the path.
+
+    A file or folder may have a name that looks like a glob, such as the catalog's own folder.
+    """
     parts = path.split(os.sep)
-    fixed = next((number for number, part in enumerate(parts) if has_magic(part)), None)
-    return path if fixed is None else os.sep.join(parts[:fixed]) or os.sep
+    for number, part in enumerate(parts):
+        if has_magic(part) and not os.path.lexists(os.sep.join(parts[: number + 1])):
+            return os.sep.join(parts[:number]) or os.sep
+    return path
 
 
 @cache

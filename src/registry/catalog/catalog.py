@@ -193,10 +193,12 @@ class Catalog(Mapping[str, DatasetSpec]):
         entries = list(self.lineage(name))
         files = {entry.document.file for entry in entries}
         indexes = {layer.document.file for entry in entries if (layer := entry.defaults).document}
+        # A pattern that matches nothing is about other files: a bundle leaves them out.
         problems = [
             problem
             for problem in self.problems
-            if problem.file in files or (problem.file in indexes and _is_about_defaults(problem))
+            if (problem.file in files and problem.rule != "include-nothing")
+            or (problem.file in indexes and _is_about_defaults(problem))
         ]
         root = self.index.parent
         # Where a package extends a dataset, it means its own.

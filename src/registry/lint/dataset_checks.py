@@ -104,7 +104,8 @@ class DatasetChecks:
             self._data.update(data_patterns(spec))
             yield from run_checks("spec", spec, merged)
             if pin := self._lock.lock.pins.get(spec.name):
-                yield from run_checks("lock", PinnedDataset(spec.name, pin, spec), merged)
+                pinned = PinnedDataset(spec.name, pin, spec, self._catalog.boundary)
+                yield from run_checks("lock", pinned, merged)
             self._catalog.check_trust(spec)
         except ManifestError as error:
             yield from error.problems

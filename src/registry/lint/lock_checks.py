@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec import structs
 
+from registry.base.locations import archive_of, is_path
+from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import Lock, Pin, lock_of, read_documents
 from registry.lockfile.pinned import changes
+from registry.lockfile.spec_digest import location_in
 from registry.manifest.merge import Layer
 from registry.manifest.models import DatasetSpec
 from registry.rules import RULES, Finding, run_checks
 from registry.yamldoc.reader import Document
 
-__all__ = ["LockContent", "PinnedDataset", "orphaned_pins", "read_lock_content", "stale_lock"]
+__all__ = [
+    "LockContent",
+    "PinnedDataset",
+    "orphaned_pins",
+    "outside_path",
+    "read_lock_content",
+    "stale_lock",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +48,8 @@ class PinnedDataset:
     pin: Pin
     spec: DatasetSpec | None
     """None if no manifest defines the dataset."""
+    boundary: Boundary = UNBOUNDED
+    """What the catalog may read."""
 
 
 def read_lock_content(path: Path) -> LockContent:
@@ -68,6 +81,21 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
     elif not pinned.pin.agrees(pinned.spec):
         message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
         yield Finding((), message, f"`registry lock {pinned.name}` updates the pin")
+
+
+def outside_path(pinned: PinnedDataset) -> Iterator[Finding]:
+    """Report pinned files that the catalog may not read: a lockfile is reviewed least of all."""
+    if pinned.spec is None:
+        return
+    for source in pinned.pin.sources:
+        path = archive_of(source.location)
+        # Of files inside the catalog, the check of the manifest has followed the links.
+        if is_path(path) and os.path.normpath(path).startswith(("/", "..")):
+            refused = pinned.boundary.refusal(location_in(pinned.spec.folder, path))
+            if refused is not None:
+                message = f"datasets.lock pins '{source.location}', which {refused[0]}"
+                hint = f"restore it, or run `registry lock --upgrade {pinned.name}`"
+                yield Finding((), message, hint)
 
 
 def orphaned_pins(content: LockContent, names: Container[str]) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,27 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
                 if refused is not None:
                     start = "" if inner else _start_hint(merged.layer(place), where)
                     yield Finding(where, f"'{text}' {refused[0]}", start + refused[1])
+    for key in ("fields", "where"):
+        for where, text in _opened_constants(merged.value.get(key), (key,)):
+            if merged.layer(where).document is not None and (refused := _refusal(text, merged)):
+                yield Finding(where, f"'{text}' {refused[0]}", refused[1])
+
+
+def _opened_constants(
+    value: Any, path: DataPath, *, opened: bool = False
+) -> Iterator[tuple[DataPath, str]]:
+    """Yield the constants in an expression that are paths for `data_uri`, which reads files."""
+    if isinstance(value, dict):
+        opened = opened or "data_uri" in repr(value.get("do"))
+        for key, item in value.items():
+            if key not in ("const", "default"):
+                yield from _opened_constants(item, (*path, key), opened=opened)
+            elif opened:
+                found = strings_in(item, (*path, key))
+                yield from ((where, text) for where, text in found if os.path.isabs(text))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _opened_constants(item, (*path, index), opened=opened)
 
 
 def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:

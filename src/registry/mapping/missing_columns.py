@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from registry.base.locations import is_path
 from registry.errors import did_you_mean
 from registry.mapping.named_columns import KeyPath, NamedColumns, named_columns
 from registry.mapping.row import MISSING, column_hint, get_list, path_splits
@@ -135,7 +138,13 @@ def _see_lookup(
     if found is None:  # a table without records joins nulls
         search.see({join.into: None}, spec.explode)
         return []
-    return keys.missing(spec)
+    source = join.source.location
+    table = os.path.relpath(source, spec.folder) if is_path(source) else source
+    other = "; add `key` if the table has another name for it" if join.key is None else ""
+    return [
+        replace(one, message=f"{one.message} in the lookup table {table}", hint=one.hint + other)
+        for one in keys.missing(spec)
+    ]
 
 
 class _Search:

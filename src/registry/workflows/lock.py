@@ -44,7 +44,15 @@ __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 _NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
 
 LockStatus = Literal[
-    "kept", "broken", "pinned", "repinned", "moved", "unmoved", "unreachable", "failed"
+    "kept",
+    "broken",
+    "pinned",
+    "repinned",
+    "moved",
+    "unmoved",
+    "unreachable",
+    "uninstalled",
+    "failed",
 ]
 
 
@@ -55,7 +63,8 @@ class LockResult:
     name: str
     status: LockStatus
     """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade;
-    broken: kept, although it is not what its sources have now."""
+    broken: kept, although it is not what its sources have now; uninstalled: a dataset of an
+    included package, which needs another package."""
     pin: Pin | None = None
     """The pin to write: if pinning failed, the old one, if any."""
     change: str = ""
@@ -152,18 +161,24 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
         with request.catalog.locating(name):
             result = _repin(spec, old, request, report, upgrade=upgrade)
     except RegistryError as error:
-        return _failed(spec, choice, error, stale=not agrees)
+        is_own = spec.folder == request.catalog.index.parent
+        return _failed(spec, choice, error, stale=not agrees, is_own=is_own)
     return replace_result(result, note=choice.note)
 
 
-def _failed(spec: DatasetSpec, choice: Choice, error: RegistryError, *, stale: bool) -> LockResult:
+def _failed(
+    spec: DatasetSpec, choice: Choice, error: RegistryError, *, stale: bool, is_own: bool
+) -> LockResult:
     is_answer = (
         not isinstance(error, SourceError) or error.is_answer or isinstance(error, _NOT_UNREACHABLE)
     )
+    status: LockStatus = "failed" if is_answer or not spec.is_remote else "unreachable"
+    if isinstance(error, MissingDependencyError) and not is_own:
+        status = "uninstalled"
     note = "both sides pinned other bytes or samples; took the pin of ours for now"
     return LockResult(
         name=spec.name,
-        status="failed" if is_answer or not spec.is_remote else "unreachable",
+        status=status,
         pin=choice.pin,
         note=note if choice.is_open else choice.note,
         stale=stale,

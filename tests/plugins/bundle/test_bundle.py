@@ -117,6 +117,25 @@ def test_files_that_samples_name_are_in_it(one_dataset: OneDataset, tmp_path: Pa
     assert {name for name in names if name.endswith(".txt")} == {"catalog/data/one.txt"}
 
 
+def test_files_that_other_programs_obey_are_listed_with_their_dataset(
+    one_dataset: OneDataset, tmp_path: Path
+) -> None:
+    fields = {"input": "q", "target": "a", "files": "f"}
+    root = one_dataset({"type": "json", "path": "data/x.jsonl"}, fields=fields)
+    (root / "data").mkdir()
+    names = ("conftest.py", "Makefile", "ok.txt")
+    row = {"q": "1", "a": "2", "f": {name: name for name in names}}
+    (root / "data" / "x.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    for name in names:
+        (root / "data" / name).write_text("x", "utf-8")
+    assert main(["lock", "--root", str(root)]) == 0
+    with pytest.raises(BundleError) as raised:
+        packed(root, tmp_path, "data")
+    message = "it can't have data/Makefile (of data), data/conftest.py (of data): only data"
+    assert str(raised.value).startswith(message)
+    assert not (tmp_path / "out.tar.zst").exists()
+
+
 def test_a_pipe_is_not_replaced(local: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "out.tar.zst")
     with pytest.raises(BundleError, match=r"can't write .*out\.tar\.zst: it is a device or a pipe"):
@@ -166,3 +185,17 @@ def test_what_is_not_cached_is_built_unless_offline(
         packed(root, tmp_path, "data", offline=True)
     assert packed(root, tmp_path, "data").datasets[0].samples == 2
     assert packed(root, tmp_path, "data", offline=True).datasets[0].samples == 2
+
+
+def test_what_unbundle_would_refuse_is_not_written(
+    local: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "listed_files", lambda _: [local / "more.txt"])
+    (local / "more.txt").write_text("more", "utf-8")
+    with pytest.raises(BundleError) as raised:
+        packed(local, tmp_path, "data")
+    assert str(raised.value) == (
+        f"`registry unbundle` would refuse {tmp_path / 'out.tar.zst'}:"
+        " none of its datasets needs more.txt"
+    )
+    assert not (tmp_path / "out.tar.zst").exists()

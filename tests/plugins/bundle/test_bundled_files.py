@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
@@ -84,3 +85,19 @@ def test_a_bundle_is_accepted_with_all_that_its_datasets_need(
 
 def test_manifests_that_the_index_names_are_listed_without_those_of_patterns(root: Path) -> None:
     assert list(listed_files(Catalog.open(root))) == [root / "extra.yaml"]
+
+
+def test_a_pattern_of_the_index_may_match_nothing_in_a_bundle(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = yaml.safe_load((root / "datasets.yaml").read_text("utf-8"))
+    source = {"type": "csv", "path": "parts/a.csv"}
+    index["datasets"] = {"own": {"source": source, "fields": {"input": "q", "target": "a"}}}
+    (root / "datasets.yaml").write_text(yaml.safe_dump(index), "utf-8")
+    file, new = str(tmp_path / "out.tar.zst"), str(tmp_path / "new")
+    assert main(["lock", "own", "--root", str(root)]) == 0
+    assert main(["bundle", "own", "-o", file, "--root", str(root)]) == 0
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "second"))
+    assert main(["unbundle", file, "--root", new]) == 0
+    assert main(["sync", "own", "--offline", "--locked", "--root", new]) == 0
+    assert not Path(new, "registry").exists()

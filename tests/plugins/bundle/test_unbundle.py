@@ -176,14 +176,14 @@ def other_record(files: Files) -> None:
     files[name] = files[name].replace(b'"limit": null', b'"limit":    1')
 
 
-def code(files: Files) -> None:
-    files |= {"catalog/conftest.py": b"import evil\n", "catalog/.envrc": b""}
+def another_file(files: Files) -> None:
+    files |= {"catalog/more.csv": b"q,a\n"}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (code, "none of its datasets needs"),
+        (another_file, "none of its datasets needs"),
         (other_target, "its samples don't have the digest of its entry.json"),
         (no_samples, "it lacks samples/"),
         (no_lock, "datasets.lock does not pin it"),
@@ -236,6 +236,17 @@ def test_files_that_are_there_are_not_replaced(file: Path, tmp_path: Path) -> No
     ):
         taken(file, tmp_path)
     assert traces(tmp_path) == [str(lock)]
+
+
+def test_a_folder_with_other_files_is_refused(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "new" / "inner" / "conftest.txt"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    with pytest.raises(BundleError, match=r"has other files, such as inner/conftest\.txt"):
+        taken(file, tmp_path)
+    assert traces(tmp_path) == [str(other)]
+    other.unlink()
+    assert len(taken(file, tmp_path).written) == 3
 
 
 def test_a_root_that_can_t_be_made_leaves_nothing(file: Path, tmp_path: Path) -> None:

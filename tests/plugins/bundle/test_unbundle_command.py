@@ -55,6 +55,7 @@ def test_a_limit_of_the_size_is_kept(run: Run, file: Path, tmp_path: Path) -> No
 
 def test_a_missing_file_is_an_error_in_one_line(run: Run, tmp_path: Path) -> None:
     for options in ((), ("--digest", "0" * 64)):
-        result = run("unbundle", str(tmp_path / "missing"), *options)
+        root = ("--root", str(tmp_path / "new"))
+        result = run("unbundle", str(tmp_path / "missing"), *root, *options)
         assert result.code == 1
         assert result.err.startswith(f"error: {tmp_path / 'missing'}: can't be read: ")

@@ -26,9 +26,11 @@ from registry.plugins.bundle.bundle_file import (
     Contents,
     Dataset,
     Member,
+    check_names,
     write_bundle,
 )
 from registry.plugins.bundle.bundled_files import files_of, listed_files, needs_of
+from registry.plugins.bundle.unbundle import unpacked
 from registry.plugins.remote_cache.record import ENTRY, SAMPLES, record_of, record_text
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ class _Parts:
     files: dict[str, Path] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     """Those that are known."""
+    named_by: dict[str, str] = field(default_factory=dict)
+    """The dataset that names a file of the catalog, by its path there."""
 
     def open(self, name: str) -> IO[bytes]:
         """Open a member."""
@@ -112,7 +116,8 @@ def bundle(
 
     Raises:
         LockStaleError: a dataset is not locked.
-        BundleError: it needs a file that is outside the catalog's folder, or can't be written.
+        BundleError: it needs a file that is outside the catalog's folder, can't be written, or
+            would be refused by `unbundle`.
     """
     # Another process may remove samples before they are read.
     return again_if_lost(
@@ -150,8 +155,9 @@ def _bundle(
         columns = opened.entry.meta["columns"]
         for path in files_of(spec, catalog, pins[name], opened.dataset, columns=columns):
             _add_file(parts, path, catalog.index.parent, dataset=name)
+    check_names(parts.named_by)
     contents = Contents(BUNDLE_FORMAT, CACHE_FORMAT, tuple(found), tuple(parts.members()))
-    _write(file, contents, parts, report)
+    _write(file, contents, parts, cache, report)
     return Bundled(
         file=file,
         bytes=file.stat().st_size,
@@ -181,7 +187,9 @@ def _others(catalog: Catalog, names: Sequence[str], parts: _Parts) -> tuple[str,
     )
 
 
-def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -> None:
+def _write(
+    file: Path, contents: Contents, parts: _Parts, cache: Cache, report: ReportNamed
+) -> None:
     done, total = 0, contents.size
 
     def moved(count: int) -> None:
@@ -191,7 +199,14 @@ def _write(file: Path, contents: Contents, parts: _Parts, report: ReportNamed) -
 
     # The writer of a compressed stream wants a path of its own.
     def write(output: Any) -> None:
-        write_bundle(Path(output.name), contents, parts.open, moved)
+        temporary = Path(output.name)
+        write_bundle(temporary, contents, parts.open, moved)
+        try:
+            with unpacked(temporary, contents, cache, lambda _, now: report(file.name, now)):
+                pass
+        except BundleError as error:  # found out here, not where there is no network
+            reason = str(error).removeprefix(f"{temporary}: ")
+            raise BundleError(f"`registry unbundle` would refuse {file}: {reason}") from error
 
     try:
         write_atomic(file, write)
@@ -223,6 +238,8 @@ def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> 
             f"{prefix}{path} is outside the catalog's folder {folder}, so it can't be bundled"
             " (move it there)"
         )
-    name = f"catalog/{path.relative_to(folder).as_posix()}"
+    inner = path.relative_to(folder).as_posix()
+    name = f"catalog/{inner}"
     if name not in parts.texts:
         parts.files[name] = path
+        parts.named_by.setdefault(inner, dataset)

@@ -6,7 +6,8 @@
     samples/<key>/samples.arrow      its samples
 
 The reader accepts exactly what the writer writes: no links, folders, extended headers or members
-that are not listed, and never more bytes than are listed.
+that are not listed, and never more bytes than are listed. Both refuse files of the catalog that
+another program may run or obey for their names.
 """
 
 from __future__ import annotations
@@ -17,16 +18,32 @@ import os
 import re
 import tarfile
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from registry.api import BundleError, decode_json, is_device
+from registry.api import (
+    PACKED_SUFFIXES,
+    SOURCE_TYPES,
+    BundleError,
+    decode_json,
+    is_device,
+    list_names,
+)
 
-__all__ = ["BUNDLE_FORMAT", "Contents", "Dataset", "Member", "Moved", "read_bundle", "write_bundle"]
+__all__ = [
+    "BUNDLE_FORMAT",
+    "Contents",
+    "Dataset",
+    "Member",
+    "Moved",
+    "check_names",
+    "read_bundle",
+    "write_bundle",
+]
 
 BUNDLE_FORMAT = 1
 """Increment it when older releases can't read a bundle, or would read it wrongly."""
@@ -43,6 +60,32 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SAMPLES = re.compile(r"samples/[0-9a-f]{64}/(entry\.json|samples\.arrow)")
 # What is a name of a file on each system: no backslashes, drives, or dots and spaces at its end.
 _PART = re.compile(r"[^\\:*?\"<>|/]{0,254}[^\\:*?\"<>|/. ]")
+_SUFFIXES = frozenset(
+    {
+        *(suffix for model in SOURCE_TYPES.values() for suffix in model.suffixes),
+        *(*PACKED_SUFFIXES, ".arrow", ".dat", ".data", ".tar", ".tgz", ".zip"),
+        *(".yaml", ".yml", ".dockerfile", ".sh"),  # manifests, and what a sandbox is made of
+        *(".docx", ".htm", ".html", ".log", ".md", ".pdf", ".pptx", ".txt", ".xlsx", ".xml"),
+        *(".bmp", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".tif", ".tiff", ".webp"),
+        *(".flac", ".m4a", ".mov", ".mp3", ".mp4", ".mpeg", ".mpg", ".ogg", ".wav", ".webm"),
+    }
+)
+# Of these suffixes, but package managers, build tools, CI services and coding agents look for it.
+_OBEYED = frozenset(
+    {
+        *("action.yaml", "action.yml", "agents.md", "angular.json", "appveyor.yml"),
+        *("azure-pipelines.yml", "bitbucket-pipelines.yml", "bower.json", "build.xml"),
+        *("buildspec.yml", "chart.yaml", "claude.md", "cloudbuild.yaml", "cmakelists.txt"),
+        *("cmakepresets.json", "codecov.yml", "composer.json", "constraints.txt", "deno.json"),
+        *("environment.yaml", "environment.yml", "firebase.json", "gemini.md", "jsr.json"),
+        *("lefthook.yml", "lerna.json", "meson_options.txt", "mkdocs.yaml", "mkdocs.yml"),
+        *("nodemon.json", "nx.json", "package-lock.json", "package.json", "phpunit.xml"),
+        *("pnpm-lock.yaml", "pnpm-workspace.yaml", "pom.xml", "project.json", "pubspec.yaml"),
+        *("pyrightconfig.json", "requirements.txt", "serverless.yml", "skaffold.yaml"),
+        *("skill.md", "stack.yaml", "taskfile.yaml", "taskfile.yml", "tsconfig.json"),
+        *("turbo.json", "vcpkg.json", "vercel.json", "wercker.yml"),
+    }
+)
 
 
 class Member(Struct, frozen=True):
@@ -208,7 +251,7 @@ def _check_format(found: Any) -> None:
 
 
 def _check_members(members: Sequence[Member]) -> None:
-    """Refuse names that lead elsewhere, twice the same one, and impossible sizes."""
+    """Refuse names that lead elsewhere or are obeyed, twice the same one, and impossible sizes."""
     if len(members) > _MAX_MEMBERS:
         raise BundleError(f"it lists more than {_MAX_MEMBERS:,} members")
     names = {_key(member.name) for member in members}
@@ -225,11 +268,35 @@ def _check_members(members: Sequence[Member]) -> None:
         parents = _key(member.name).split("/")[:-1]
         if any("/".join(parents[:count]) in names for count in range(1, len(parents) + 1)):
             raise BundleError(f"it lists {member.name} inside of a file")
+    catalog = [one.name for one in members if one.name.startswith("catalog/")]
+    check_names({name.removeprefix("catalog/"): "" for name in catalog})
+
+
+def check_names(datasets: Mapping[str, str]) -> None:
+    """Refuse files of a catalog that another program may run or obey for their names.
+
+    Args:
+        datasets: Which dataset names a file, or "" if that is not known; by the file's path.
+
+    Raises:
+        BundleError: there are such files.
+    """
+    found = [
+        f"{name} (of {dataset})" if dataset else name
+        for name, dataset in datasets.items()
+        if _is_obeyed(name)
+    ]
+    if found:
+        raise BundleError(
+            f"it can't have {list_names(found, 50)}: only data, text and media with the usual"
+            " suffixes, under names that no other program runs or obeys (rename a file, or put its"
+            " text into the data; docs/scale.md has the rule)"
+        )
 
 
 def _key(name: str) -> str:
     """Return what is equal for names that are one file on some systems."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _is_safe(name: str) -> bool:
@@ -241,9 +308,19 @@ def _is_safe(name: str) -> bool:
 
 
 def _is_name(part: str) -> bool:
-    """Return whether a file or folder may have a name, on any system; `.git` runs what it has."""
-    is_possible = _PART.fullmatch(part) is not None and part.isprintable()
-    return is_possible and not is_device(part) and part.casefold() != ".git"
+    """Return whether a file or folder may have a name, on any system."""
+    return _PART.fullmatch(part) is not None and part.isprintable() and not is_device(part)
+
+
+def _is_obeyed(path: str) -> bool:
+    """Return whether another program may run or obey a file of the catalog for its name."""
+    parts = _key(path).split("/")
+    name = parts[-1]
+    if any(part.startswith(".") for part in parts) or name in _OBEYED:
+        return True
+    if name == "dockerfile" or path == "datasets.lock":
+        return False
+    return os.path.splitext(name)[1] not in _SUFFIXES
 
 
 def _read_member(stream: IO[bytes], member: Member, sink: IO[bytes] | None, moved: Moved) -> None:

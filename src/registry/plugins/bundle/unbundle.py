@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -45,7 +46,7 @@ from registry.plugins.remote_cache.record import (
 if TYPE_CHECKING:
     from registry.api import ArrowDataset, Pin, ReportNamed
 
-__all__ = ["Unbundled", "unbundle"]
+__all__ = ["Unbundled", "unbundle", "unpacked"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,8 @@ def unbundle(
 
     Args:
         file: The bundle.
-        root: Folder of the catalog; a file that is there must have the same content.
+        root: Folder of the catalog, which has no other files; one that is there must have the
+            same content.
         cache: The cache.
         digest: The sha256 that the file must have.
         most: The bytes that it may have uncompressed; None for what fits on the disk.
@@ -99,11 +101,13 @@ def unbundle(
     if conflicts := _conflicts(contents.members, root):
         names = list_names(conflicts, 3)
         raise BundleError(f"{file}: {root} already has a different {names} (choose another --root)")
-    with cache.temporary() as folder:
-        _extract(file, contents, folder, report)
-        staged = Cache(folder / "cache")
-        entries = _stage_entries(file, contents, folder, staged)
-        _check_datasets(file, contents, folder / "catalog", staged)
+    if (other := next(_others(contents.members, root), None)) is not None:
+        # A harmless manifest or text may mean something to a program beside those files.
+        raise BundleError(
+            f"{file}: {root} has other files, such as {other}: a bundle gets a folder of its"
+            " own (choose a new one with --root)"
+        )
+    with unpacked(file, contents, cache, report) as (folder, entries):
         with _writing(root):  # before the cache changes
             root.mkdir(parents=True, exist_ok=True)
         for entry in entries:
@@ -117,6 +121,23 @@ def unbundle(
         written=written,
         entries=len(entries),
     )
+
+
+@contextmanager
+def unpacked(
+    file: Path, contents: Contents, cache: Cache, report: ReportNamed
+) -> Iterator[tuple[Path, list[CacheEntry]]]:
+    """Yield a private folder with the members of a bundle, and its samples as entries, verified.
+
+    Raises:
+        BundleError: it is not what its contents say.
+    """
+    with cache.temporary() as folder:
+        _extract(file, contents, folder, report)
+        staged = Cache(folder / "cache")
+        entries = _stage_entries(file, contents, folder, staged)
+        _check_datasets(file, contents, folder / "catalog", staged)
+        yield folder, entries
 
 
 def _check_digest(file: Path, digest: str) -> None:
@@ -170,6 +191,17 @@ def _conflicts(members: Sequence[Member], root: Path) -> list[str]:
         if is_blocked or is_other:
             found.append(name)
     return found
+
+
+def _others(members: Sequence[Member], root: Path) -> Iterator[str]:
+    """Yield files and links of a folder that are no members."""
+    names = _catalog_members(members)
+    for folder, folders, files in os.walk(root):
+        links = (name for name in folders if os.path.islink(os.path.join(folder, name)))
+        for name in (*files, *links):
+            path = Path(folder, name).relative_to(root).as_posix()
+            if path not in names:
+                yield path
 
 
 def _is_equal(path: Path, member: Member) -> bool:

@@ -30,10 +30,10 @@ __all__ = ["command"]
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--root",
-    default=Path(),
+    required=True,
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the catalog, which is created. Default: the working directory.",
+    help="Folder for the catalog: a new or empty one.",
 )
 @click.option(
     "--digest",
@@ -51,8 +51,8 @@ def command(file: Path, root: Path, digest: str | None, max_size: int | None, as
     """Write the catalog of a bundle to a folder, and its samples to the cache.
 
     Everything is verified before anything is written: the format, the digest of each member, that
-    the samples are those that its datasets.lock pins, and that each dataset opens offline. Files
-    that are there with another content are never replaced.
+    the samples are those that its datasets.lock pins, and that each dataset opens offline. The
+    folder may have no other files; names that other programs run or obey are refused.
     """
     cache = Cache(options.settings_of(None).cache_dir)
     with bars(as_json=as_json) as report:

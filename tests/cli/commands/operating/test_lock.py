@@ -223,6 +223,39 @@ def test_unreachable_server_is_a_failure_of_a_named_dataset(own: Catalog) -> Non
     assert own.pins == {}
 
 
+def test_what_an_included_package_lacks_is_left_out_with_one_warning(
+    own: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "qa_lib"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    datasets = [
+        f"x{number}: {{source: {{type: csv, path: 'package:qa_gone/x.csv'}}}}"
+        for number in range(7)
+    ]
+    text = f"version: 1\ndatasets: {{{', '.join(datasets)}}}\n"
+    (package / "datasets.yaml").write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(str(package.parent))
+    index = own.folder / "datasets.yaml"
+    text = index.read_text("utf-8")
+    index.write_text(text.replace("include: [", "include: ['package:qa_lib', "), "utf-8")
+    result = own.lock()
+    assert result.code == 0
+    (warning,) = result.err
+    assert warning == (
+        "warning: 7 datasets are left out, as the package qa_gone is not installed"
+        " (`pip install qa-gone`): x0, x1, x2, x3, x4 and 2 more"
+    )
+    assert list(own.pins) == ["qa", "qa-one"]
+    assert own.lock("x1").code == 1
+    # Without the package, one's own dataset would not be pinned for anybody.
+    own.write("mine", "datasets: {mine: {extends: x1}}\n")
+    result = own.lock()
+    assert result.code == 1
+    message = "package:qa_gone/x.csv: the package qa_gone is not installed (`pip install qa-gone`)"
+    assert result.err[0] == f"error: mine: {message}"
+
+
 def test_stale_pin_that_can_t_be_renewed_is_a_failure(own: Catalog, https: Https) -> None:
     url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
     own.write("away", AWAY.replace("https://127.0.0.1:1/x.jsonl", url))

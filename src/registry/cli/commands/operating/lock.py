@@ -80,8 +80,8 @@ def command(
 
     Pins of unchanged manifests are not changed; merge conflicts are resolved. The exit code is 1
     if a dataset could not be pinned, or a pin no longer holds because its files have changed. A
-    dataset whose server can't be reached is only counted, unless it is one of NAMES or was pinned
-    for an older manifest.
+    dataset whose server can't be reached, or of an included package that needs a package which is
+    not installed, is only counted, unless it is one of NAMES or was pinned for an older manifest.
     """
     if merged is not None:
         if names or upgrades or check:
@@ -159,7 +159,7 @@ def _write(
 
 
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
-    if one.status == "unreachable":
+    if one.status in ("unreachable", "uninstalled"):
         return one.name in named or (one.pin is not None and one.stale)
     return one.status in ("failed", "broken")
 
@@ -187,8 +187,22 @@ def _print(
         if one.error is not None:
             kept = " (its old pin is kept)" if one.pin is not None else ""
             print_error(one.name, f"{one.error}{kept}")
+    _print_uninstalled(
+        [one for one in results if one.status == "uninstalled" and one not in failed]
+    )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     print_line(f"{path}: {', '.join(_counts(results, unreachable))}")
+
+
+def _print_uninstalled(results: Sequence[LockResult]) -> None:
+    """Print a line for each package that datasets of included packages need."""
+    names: dict[str, list[str]] = {}
+    for one in results:
+        names.setdefault(str(one.error).rpartition(": ")[2], []).append(one.name)
+    for reason, found in names.items():
+        are = "dataset is" if len(found) == 1 else "datasets are"
+        listed = list_names(found, _MAX_NAMES)
+        print_line(f"warning: {len(found)} {are} left out, as {reason}: {listed}", err=True)
 
 
 def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) -> list[str]:
