@@ -60,6 +60,7 @@ def headline(diff: CatalogDiff) -> str:
         parts.append(f"{count_text(number, 'dataset')} {word}")
     parts += [f"{number:,} {word}" for number, word in others]
     parts += ["the index changed"] if diff.shared else []
+    parts += [f"{len(diff.reach):,} new in reach"] if diff.reach else []
     problems = len(diff.base_problems) + len(diff.head_problems)
     parts += [count_text(problems, "problem")] if problems else []
     return "; ".join(parts) or "no differences"
