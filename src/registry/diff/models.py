@@ -41,7 +41,7 @@ Obstacle = Literal[
 ]
 """Why samples were not compared."""
 ReachKind = Literal[
-    "index",
+    "nested index",
     "mapper",
     "code in the sandbox",
     "permission",

@@ -21,6 +21,7 @@ from registry.diff.reach import index_reach, reach_of
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.mapper_code import ChangedCode, changed_code
 from registry.diff.snapshots.named_files import NamedFile, named_files
+from registry.diff.snapshots.nested_indexes import nested_indexes
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
 from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
@@ -130,10 +131,14 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
     notes += tuple(dict.fromkeys(note for side in (old, new) for note in _forbidden_notes(side)))
     changes = tuple(Problem(message=one.message, file=one.file) for one in changed.values())
     first, second = (side.open(unchanged, notes) for side in sides)
-    second = replace(
-        second, snapshot=replace(second.snapshot, problems=(*second.snapshot.problems, *changes))
+    snapshot = second.snapshot
+    reach = snapshot.reach.get("", frozenset()) | nested_indexes(old, new)
+    snapshot = replace(
+        snapshot,
+        problems=(*snapshot.problems, *changes),
+        reach={**snapshot.reach, "": reach},
     )
-    return first, second
+    return first, replace(second, snapshot=snapshot)
 
 
 def _changed_code(old: Contents, new: Contents) -> dict[str, ChangedCode]:

@@ -77,7 +77,7 @@ def reach_remark(diff: CatalogDiff) -> str:
 def users_text(reach: NewReach) -> str:
     """Return which datasets reach something: at most a few, in one short line."""
     if not reach.datasets:
-        return "index"
+        return "repository" if reach.kind == "nested index" else "index"
     shown, rest = abbreviate(reach.datasets, _MAX_USERS)
     word = "dataset" if len(reach.datasets) == 1 else "datasets"
     return display_value(f"{word} {', '.join(shown)}{rest}")

@@ -40,7 +40,7 @@ _CODE_FIELDS = ("sandbox", "setup")
 _FIELDS = ("files", *_CODE_FIELDS)
 _MEDIA = ("image", "audio", "video", "document")
 # In code without any of these words no sample gets a file; `**` may spread a record with them.
-_MAKES_FILES = re.compile(rb"files|sandbox|setup|image|audio|video|document|Content|\*\*", re.I)
+_MAKES_FILES = re.compile(rb"(?i:files|sandbox|setup|image|audio|video|document|content)|\*\*")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"[\w.+@%~-]+")
 # An escaped letter: no word of such a text is sure to be found.
