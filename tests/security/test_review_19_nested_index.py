@@ -82,8 +82,6 @@ def test_validate_reports_it_also_after_a_clean_run(tmp_path: Path) -> None:
         assert change.run("validate", "--strict").out == "no problems (1 dataset)\n"
     change.push({"evals/datasets.yaml": NESTED})
     shown = change.run("validate", "--strict")
-    assert (shown.code, shown.out.splitlines()[0]) == (
-        1,
-        "evals/datasets.yaml:1:1: warning: whoever works in this folder gets its datasets and"
-        " permissions, not those of datasets.yaml (move it, or ignore it with a comment) [nested-index]",
-    )
+    assert shown.code == 1
+    assert shown.out.startswith("evals/datasets.yaml:1:1: warning: whoever works in this folder")
+    assert "not those of datasets.yaml (move it, or ignore it" in shown.out

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from registry.diff.checkout import Checkout
@@ -13,7 +14,7 @@ from registry.diff.snapshots.contents import Contents
 from registry.errors import ReachError
 from registry.settings import lock_file_of
 
-__all__ = ["changed_files", "extract", "paths_of"]
+__all__ = ["changed_files", "differing_digests", "extract", "paths_of"]
 
 _SHA1_DIGITS = 40
 
@@ -23,17 +24,24 @@ def paths_of(checkout: Checkout) -> set[str]:
     return {checkout.relative(str(checkout.top / name)) for name in checkout.listed}
 
 
-def changed_files(
-    base: Contents, head: Contents, paths: Collection[str]
-) -> dict[str, tuple[str | None, str | None]]:
-    """Return the digests of the files that differ and that are not compared for what they are."""
-    rest = sorted(set(paths) - (_compared(base) & _compared(head)))
+def changed_files(base: Contents, head: Contents, paths: Collection[str]) -> set[str]:
+    """Return the files that differ by git's ids, without those that a diff compares anyway.
+
+    A file may still be equal, as a pointer of Git LFS is to what it names.
+    """
+    rest = set(paths) - (_compared(base) & _compared(head))
     trees = [tree for side in (base, head) if (tree := side.checkout.tree) is not None]
     is_sha1 = all(len(one) == _SHA1_DIGITS for tree in trees for one in tree.blobs.values())
-    old, new = (_identities(side, rest, "sha1" if is_sha1 else "sha256") for side in (base, head))
-    differing = [path for path in rest if old.get(path) != new.get(path)]
-    before, after = common_digests(_digests(base, differing, old), _digests(head, differing, new))
-    pairs = {path: (before.get(path), after.get(path)) for path in differing}
+    identity = partial(_identity, algorithm="sha1" if is_sha1 else "sha256")
+    return {path for path in rest if identity(base.checkout, path) != identity(head.checkout, path)}
+
+
+def differing_digests(
+    base: Contents, head: Contents, paths: Collection[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return the digests before and after of files whose data differs; None if there is none."""
+    before, after = common_digests(_digests(base, paths), _digests(head, paths))
+    pairs = {path: (before.get(path), after.get(path)) for path in sorted(paths)}
     return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
@@ -47,23 +55,18 @@ def _compared(side: Contents) -> set[str]:
     return found.union(*side.files.values())
 
 
-def _identities(side: Contents, paths: Collection[str], algorithm: str) -> dict[str, str]:
-    """Return what differs for files with other bytes: git's id, and of a link what it names."""
-    found = {}
-    for path in paths:
-        if identity := _identity(side.checkout, path, algorithm):
-            found[path] = identity
-    return found
-
-
-def _identity(checkout: Checkout, path: str, algorithm: str) -> str | None:
+def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | None:
+    """Return git's id of a file, and of a link that leads outside what it names."""
     file, tree = os.path.normpath(checkout.folder / path), checkout.tree
     if tree is not None:
         name = os.path.relpath(file, checkout.top)
         target = tree.links.get(name)
         return tree.blobs.get(name) or (None if target is None else f"link to {target}")
-    if os.path.islink(file) and not Path(os.path.realpath(file)).is_relative_to(checkout.top):
-        target = os.path.join(os.path.dirname(file), os.readlink(file))
+    real = os.path.realpath(file)
+    if not Path(real).is_relative_to(os.path.realpath(checkout.top)):
+        target = (
+            os.path.join(os.path.dirname(file), os.readlink(file)) if os.path.islink(file) else real
+        )
         return f"link to {os.path.relpath(target, checkout.top)}"
     return _object_id(file, algorithm) if os.path.isfile(file) else None
 
@@ -76,22 +79,22 @@ def _object_id(file: str, algorithm: str) -> str:
         return hashlib.file_digest(opened, lambda: hashlib.new(algorithm, start)).hexdigest()
 
 
-def _digests(
-    side: Contents, paths: Collection[str], identities: Mapping[str, str]
-) -> dict[str, FileDigest]:
+def _digests(side: Contents, paths: Collection[str]) -> dict[str, FileDigest]:
     extract(side.checkout, paths)
     boundary = side.boundary.allowing([str(side.checkout.top)])
     found = {}
     for path in paths:
-        if path not in identities:
+        identity = _identity(side.checkout, path)
+        if identity is None:
             continue
         try:
             found[path] = digest_of_file(os.path.join(side.checkout.folder, path), boundary)
         except (OSError, ReachError):  # a link that leads outside
-            found[path] = FileDigest(identities[path])
+            found[path] = FileDigest(identity)
     return found
 
 
 def extract(checkout: Checkout, paths: Collection[str]) -> None:
+    """Make files of a revision exist, by their paths from the catalog's folder."""
     files = (os.path.normpath(checkout.folder / path) for path in paths)
     checkout.extract([os.path.relpath(file, checkout.top) for file in files])

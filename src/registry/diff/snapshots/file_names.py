@@ -17,8 +17,9 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from registry.base.locations import is_local, local_path
+from registry.base.locations import is_path, local_path
 from registry.boundary.boundary import Boundary
+from registry.boundary.paths import fixed_folder
 from registry.diff.checkout import Checkout
 from registry.diff.reach import file_texts
 from registry.diff.snapshots.contents import Contents
@@ -27,6 +28,8 @@ from registry.manifest.expressions import Hash, Messages, Pipe, RowNumber, parse
 from registry.manifest.models import DatasetSpec
 
 __all__ = [
+    "BUILT",
+    "MARKS",
     "FileNames",
     "file_names",
     "matches",
@@ -46,6 +49,11 @@ _WORD = re.compile(r"[\w.+@%~-]+")
 # An escaped letter: no word of such a text is sure to be found.
 _ESCAPED = re.compile(r"\\u00(?:2[def]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])", re.IGNORECASE)
 _CHUNK = 1 << 20
+_LONGEST_PATH = 1024
+BUILT = frozenset({"build", "FROM"})
+"""A configuration with one of these words makes an image of the files in its folder."""
+MARKS = BUILT | set(_MEDIA)
+"""Words that say what the names in a file are for."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +74,15 @@ class FileNames:
     has_code: bool = False
     """Whether what its data names may be code in the sandbox."""
 
-    def by_text(self, path: str) -> bool:
-        """Return whether a text of the manifest may name a file."""
-        return matches(path, self.globs)
+    def names(self, path: str) -> bool:
+        """Return whether a sample may name a file."""
+        return matches(path, self.globs) or self._by_data(path)
 
     def is_code(self, path: str) -> bool:
         """Return whether a file that may be named is code in the sandbox."""
-        return matches(path, self.code_globs) or (self.has_code and self.by_data(path))
+        return matches(path, self.code_globs) or (self.has_code and self._by_data(path))
 
-    def by_data(self, path: str) -> bool:
-        """Return whether the data, or the mapper, may name a file."""
+    def _by_data(self, path: str) -> bool:
         if self.folder is None or path.startswith("../"):
             return False
         if self.words is None or self.computes:
@@ -120,7 +127,10 @@ def outer_globs(side: Contents) -> set[str]:
 
 
 def file_names(
-    side: Contents, name: str, makes_files: Callable[[str], bool], wanted: Collection[str]
+    side: Contents,
+    name: str,
+    makes_files: Callable[[str], bool],
+    words_at: Callable[[str], frozenset[str] | None],
 ) -> FileNames:
     """Return what may name files in a dataset.
 
@@ -128,41 +138,43 @@ def file_names(
         side: The side of the dataset.
         name: Its name.
         makes_files: Whether the samples of a mapper may name files.
-        wanted: The words that names of files consist of.
+        words_at: Returns the words in a file of the side; None if it is no text.
     """
-    spec = side.specs[name]
+    spec, fields = side.specs[name], _fields(side.specs[name])
     globs = [(key, _glob(text)) for key, text in _texts(spec, side.checkout)]
     code = frozenset(one for key, one in globs if key in _CODE_FIELDS)
     found = FileNames(frozenset(one for _, one in globs), code)
     base = spec.source.base_location
-    if base is None or not is_local(base) or (spec.mapper and not makes_files(spec.mapper)):
+    if base is None or not is_path(base) or (spec.mapper and not makes_files(spec.mapper)):
         return found
-    fields = _fields(spec)
-    folder = os.path.dirname(side.checkout.relative(local_path(base)))
+    words = _words([words_at(file) for file in side.files.get(name, ())])
+    parts = [part for field in fields.items() for part in _file_parts(*field)]
+    if not (spec.mapper or parts or words is None or words.intersection(_MEDIA)):
+        return found  # all that its data has is text
+    folder = side.checkout.relative(fixed_folder(os.path.dirname(local_path(base))))
     return replace(
         found,
-        words=_words(side, name, wanted),
-        folder=f"{folder}/" if folder else "",
-        computes=spec.mapper is not None or any(_computes(*field) for field in fields.items()),
+        words=words,
+        folder="" if folder == "." else f"{folder}/",
+        computes=spec.mapper is not None or any(map(_has_steps, parts)),
         names_folders=spec.mapper is not None or "files" in fields,
         has_code=spec.mapper is not None or not fields.keys().isdisjoint(_CODE_FIELDS),
     )
+
+
+def _words(of_files: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    found = set[str]()
+    for words in of_files:
+        if words is None:
+            return None
+        found |= words
+    return frozenset(found)
 
 
 def may_make_files(files: Iterable[Path]) -> bool:
     """Return whether the samples of a mapper with these modules may name files."""
     texts = [file.read_bytes() for file in files]
     return not texts or any(map(_MAKES_FILES.search, texts))
-
-
-def _words(side: Contents, name: str, wanted: Collection[str]) -> frozenset[str] | None:
-    found = set[str]()
-    for file in side.files.get(name, ()):
-        words = words_in(os.path.join(side.checkout.folder, file), side.boundary, wanted)
-        if words is None:
-            return None
-        found |= words
-    return frozenset(found)
 
 
 def _fields(spec: DatasetSpec) -> dict[str, Any]:
@@ -173,7 +185,9 @@ def _texts(spec: DatasetSpec, checkout: Checkout) -> Iterator[tuple[str, str]]:
     """Yield the texts of the manifest that name files, each with its field."""
     for key, field in _fields(spec).items():
         for text in file_texts(field, key):
-            if not _PLACEHOLDER.fullmatch(text):  # a column: the data names the file
+            # Anything longer is the content itself; and by a column the data names the file.
+            is_short = len(text) <= _LONGEST_PATH and "\n" not in text
+            if is_short and not _PLACEHOLDER.fullmatch(text):
                 yield key, checkout.relative(text)
 
 
@@ -183,17 +197,16 @@ def _glob(text: str) -> str:
     return f"*/{'*'.join(map(glob.escape, _PLACEHOLDER.split(name))) or '*'}/*"
 
 
-def _computes(field: str, raw: Any) -> bool:
-    """Return whether an expression computes the names of files: neither column nor text."""
+def _file_parts(field: str, raw: Any) -> list[Any]:
+    """Return the expressions in a field whose values are names of files, or may be."""
     if field not in (*_FIELDS, "input"):
-        return False
+        return []
     node = parse_expression(raw)
     if field in _FIELDS:
-        return _has_steps(node)
+        return [node]
     if not isinstance(node, Messages):
-        return False  # messages in the data, whose names are in it
-    parts = (part for _, turn in node.turns for part in turn)
-    return any(_has_steps(one) for kind, one in parts if kind in _MEDIA)
+        return []  # messages in the data say themselves what is a file
+    return [one for _, turn in node.turns for kind, one in turn if kind in _MEDIA]
 
 
 def _has_steps(node: Any) -> bool:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from functools import cache
 
-from registry.diff.snapshots.changed_files import changed_files, extract, paths_of
+from registry.diff.snapshots.changed_files import (
+    changed_files,
+    differing_digests,
+    extract,
+    paths_of,
+)
 from registry.diff.snapshots.contents import Contents
 from registry.diff.snapshots.file_names import (
+    BUILT,
+    MARKS,
     FileNames,
     file_names,
     matches,
@@ -24,8 +31,6 @@ from registry.diff.snapshots.mapper_code import python_files_of
 __all__ = ["NamedFile", "named_files"]
 
 _CONFIGURATION = re.compile(r"\.ya?ml$|Dockerfile|Containerfile")
-_BUILT = ("build", "FROM")
-"""A configuration with one of these words makes an image of the files in its folder."""
 
 
 @dataclass(frozen=True)
@@ -50,44 +55,65 @@ def named_files(base: Contents, head: Contents) -> dict[str, dict[str, NamedFile
     if not changed:
         return {}
     wanted = {word for path in listed for name in path.split("/") for word in words_of(name)}
+    readers = [_Reader(side, frozenset(wanted | MARKS)) for side in sides]
     makes_files = cache(
         lambda mapper: may_make_files(python_files_of(mapper, base.checkout, head.checkout))
     )
     found = {}
     for name in sorted(base.specs.keys() | head.specs.keys()):
         names = [
-            file_names(side, name, makes_files, wanted) for side in sides if name in side.specs
+            file_names(reader.side, name, makes_files, reader.words)
+            for reader in readers
+            if name in reader.side.specs
         ]
-        code = _code(names, sides, listed, wanted).intersection(changed)
-        of_dataset = {
-            path: NamedFile(digests, path in code)
-            for path, digests in changed.items()
-            if path in code or any(one.by_text(path) or one.by_data(path) for one in names)
-        }
-        if of_dataset:
-            found[name] = of_dataset
-    return found
+        code = _code(names, readers, listed) & changed
+        rest = {path for path in changed - code if any(one.names(path) for one in names)}
+        found[name] = (code, rest)
+    named = {path for pair in found.values() for paths in pair for path in paths}
+    digests = differing_digests(base, head, named)
+    return {
+        name: {path: NamedFile(digests[path], path in code) for path in sorted(of_dataset)}
+        for name, (code, rest) in found.items()
+        if (of_dataset := (code | rest) & digests.keys())
+    }
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the words of files of one side, each file once."""
+
+    side: Contents
+    wanted: frozenset[str]
+    known: dict[str, frozenset[str] | None] = field(default_factory=dict)
+
+    def words(self, path: str) -> frozenset[str] | None:
+        """Return the words in a file, at a path from the catalog's folder."""
+        if path not in self.known:
+            boundary = self.side.boundary.allowing([str(self.side.checkout.top)])
+            file = os.path.join(self.side.checkout.folder, path)
+            self.known[path] = words_in(file, boundary, self.wanted)
+        return self.known[path]
 
 
 # --- code in the sandbox, which names further files ---
 
 
-def _code(
-    names: list[FileNames],
-    sides: tuple[Contents, Contents],
-    listed: set[str],
-    wanted: Collection[str],
-) -> set[str]:
+def _code(names: list[FileNames], readers: list[_Reader], listed: set[str]) -> set[str]:
     """Return the files that may run in a sandbox, or configure one."""
+    if not any(one.code_globs or one.has_code for one in names):
+        return set()
     waiting = {path for path in listed if any(one.is_code(path) for one in names)}
     found = set[str]()
     while waiting:
         found |= waiting
         words, folders = set[str](), set[str]()
-        for side in sides:
-            for path, named in _words(side, waiting, {*wanted, *_BUILT}):
+        for reader in readers:
+            extract(reader.side.checkout, waiting)
+            for path in waiting:
+                # What is no text names nothing: an image, an archive.
+                named = reader.words(path) or frozenset()
                 words |= named
-                if _CONFIGURATION.search(path) and not named.isdisjoint(_BUILT):
+                if _CONFIGURATION.search(path) and not named.isdisjoint(BUILT):
                     folders.add(os.path.dirname(path))
         waiting = {
             path
@@ -95,17 +121,6 @@ def _code(
             if words_of(os.path.basename(path)) <= words or _is_in(path, folders)
         }
     return found
-
-
-def _words(
-    side: Contents, paths: Collection[str], wanted: Collection[str]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    extract(side.checkout, paths)
-    boundary = side.boundary.allowing([str(side.checkout.top)])
-    for path in sorted(paths):
-        file = os.path.join(side.checkout.folder, path)
-        # What is no text names nothing: an image, an archive.
-        yield path, words_in(file, boundary, wanted) or frozenset()
 
 
 def _is_in(path: str, folders: Collection[str]) -> bool:

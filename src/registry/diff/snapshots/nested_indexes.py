@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from registry.catalog.catalog import Catalog
 from registry.diff.models import Reach
 from registry.diff.reach import index_reach
-from registry.diff.snapshots.changed_files import changed_files, paths_of
+from registry.diff.snapshots.changed_files import changed_files, differing_digests, paths_of
 from registry.diff.snapshots.contents import Contents
 from registry.errors import ManifestError, list_names
 from registry.settings import INDEX_NAME
@@ -35,7 +35,8 @@ def nested_indexes(base: Contents, head: Contents) -> frozenset[Reach]:
     }
     own = {side.checkout.relative(str(side.checkout.index)) for side in (base, head)}
     found = set()
-    for path, (before, after) in sorted(changed_files(base, head, paths - own).items()):
+    changed = changed_files(base, head, paths - own)
+    for path, (before, after) in differing_digests(base, head, changed).items():
         status = "removed" if after is None else "added" if before is None else "changed"
         is_read = after is not None and len(found) < _MOST_READ
         facts = _facts(head, path, base) if is_read else ()
