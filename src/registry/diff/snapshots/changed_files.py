@@ -58,17 +58,18 @@ def _compared(side: Contents) -> set[str]:
 def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | None:
     """Return git's id of a file, and of a link that leads outside what it names."""
     file, tree = os.path.normpath(checkout.folder / path), checkout.tree
+    name = os.path.relpath(file, checkout.top)
     if tree is not None:
-        name = os.path.relpath(file, checkout.top)
         target = tree.links.get(name)
         return tree.blobs.get(name) or (None if target is None else f"link to {target}")
     real = os.path.realpath(file)
-    if not Path(real).is_relative_to(os.path.realpath(checkout.top)):
-        target = (
-            os.path.join(os.path.dirname(file), os.readlink(file)) if os.path.islink(file) else real
-        )
-        return f"link to {os.path.relpath(target, checkout.top)}"
-    return _object_id(file, algorithm) if os.path.isfile(file) else None
+    is_inside = Path(real).is_relative_to(os.path.realpath(checkout.top))
+    if is_inside and os.path.isfile(file):
+        return _object_id(file, algorithm)
+    if os.path.islink(file):
+        target = os.path.join(os.path.dirname(name), os.readlink(file))
+        return f"link to {os.path.normpath(target)}"
+    return None if is_inside else f"link to {real}"
 
 
 def _object_id(file: str, algorithm: str) -> str:
