@@ -162,8 +162,11 @@ def folder_checkout(index: Path, label: str) -> Checkout:
 
 def _files_below(top: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(top):
-        # What no repository has: caches, and environments such as `.venv`.
-        folders[:] = [one for one in folders if one != "__pycache__" and not one.startswith(".")]
+        # What no repository has. Other hidden folders may have files that samples name.
+        if "pyvenv.cfg" in names and folder != str(top):
+            folders[:] = []
+            continue
+        folders[:] = [one for one in folders if one not in ("__pycache__", ".git")]
         yield from (os.path.relpath(os.path.join(folder, name), top) for name in names)
 
 

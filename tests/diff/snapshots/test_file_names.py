@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.boundary.boundary import Boundary
-from registry.diff.snapshots.file_names import matches, may_make_files, words_in
+from registry.diff.snapshots.file_names import matches, words_in, words_of_code
 
 
 @pytest.mark.parametrize(
@@ -48,5 +48,22 @@ def test_glob_is_for_the_end_of_a_path_or_a_folder_in_it(
     assert matches(path, [glob]) is expected
 
 
-def test_code_that_is_not_found_may_make_files() -> None:
-    assert may_make_files([])
+@pytest.mark.parametrize(
+    ("code", "word"),
+    [
+        ("Sample(input=x)", None),
+        ("Sample(sandbox=('docker', 'c.yaml'))", "c.yaml"),
+        ("f(**x)", "x"),
+    ],
+)
+def test_code_without_a_word_for_files_names_none(
+    tmp_path: Path, code: str, word: str | None
+) -> None:
+    file = tmp_path / "m.py"
+    file.write_text(code, encoding="utf-8")
+    words = words_of_code([file])
+    assert (words is None) if word is None else (words is not None and word in words)
+
+
+def test_nothing_is_known_of_code_that_is_not_found() -> None:
+    assert words_of_code([]) == frozenset()

@@ -40,6 +40,7 @@ def found(
 
 
 CASES = {
+    "hidden folder": (SETUP % "{const: .s/x}", '{"q": "x"}', "data/.s/x", True),
     "text that mentions it": (PLAIN, '{"q": "1.png"}', "data/1.png", None),
     "messages in the data": (PLAIN, '{"q": [{"image": "1.png"}]}', "data/1.png", False),
     "column": (IMAGE % "x", '{"x": "./a/../img/1.png"}', "data/img/1.png", False),
@@ -75,14 +76,21 @@ def test_changed_file_belongs_to_what_may_name_it(tmp_path: Path, case: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("code", "names"), [("Sample(input='x')", {}), ("Sample(input='x', setup=s)", {"data/s": True})]
+    ("code", "changed", "named"),
+    [
+        ("Sample(input='x')", "data/s", False),
+        ("Sample(input='x', setup=s)", "data/s", True),
+        ("Sample(sandbox=('docker', 'evals/c.yaml'))", "evals/c.yaml", True),
+        ("Sample(sandbox=('docker', 'evals/c.yaml'))", "evals/other.yaml", False),
+    ],
 )
-def test_code_of_a_mapper_tells_whether_it_names_files(
-    tmp_path: Path, code: str, names: dict[str, bool]
+def test_code_of_a_mapper_tells_which_files_it_names(
+    tmp_path: Path, code: str, changed: str, *, named: bool
 ) -> None:
     dataset = f"{{{SOURCE}, mapper: 'qa_none:f'}}"
     others = {"lib/qa_none.py": code}
-    assert found(tmp_path, dataset, '{"q": "x"}', "data/s", others) == names
+    expected = {changed: True} if named else {}
+    assert found(tmp_path, dataset, '{"q": "x"}', changed, others) == expected
 
 
 def test_digests_before_and_after(tmp_path: Path) -> None:

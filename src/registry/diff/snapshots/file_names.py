@@ -33,17 +33,17 @@ __all__ = [
     "FileNames",
     "file_names",
     "matches",
-    "may_make_files",
     "outer_globs",
     "words_in",
     "words_of",
+    "words_of_code",
 ]
 
 _CODE_FIELDS = ("sandbox", "setup")
 _FIELDS = ("files", *_CODE_FIELDS)
 _MEDIA = ("image", "audio", "video", "document")
 # In code without any of these words no sample gets a file; `**` may spread a record with them.
-_MAKES_FILES = re.compile(rb"(?i:files|sandbox|setup|image|audio|video|document|content)|\*\*")
+_MAKES_FILES = re.compile(r"(?i:files|sandbox|setup|image|audio|video|document|content)|\*\*")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"[\w.+@%~-]+")
 # An escaped letter: no word of such a text is sure to be found.
@@ -70,17 +70,23 @@ class FileNames:
     """Where names in its data start from; None if they don't name files of the catalog."""
     computes: bool = False
     """Whether a file may have a name that is not in the data, so that any beside it counts."""
+    code_words: frozenset[str] = frozenset()
+    """Those of the code of its mapper, which may name any file."""
     names_folders: bool = False
     has_code: bool = False
     """Whether what its data names may be code in the sandbox."""
 
     def names(self, path: str) -> bool:
         """Return whether a sample may name a file."""
-        return matches(path, self.globs) or self._by_data(path)
+        return matches(path, self.globs) or self._by_mapper(path) or self._by_data(path)
 
     def is_code(self, path: str) -> bool:
         """Return whether a file that may be named is code in the sandbox."""
-        return matches(path, self.code_globs) or (self.has_code and self._by_data(path))
+        by_data = self._by_mapper(path) or (self.has_code and self._by_data(path))
+        return by_data or matches(path, self.code_globs)
+
+    def _by_mapper(self, path: str) -> bool:
+        return bool(self.code_words) and words_of(os.path.basename(path)) <= self.code_words
 
     def _by_data(self, path: str) -> bool:
         if self.folder is None or path.startswith("../"):
@@ -129,7 +135,7 @@ def outer_globs(side: Contents) -> set[str]:
 def file_names(
     side: Contents,
     name: str,
-    makes_files: Callable[[str], bool],
+    code_words: Callable[[str], frozenset[str] | None],
     words_at: Callable[[str], frozenset[str] | None],
 ) -> FileNames:
     """Return what may name files in a dataset.
@@ -137,15 +143,18 @@ def file_names(
     Args:
         side: The side of the dataset.
         name: Its name.
-        makes_files: Whether the samples of a mapper may name files.
+        code_words: Returns the words in the code of a mapper; None if it names no files.
         words_at: Returns the words in a file of the side; None if it is no text.
     """
     spec, fields = side.specs[name], _fields(side.specs[name])
     globs = [(key, _glob(text)) for key, text in _texts(spec, side.checkout)]
     code = frozenset(one for key, one in globs if key in _CODE_FIELDS)
-    found = FileNames(frozenset(one for _, one in globs), code)
+    of_mapper = frozenset() if spec.mapper is None else code_words(spec.mapper)
+    if of_mapper is None:
+        return FileNames()
+    found = FileNames(frozenset(one for _, one in globs), code, code_words=of_mapper)
     base = spec.source.base_location
-    if base is None or not is_path(base) or (spec.mapper and not makes_files(spec.mapper)):
+    if base is None or not is_path(base):
         return found
     words = _words([words_at(file) for file in side.files.get(name, ())])
     parts = [part for field in fields.items() for part in _file_parts(*field)]
@@ -171,10 +180,13 @@ def _words(of_files: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def may_make_files(files: Iterable[Path]) -> bool:
-    """Return whether the samples of a mapper with these modules may name files."""
-    texts = [file.read_bytes() for file in files]
-    return not texts or any(map(_MAKES_FILES.search, texts))
+def words_of_code(files: Iterable[Path]) -> frozenset[str] | None:
+    """Return the words of a mapper's modules; None if none of its samples can name a file."""
+    texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+    # Of code that is not found, nothing is known.
+    if texts and not any(map(_MAKES_FILES.search, texts)):
+        return None
+    return frozenset(word for text in texts for word in words_of(text))
 
 
 def _fields(spec: DatasetSpec) -> dict[str, Any]:

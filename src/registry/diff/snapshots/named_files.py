@@ -21,10 +21,10 @@ from registry.diff.snapshots.file_names import (
     FileNames,
     file_names,
     matches,
-    may_make_files,
     outer_globs,
     words_in,
     words_of,
+    words_of_code,
 )
 from registry.diff.snapshots.mapper_code import python_files_of
 
@@ -56,13 +56,13 @@ def named_files(base: Contents, head: Contents) -> dict[str, dict[str, NamedFile
         return {}
     wanted = {word for path in listed for name in path.split("/") for word in words_of(name)}
     readers = [_Reader(side, frozenset(wanted | MARKS)) for side in sides]
-    makes_files = cache(
-        lambda mapper: may_make_files(python_files_of(mapper, base.checkout, head.checkout))
+    code_words = cache(
+        lambda mapper: words_of_code(python_files_of(mapper, base.checkout, head.checkout))
     )
     found = {}
     for name in sorted(base.specs.keys() | head.specs.keys()):
         names = [
-            file_names(reader.side, name, makes_files, reader.words)
+            file_names(reader.side, name, code_words, reader.words)
             for reader in readers
             if name in reader.side.specs
         ]
@@ -100,7 +100,7 @@ class _Reader:
 
 def _code(names: list[FileNames], readers: list[_Reader], listed: set[str]) -> set[str]:
     """Return the files that may run in a sandbox, or configure one."""
-    if not any(one.code_globs or one.has_code for one in names):
+    if not any(one.code_globs or one.code_words or one.has_code for one in names):
         return set()
     waiting = {path for path in listed if any(one.is_code(path) for one in names)}
     found = set[str]()

@@ -34,7 +34,7 @@ def nested_indexes(base: Contents, head: Contents) -> frozenset[Reach]:
         if os.path.basename(path).lower() == INDEX_NAME
     }
     own = {side.checkout.relative(str(side.checkout.index)) for side in (base, head)}
-    found = set()
+    found = set[Reach]()
     changed = changed_files(base, head, paths - own)
     for path, (before, after) in differing_digests(base, head, changed).items():
         status = "removed" if after is None else "added" if before is None else "changed"
