@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -31,6 +32,7 @@ __all__ = [
     "BUILT",
     "MARKS",
     "FileNames",
+    "Listing",
     "file_names",
     "matches",
     "outer_globs",
@@ -99,6 +101,37 @@ class FileNames:
         names = path.split("/") if self.names_folders else [os.path.basename(path)]
         words = self.words or frozenset()
         return any(not name.isascii() or words_of(name) <= words for name in names)
+
+
+class Listing:
+    """All files of both sides, to be found by the names and words in their paths."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = frozenset(paths)
+        self.by_name = defaultdict[str, set[str]](set)
+        """Name of a file or folder → the files at, or in, it."""
+        self.by_word = defaultdict[str, set[str]](set)
+        """Word in such a name → the same; the empty word is for names that may be escaped."""
+        for path in self.paths:
+            for name in path.split("/"):
+                self.by_name[name].add(path)
+        for name, files in self.by_name.items():
+            for word in (words_of(name) if name.isascii() else None) or {""}:
+                self.by_word[word] |= files
+
+    def with_words(self, words: Iterable[str]) -> set[str]:
+        """Return the files with any of some words in their paths."""
+        return set[str]().union(*(self.by_word.get(word, ()) for word in {"", *words}))
+
+    def suspects(self, names: FileNames) -> Collection[str]:
+        """Return the files that a dataset may name, and more: a quick choice."""
+        ends = {one.removesuffix("/*").rpartition("/")[2] for one in names.globs}
+        if any(map(glob.has_magic, ends)):
+            return self.paths
+        if names.folder is not None and (names.computes or names.words is None):
+            return self.paths
+        found = self.with_words({*(names.words or ()), *names.code_words})
+        return found.union(*(self.by_name.get(end, ()) for end in ends))
 
 
 def words_of(text: str) -> set[str]:

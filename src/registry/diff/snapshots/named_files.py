@@ -19,6 +19,7 @@ from registry.diff.snapshots.file_names import (
     BUILT,
     MARKS,
     FileNames,
+    Listing,
     file_names,
     matches,
     outer_globs,
@@ -55,6 +56,7 @@ def named_files(base: Contents, head: Contents) -> dict[str, dict[str, NamedFile
     if not changed:
         return {}
     wanted = {word for path in listed for name in path.split("/") for word in words_of(name)}
+    listing = Listing(listed)
     readers = [_Reader(side, frozenset(wanted | MARKS)) for side in sides]
     code_words = cache(
         lambda mapper: words_of_code(python_files_of(mapper, base.checkout, head.checkout))
@@ -66,8 +68,13 @@ def named_files(base: Contents, head: Contents) -> dict[str, dict[str, NamedFile
             for reader in readers
             if name in reader.side.specs
         ]
-        code = _code(names, readers, listed) & changed
-        rest = {path for path in changed - code if any(one.names(path) for one in names)}
+        code = _code(names, readers, listing) & changed
+        rest = {
+            path
+            for one in names
+            for path in changed.intersection(listing.suspects(one))
+            if one.names(path)
+        }
         found[name] = (code, rest)
     named = {path for pair in found.values() for paths in pair for path in paths}
     digests = differing_digests(base, head, named)
@@ -98,11 +105,11 @@ class _Reader:
 # --- code in the sandbox, which names further files ---
 
 
-def _code(names: list[FileNames], readers: list[_Reader], listed: set[str]) -> set[str]:
+def _code(names: list[FileNames], readers: list[_Reader], listing: Listing) -> set[str]:
     """Return the files that may run in a sandbox, or configure one."""
     if not any(one.code_globs or one.code_words or one.has_code for one in names):
         return set()
-    waiting = {path for path in listed if any(one.is_code(path) for one in names)}
+    waiting = {path for one in names for path in listing.suspects(one) if one.is_code(path)}
     found = set[str]()
     while waiting:
         found |= waiting
@@ -116,10 +123,10 @@ def _code(names: list[FileNames], readers: list[_Reader], listed: set[str]) -> s
                 if _CONFIGURATION.search(path) and not named.isdisjoint(BUILT):
                     folders.add(os.path.dirname(path))
         waiting = {
-            path
-            for path in listed - found
-            if words_of(os.path.basename(path)) <= words or _is_in(path, folders)
+            path for path in listing.with_words(words) if words_of(os.path.basename(path)) <= words
         }
+        waiting |= {path for path in (listing.paths if folders else ()) if _is_in(path, folders)}
+        waiting -= found
     return found
 
 
