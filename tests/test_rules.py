@@ -121,6 +121,12 @@ CASES = [
         others={"registry.py": f"{MARK}import os\n"},
     ),
     Case(
+        "nested-index",
+        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
+        "",
+        others={"data/datasets.yaml": f"{MARK}version: 1\n"},
+    ),
+    Case(
         "duplicate-name",
         f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
@@ -330,7 +336,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
     def problems(
         files: Mapping[str, str], select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
     ) -> list[Problem]:
-        for old in filter(Path.is_file, tmp_path.iterdir()):
+        for old in filter(Path.is_file, [*tmp_path.rglob("*")]):
             old.unlink()
         for name in ("x", "x.csv", "x.json", "y.csv"):  # data that says nothing about columns
             (tmp_path / name).write_text("", encoding="utf-8")
@@ -372,6 +378,7 @@ NEIGHBOURS = {
     "include-nothing": ("gone/*.yaml", "m*.yaml"),
     "include-limit": ("**/**", "**"),
     "python-in-catalog": ("registry.py", "setup.py"),
+    "nested-index": ("data/datasets.yaml", "data/other.yaml"),
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),

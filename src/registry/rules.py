@@ -125,6 +125,7 @@ _LOCKFILE = Check("read", "lint.lock_checks")
 _SELECTION = Check("read", "lint.selection")
 _COMMENTS = Check("read", "lint.suppressions")
 _CODE = Check("read", "lint.code_files")
+_NESTED = Check("read", "lint.nested_indexes")
 _CHECKS = Check("read", "lint.dataset_checks")
 _TEXT = Check("text", "lint.layout_checks")
 _DOCUMENT = Check("document", "lint.layout_checks")
@@ -157,6 +158,7 @@ _TABLE = (
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
     _blocking("catalog", "extends-depth", "Nobody follows a long chain, and resolving all of them takes too long.", _RESOLVE),
+    _advisory("catalog", "nested-index", "In its folder it replaces the catalog and its permissions.", _NESTED),
     _blocking("catalog", "check-limit", "A catalog must not keep a reviewer's machine busy.", _CHECKS),
     _blocking("code", "python-in-catalog", "Python would import it in place of another module, where somebody only reviews.", _CODE),
     _blocking("order", "unseeded-shuffle", "Without a seed the order is different on every run.", _SCHEMA, _KEYS),

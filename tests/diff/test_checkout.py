@@ -180,6 +180,8 @@ def test_listed_files_of_a_revision_exist_once_extracted(
     assert (checkout.top / "data/x.csv").read_text() == "q\n"
 
 
-def test_listed_files_of_a_folder_without_git_are_all_but_hidden_ones(tmp_path: Path) -> None:
-    GitRepository(tmp_path).write({**FILES, ".venv/x.py": "", "__pycache__/x.pyc": ""})
+def test_listed_files_of_a_folder_without_git_are_all_but_environments(tmp_path: Path) -> None:
+    GitRepository(tmp_path).write(
+        {**FILES, ".venv/pyvenv.cfg": "", ".venv/lib/x.py": "", "__pycache__/x.pyc": ""}
+    )
     assert folder_checkout(tmp_path / "datasets.yaml", "x").listed == set(FILES)

@@ -75,6 +75,7 @@ CHANGES: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
     # Paths with `~` lie there.
     "the home folder": lambda root, patch: patch.setenv("HOME", str(root)),
     "a new data file": lambda root, _: write(root / "x.csv", "question\nx\n"),
+    "a nested index": lambda root, _: write(root / "m/datasets.yaml", "version: 1\n"),
     "a validator": lambda _, patch: patch.setattr("registry.lint.result_cache.version", str.upper),
 }
 

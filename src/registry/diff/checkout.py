@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,15 @@ class Checkout:
         """Make files of a revision exist below `top`."""
         if self.tree is not None:
             self.tree.copy([name for name in names if name in self.tree.blobs], self.top)
+
+    def at(self, path: str) -> Checkout:
+        """Return the checkout of another index in it, at a path from the catalog's folder."""
+        index = Path(os.path.normpath(self.folder / path))
+        if self.tree is not None:
+            name = os.path.relpath(index, self.top)
+            self.extract([name])
+            self.extract(_catalog_files(self.tree, name, index))
+        return replace(self, index=index)
 
     def file_name(self, name: str) -> str:
         """Return the name of a file relative to `top`, if it is below it."""
@@ -153,8 +162,11 @@ def folder_checkout(index: Path, label: str) -> Checkout:
 
 def _files_below(top: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(top):
-        # What no repository has: caches, and environments such as `.venv`.
-        folders[:] = [one for one in folders if one != "__pycache__" and not one.startswith(".")]
+        # What no repository has. Other hidden folders may have files that samples name.
+        if "pyvenv.cfg" in names and folder != str(top):
+            folders[:] = []
+            continue
+        folders[:] = [one for one in folders if one not in ("__pycache__", ".git")]
         yield from (os.path.relpath(os.path.join(folder, name), top) for name in names)
 
 

@@ -40,7 +40,17 @@ Obstacle = Literal[
     "error",
 ]
 """Why samples were not compared."""
-ReachKind = Literal["mapper", "permission", "variable", "local path", "package", "host", "scheme"]
+ReachKind = Literal[
+    "nested index",
+    "mapper",
+    "code in the sandbox",
+    "permission",
+    "variable",
+    "local path",
+    "package",
+    "host",
+    "scheme",
+]
 
 REACH_KINDS: tuple[ReachKind, ...] = get_args(ReachKind)
 """What a catalog may reach beyond its own files, what needs most care first."""
@@ -223,4 +233,4 @@ class CatalogDiff:
     @property
     def is_clean(self) -> bool:
         """Whether nothing differs and everything could be compared."""
-        return self.is_complete and not (self.changes or self.shared)
+        return self.is_complete and not (self.changes or self.shared or self.reach)

@@ -22,7 +22,7 @@ from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
 
-__all__ = ["index_reach", "new_reach", "reach_of", "reads_files"]
+__all__ = ["file_texts", "index_reach", "new_reach", "reach_of", "reads_files"]
 
 _WITHOUT_BUCKETS = ("http", "https", "hf")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -68,8 +68,9 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
     if spec.mapper is not None:
         found.add(Reach("mapper", spec.mapper))
     else:
-        for text in _named_files(_fields(spec)):
-            found.update(_of_constant(text))
+        for name, field in _fields(spec).items():
+            for text in file_texts(field, name):
+                found.update(_of_constant(text))
     return frozenset(found)
 
 
@@ -84,10 +85,9 @@ def _fields(spec: DatasetSpec) -> dict[str, Any]:
     return {name: getattr(spec.fields, name) for name in spec.fields.named}
 
 
-def _named_files(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the constants in expressions that are URLs, or that name a file where one is read."""
-    for name, field in fields.items():
-        yield from _constants(field, name in _FILES or _DATA_URI in _texts(field))
+def file_texts(field: Any, name: str) -> Iterator[str]:
+    """Yield the constants in a field that are URLs, or that name a file where one is read."""
+    yield from _constants(field, name in _FILES or _DATA_URI in _texts(field))
 
 
 def _of_constant(text: str) -> Iterator[Reach]:

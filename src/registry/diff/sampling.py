@@ -28,6 +28,7 @@ __all__ = ["MAX_NEW_BUILDS", "SamplingOptions", "with_samples"]
 
 MAX_NEW_BUILDS = 20
 """New datasets that are built for a diff; if there are more, none is built."""
+_NAMED_NOTE = "files that they name differ"
 
 
 _OBSTACLES: tuple[tuple[type[RegistryError], Obstacle], ...] = (
@@ -94,8 +95,20 @@ def with_samples(
     in_parallel = partial(run_jobs, list(pairs), jobs=options.jobs, report=lambda *_: None)
     found = _with_builders(dict(in_parallel(find)), list(pairs))
     samples = dict(in_parallel(compare))
-    changes = (replace(change, samples=samples.get(change.name)) for change in diff.changes)
+    changes = (
+        replace(change, samples=_with_files(change, samples.get(change.name)))
+        for change in diff.changes
+    )
     return replace(diff, changes=tuple(changes))
+
+
+def _with_files(change: DatasetChange, samples: SampleChange | None) -> SampleChange | None:
+    """Say of compared samples that files differ which they only name."""
+    if samples is None or samples.new is None:
+        return samples
+    if not any(one.key.startswith("named.") for one in change.keys):
+        return samples
+    return replace(samples, note="; ".join(filter(None, (samples.note, _NAMED_NOTE))))
 
 
 def _affects_samples(change: DatasetChange) -> bool:

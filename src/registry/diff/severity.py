@@ -55,6 +55,7 @@ _CLASS_OF_KEY = {
     "fields.metadata": ChangeClass.METADATA,
     "mapper": ChangeClass.INPUTS,
     "moved": ChangeClass.MOVED,
+    "named": ChangeClass.INPUTS,
     "auto_id": ChangeClass.IDS,
     "explode": ChangeClass.SUBSET,
     "where": ChangeClass.SUBSET,

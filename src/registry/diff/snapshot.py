@@ -16,10 +16,12 @@ from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
 from registry.diff.git.tree import files_below
 from registry.diff.local_files import common_digests, local_patterns
-from registry.diff.models import Snapshot
+from registry.diff.models import Reach, Snapshot
 from registry.diff.reach import index_reach, reach_of
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.mapper_code import ChangedCode, changed_code
+from registry.diff.snapshots.named_files import NamedFile, named_files
+from registry.diff.snapshots.nested_indexes import nested_indexes
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
 from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
@@ -104,6 +106,7 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
     packages = changed_in_packages(old, new) if both_readable else {}
     has_locks = old.has_valid_lock and new.has_valid_lock
     changed = _changed_code(old, new)
+    named = named_files(old, new)
     sides = []
     for number, (side, other) in enumerate(((old, new), (new, old))):
         sides.append(
@@ -113,6 +116,8 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
                 {name: pair[number] for name, pair in packages.items()},
                 find_unread(side, other),
                 changed,
+                named,
+                number,
             )
         )
     # A catalog may have thousands of datasets, of which few change: comparing parsed values first
@@ -126,10 +131,14 @@ def _open_pair(old: Contents, new: Contents) -> tuple[OpenSnapshot, OpenSnapshot
     notes += tuple(dict.fromkeys(note for side in (old, new) for note in _forbidden_notes(side)))
     changes = tuple(Problem(message=one.message, file=one.file) for one in changed.values())
     first, second = (side.open(unchanged, notes) for side in sides)
-    second = replace(
-        second, snapshot=replace(second.snapshot, problems=(*second.snapshot.problems, *changes))
+    snapshot = second.snapshot
+    reach = snapshot.reach.get("", frozenset()) | nested_indexes(old, new)
+    snapshot = replace(
+        snapshot,
+        problems=(*snapshot.problems, *changes),
+        reach={**snapshot.reach, "": reach},
     )
-    return first, second
+    return first, replace(second, snapshot=snapshot)
 
 
 def _changed_code(old: Contents, new: Contents) -> dict[str, ChangedCode]:
@@ -157,6 +166,10 @@ class _Side:
     unread: Unread
     changed_code: Mapping[str, ChangedCode]
     """Mapper → why it is not run."""
+    named: Mapping[str, Mapping[str, NamedFile]]
+    """Dataset → file that its samples name → how it differs."""
+    number: int
+    """0 is the base, 1 the head."""
 
     def determinants(self, name: str) -> list[Any]:
         """Return all that determines a dataset; values by their `repr`, as 1 == True."""
@@ -176,6 +189,7 @@ class _Side:
             [(one.key, repr(one.value)) for one in contents.pins.get(name, ())],
             self.digests[name],
             package and package.value,
+            [(path, one.digests[self.number]) for path, one in self.named.get(name, {}).items()],
         ]
 
     def open(self, unchanged: frozenset[str], notes: tuple[str, ...]) -> OpenSnapshot:
@@ -196,7 +210,8 @@ class _Side:
             reach={
                 "": index_reach(document.value),
                 **{
-                    name: reach_of(spec, checkout.relative) for name, spec in contents.specs.items()
+                    name: reach_of(spec, checkout.relative) | frozenset(self._code(name))
+                    for name, spec in contents.specs.items()
                 },
             },
             problems=problems,
@@ -215,6 +230,12 @@ class _Side:
             self.changed_code,
         )
 
+    def _code(self, name: str) -> Iterator[Reach]:
+        """Yield the code in the sandbox that the change writes."""
+        for path, one in self.named.get(name, {}).items():
+            if self.number and one.is_code and one.digests[1] is not None:
+                yield Reach("code in the sandbox", path)
+
     def _values(self, catalog: Catalog, name: str) -> dict[str, Origin]:
         """Return every value of a dataset, its pin and the digests of its local files."""
         contents, checkout = self.contents, self.contents.checkout
@@ -225,11 +246,12 @@ class _Side:
         for one in contents.pins.get(name, ()):
             dataset = owner if one.key.startswith("pin.sources") else name
             values[one.key] = replace(one, dataset=dataset)
-        for path, digest in self.digests[name].items():
-            file = os.path.join(checkout.folder, path)
-            values[f"bytes.{path}"] = Origin(
-                key=f"bytes.{path}", value=digest, layer="bytes", file=file, dataset=owner
-            )
+        named = {path: one.digests[self.number] for path, one in self.named.get(name, {}).items()}
+        for layer, digests in (("bytes", self.digests[name]), ("named", named)):
+            for path, digest in digests.items():
+                key, file = f"{layer}.{path}", os.path.normpath(checkout.folder / path)
+                of = owner if layer == "bytes" else name
+                values[key] = Origin(key=key, value=digest, layer=layer, file=file, dataset=of)
         for key, one in values.items():
             value = checkout.relative(one.value) if _KEY_WITH_PATHS.fullmatch(key) else one.value
             values[key] = replace(one, value=value, file=contents.file_name(one.file))

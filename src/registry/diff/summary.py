@@ -60,6 +60,7 @@ def headline(diff: CatalogDiff) -> str:
         parts.append(f"{count_text(number, 'dataset')} {word}")
     parts += [f"{number:,} {word}" for number, word in others]
     parts += ["the index changed"] if diff.shared else []
+    parts += [f"{len(diff.reach):,} new in reach"] if diff.reach else []
     problems = len(diff.base_problems) + len(diff.head_problems)
     parts += [count_text(problems, "problem")] if problems else []
     return "; ".join(parts) or "no differences"
@@ -76,7 +77,7 @@ def reach_remark(diff: CatalogDiff) -> str:
 def users_text(reach: NewReach) -> str:
     """Return which datasets reach something: at most a few, in one short line."""
     if not reach.datasets:
-        return "index"
+        return "repository" if reach.kind == "nested index" else "index"
     shown, rest = abbreviate(reach.datasets, _MAX_USERS)
     word = "dataset" if len(reach.datasets) == 1 else "datasets"
     return display_value(f"{word} {', '.join(shown)}{rest}")

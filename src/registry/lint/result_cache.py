@@ -19,6 +19,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import LockError, Problem
 from registry.lint.code_files import code_files, manifest_folders
 from registry.lint.data_files import data_states
+from registry.lint.nested_indexes import nested_indexes
 from registry.lint.runner import check, count_checked
 from registry.lockfile.file import read_bytes
 from registry.settings import lock_file_of
@@ -77,6 +78,7 @@ def _recall(place: Path, key: str, root: str) -> CheckResult | None:
         or data["key"] != key
         or not _are_unchanged(data["data"])
         or data["code"] != code_files(root, data["folders"])
+        or [(file, FileState(*state)) for file, state in data["indexes"]] != nested_indexes(root)
     ):
         return None
     return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
@@ -87,13 +89,16 @@ def _remember(
 ) -> None:
     """Cache a result, with the states of the files that `patterns` match."""
     states = [(*where, data_states(*where)) for where in sorted(patterns)]
+    indexes = nested_indexes(str(catalog.index.parent))
     # A file may be edited again without a change of its state, if this happens right now.
-    if any(state.is_racy() for *_, found in states for _, state in found):
+    found = [*indexes, *(one for *_, files in states for one in files)]
+    if any(state.is_racy() for _, state in found):
         return
     rows = [problem.to_dict() for problem in result.problems]
     folders = manifest_folders(catalog)
     code = {"folders": folders, "code": code_files(str(catalog.index.parent), folders)}
     body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
+    body["indexes"] = indexes
     write_best_effort(place, compact_json(body))
 
 

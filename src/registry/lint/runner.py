@@ -23,6 +23,7 @@ from registry.lint.code_files import code_problems
 from registry.lint.dataset_checks import DatasetChecks
 from registry.lint.layout_checks import layout_files
 from registry.lint.lock_checks import orphaned_pins, read_lock_content
+from registry.lint.nested_indexes import nested_index_problems
 from registry.lint.selection import Selection, configured, selected
 from registry.lint.suppressions import apply_ignores, read_ignores
 from registry.rules import RULES, run_checks
@@ -89,6 +90,8 @@ def check(
     reported = [] if index.file in files else list(config_problems)
     owner = _owner(catalog)
     by_file = {file: selections[owner(file)] for file in files}
+    if index.file in by_file:  # a comment in it is about it as part of another catalog's folder
+        by_file[index.file] = by_file[index.file].without(["nested-index"])
     reported += _reported(found, config_problems, by_file, _unfinished(catalog, found))
     return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
 
@@ -97,6 +100,7 @@ def _found(catalog: Catalog, data: set[tuple[str, str]], deadline: float) -> lis
     """Return the problems of the datasets, their pins and their code."""
     lock = read_lock_content(lock_file_of(catalog.index))
     found = [*catalog.problems, *lock.problems, *code_problems(catalog)]
+    found += nested_index_problems(catalog)
     found += DatasetChecks(catalog, lock, data).problems(deadline)
     if not catalog.problems:  # a broken file may contain the dataset of a pin
         found += orphaned_pins(lock, catalog.entries)
@@ -127,7 +131,12 @@ def _reported(
 def _unfinished(catalog: Catalog, found: Iterable[Problem]) -> set[str]:
     """Return the files for which not all checks ran."""
     # A problem of the configuration hides no other: all rules of the default are checked then.
-    files = {problem.file for problem in found if RULES[problem.rule].blocking}
+    # Of a nested index, only that it exists is checked.
+    files = {
+        problem.file
+        for problem in found
+        if RULES[problem.rule].blocking or problem.rule == "nested-index"
+    }
     root = catalog.index.parent
     entries = catalog.entries.values() if catalog.problems else ()
     return files | {one.document.file for one in entries if conflicts(one, catalog.problems, root)}

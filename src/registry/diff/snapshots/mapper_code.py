@@ -19,7 +19,7 @@ from registry.diff.checkout import Checkout
 from registry.diff.local_files import digest_of_file
 from registry.errors import ReachError
 
-__all__ = ["ChangedCode", "changed_code"]
+__all__ = ["ChangedCode", "changed_code", "python_files_of"]
 
 _CODE = re.compile(r"\.(?:py[cd]?|so)$")
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
@@ -59,6 +59,15 @@ def changed_code(mappers: Iterable[str], base: Checkout, head: Checkout) -> dict
 
 def _first_difference(package: str, base: Checkout, other: Checkout) -> str | None:
     """Return the first file of a package, and of what it imports, that differs; None if none."""
+    for place in _reached(package, base, other):
+        before, after = _digests(base, place), _digests(other, place)
+        if before != after:
+            return min(name for name, _ in before.items() ^ after.items())
+    return None
+
+
+def _reached(package: str, base: Checkout, other: Checkout) -> Iterator[str]:
+    """Yield the places of a package, and of the modules beside it that the base imports."""
     waiting = _places(package, base, other)
     beside = _modules_in({os.path.dirname(place) for place in waiting}, base, other)
     seen = set[str]()
@@ -67,12 +76,27 @@ def _first_difference(package: str, base: Checkout, other: Checkout) -> str | No
         if place in seen:
             continue
         seen.add(place)
-        before, after = _digests(base, place), _digests(other, place)
-        if before != after:
-            return min(name for name, _ in before.items() ^ after.items())
-        for name in _imported(base.top / file for file in before if file.endswith(".py")):
+        yield place
+        for name in _imported(_python_files(base, place)):
             waiting += beside.get(name, ())
-    return None
+
+
+def python_files_of(mapper: str, base: Checkout, other: Checkout) -> list[Path]:
+    """Return the modules of a mapper: those that are compared, else those that are installed."""
+    package = mapper.partition(":")[0].partition(".")[0]
+    found = [
+        file for place in _reached(package, base, other) for file in _python_files(base, place)
+    ]
+    installed = map(Path, places_of(find_module(package)))
+    return found or [
+        file for one in installed for file in (one.rglob("*.py") if one.is_dir() else [one])
+    ]
+
+
+def _python_files(side: Checkout, place: str) -> list[Path]:
+    names = sorted(name for name in _files(side, place) if name.endswith(".py"))
+    side.extract(names)
+    return [side.top / name for name in names]
 
 
 # A place is where a package or module is: a path from the top, without a suffix.

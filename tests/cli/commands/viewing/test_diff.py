@@ -348,7 +348,7 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     code, out, _ = run("diff", "HEAD")
     assert code == 1
     assert out.splitlines()[1:] == [
-        "the index changed",
+        "the index changed; 1 new in reach",
         "new reach: permission trust: os:getcwd (index)",
         "",
         "index",

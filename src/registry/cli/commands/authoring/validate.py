@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from registry.catalog.catalog import Catalog
+from registry.catalog.catalog import Catalog, display_path
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.formats.excerpts import full_lines
@@ -21,6 +21,7 @@ from registry.cli.streams import unescaped
 from registry.cli.terminal import print_styled
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes.apply import FIXES, fix
+from registry.lint.nested_indexes import nested_indexes
 from registry.lint.result_cache import CheckResult, check_catalog
 from registry.lint.runner import check, count_checked, split_packages
 from registry.lint.selection import Selection, invalid_name, selected
@@ -184,7 +185,10 @@ def _open(settings: Settings, rules: Path | None, deadline: float) -> Catalog:
 
 def _print_ignores(catalog: Catalog) -> None:
     """Print the comments that ignore rules: whoever wrote the change also wrote them."""
-    files = sorted({entry.document.file for entry in catalog.entries.values()})
+    files = sorted(
+        {entry.document.file for entry in catalog.entries.values()}
+        | {display_path(Path(path)) for path, _ in nested_indexes(str(catalog.index.parent))}
+    )
     for one in effective_ignores(files):
         place = f"{one.file}:{one.line}:{one.column}"
         print_line(f"note: {place}: ignores {', '.join(one.rules)} -- {one.reason}", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,7 +96,8 @@ def command(
             for name in names:
                 catalog.check_name(name)
             unrun = {} if rules is None else _unrun(catalog, rules)
-            return _check(catalog, settings, names, unrun=unrun, jobs=jobs, as_json=as_json)
+            found = [] if rules is None else list(_changed_files(catalog, rules, names))
+            return _check(catalog, settings, names, found, unrun=unrun, jobs=jobs, as_json=as_json)
     return _pin(settings, names, upgrades, jobs=jobs, as_json=as_json)
 
 
@@ -245,10 +246,25 @@ def _unrun(catalog: Catalog, rules: Rules) -> dict[str, str]:
     return {mapper: one.message for mapper, one in found.items()}
 
 
+def _changed_files(catalog: Catalog, rules: Rules, names: Sequence[str]) -> Iterator[Difference]:
+    """Yield the differences from the base that no pin has: files that samples name."""
+    from registry.diff.checkout import folder_checkout  # few invocations need git
+    from registry.diff.snapshots.contents import read_contents
+    from registry.diff.snapshots.named_files import named_files
+
+    head = folder_checkout(catalog.index, "work tree")
+    found = named_files(read_contents(rules.checkout), read_contents(head, rules.index))
+    for name in names or found:
+        for path in found.get(name, ()) if name in catalog else ():
+            message = f"{path}, which its samples name, differs from the base"
+            yield Difference(name, message, "no pin has it: review it, and check after the merge")
+
+
 def _check(
     catalog: Catalog,
     settings: Settings,
     names: Sequence[str],
+    changed: Sequence[Difference],
     *,
     unrun: Mapping[str, str],
     jobs: int,
@@ -264,6 +280,7 @@ def _check(
         )
         checks = sorted(run, key=lambda one: one.name) if lock is not None else []
     found = [difference for one in checks for difference in one.differences]
+    found += changed
     if lock is None:
         found.append(_missing(shown, catalog.rules_from))
     elif not names and not is_as_written(path, lock):

@@ -1,4 +1,4 @@
-"""Row 18: no character that nobody sees is printed as it is, and no script loses a joiner."""
+"""Row 20: no character that nobody sees is printed as it is, and no script loses a joiner."""
 
 from __future__ import annotations
 
