@@ -43,7 +43,9 @@ INTERNAL = {
     "base.fs": "HashedFile file_sha256",
     "base.gc": "gc_paused",
     "base.local_files": "open_regular",
-    "base.locations": "PACKED_SUFFIXES archive_of is_local is_package local_path protocol_of public_location",
+    "base.locations": (
+        "PACKED_SUFFIXES archive_of is_local is_package local_path protocol_of public_location"
+    ),
     "base.names": "NAME_PATTERN is_device name_fault",
     "base.processes.forks": "cached_property",
     "base.processes.worker": "Worker WorkerLostError can_start",

@@ -35,7 +35,7 @@ from registry.catalog.reader import CatalogReader
 from registry.lint.result_cache import check_catalog
 from registry.lint.runner import check
 from registry.settings import builtin_root
-from registry.yamldoc import reader as recovery
+from registry.yamldoc import recovery
 from registry.yamldoc.document import ParsedText
 from registry.yamldoc.reader import Document
 

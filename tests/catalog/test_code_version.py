@@ -146,7 +146,7 @@ def test_upgrade_during_a_process_gives_it_a_unique_key(installed: Path) -> None
 
 OPEN = """
 import sys
-from registry.yamldoc import reader as recovery
+from registry.yamldoc import recovery
 parse, parsed = recovery.parse_recovering, []
 recovery.parse_recovering = lambda text, *, file: parsed.append(file) or parse(text, file=file)
 from registry import list_datasets
