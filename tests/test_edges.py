@@ -36,7 +36,7 @@ EDGES = {
     "catalog": "errors settings base plots display yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples boundary manifest",
-    "scaffold": "errors base yamldoc manifest",
+    "scaffold": "errors base samples yamldoc manifest",
     "sources": "errors progress settings base cache boundary manifest decode",
     "mapping": "errors base samples boundary manifest store decode",
     "pipeline": "errors progress base samples cache boundary manifest store decode sources mapping",

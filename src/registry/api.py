@@ -72,7 +72,6 @@ INTERNAL = {
     "cli.units": "size",
     "diff.escape": "display_value",
     "diff.models": "CatalogDiff Chunk DatasetChange Example FieldChange KeyChange",
-    "diff.sample_text": "COMPARED_FIELDS",
     "diff.severity": "ChangeClass",
     "diff.summary": (
         "abbreviate facts_by_importance headline inherited_keys places reach_remark "
@@ -102,7 +101,7 @@ INTERNAL = {
     "pipeline.plan": "plan",
     "plots.svg": "svg",
     "progress": "Deadline log_waits silent",
-    "samples.checkpoint": "checkpoint_data",
+    "samples.fields": "COMPARED SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
     "samples.letters": "index_of letter_of",
     "samples.sample": "DatasetRecord",

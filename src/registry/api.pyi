@@ -80,7 +80,6 @@ from registry.diff.models import DatasetChange as DatasetChange
 from registry.diff.models import Example as Example
 from registry.diff.models import FieldChange as FieldChange
 from registry.diff.models import KeyChange as KeyChange
-from registry.diff.sample_text import COMPARED_FIELDS as COMPARED_FIELDS
 from registry.diff.severity import ChangeClass as ChangeClass
 from registry.diff.summary import abbreviate as abbreviate
 from registry.diff.summary import facts_by_importance as facts_by_importance
@@ -153,7 +152,9 @@ from registry.progress import Progress as Progress
 from registry.progress import Report as Report
 from registry.progress import log_waits as log_waits
 from registry.progress import silent as silent
-from registry.samples.checkpoint import checkpoint_data as checkpoint_data
+from registry.samples.fields import COMPARED as COMPARED
+from registry.samples.fields import SETTINGS as SETTINGS
+from registry.samples.fields import field_data as field_data
 from registry.samples.frames.layout import frame_schema as frame_schema
 from registry.samples.letters import index_of as index_of
 from registry.samples.letters import letter_of as letter_of

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from registry.diff.sample_text import COMPARED_FIELDS, field_bytes, field_text
+from registry.diff.sample_text import field_bytes, field_text
 from registry.samples.content import ContentImage, ContentText
+from registry.samples.fields import COMPARED
 from registry.samples.messages import ChatMessageSystem, ChatMessageUser
 from registry.samples.sample import Sample
 
@@ -17,7 +18,7 @@ def sample(**fields: Any) -> Sample:
 
 
 def test_every_field_but_the_id_is_compared() -> None:
-    assert set(COMPARED_FIELDS) == set(Sample.model_fields) - {"id"}
+    assert set(COMPARED) == set(Sample.model_fields) - {"id"}
 
 
 DIFFERENT: dict[str, tuple[str, Any, Any]] = {

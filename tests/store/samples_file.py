@@ -15,6 +15,7 @@ import pyarrow as pa
 from registry import (
     Sample,
 )
+from registry.samples.fields import NAMES
 from registry.store.checked_file import unpack_numbers
 from registry.store.columns import (
     batch_of,
@@ -22,7 +23,6 @@ from registry.store.columns import (
 )
 from registry.store.reader import SampleFile
 from registry.store.schema import (
-    FIELDS,
     MetadataType,
     schema_of,
 )
@@ -42,7 +42,7 @@ __all__ = [
 
 def rows_of(samples: Sequence[Sample], kinds: dict[str, MetadataType]) -> pa.RecordBatch:
     parts = [fields_of(sample) for sample in samples]
-    fields = {name: [part[name] for part in parts] for name in FIELDS}
+    fields = {name: [part[name] for part in parts] for name in NAMES}
     return batch_of(fields, range(1, len(parts) + 1), kinds)
 
 

@@ -45,6 +45,7 @@ from registry.samples.checkpoint import (
     TurnInterval,
 )
 from registry.samples.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
+from registry.samples.fields import NAMES
 from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
 from registry.store.columns import (
     batch_of,
@@ -54,7 +55,6 @@ from registry.store.columns import (
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of
 from registry.store.schema import (
-    FIELDS,
     MetadataType,
     MetadataTypeMismatchError,
 )
@@ -279,7 +279,7 @@ class SampleOfOlderInspect(BaseModel):
 
 def test_a_sample_of_an_older_inspect_has_null_in_later_fields() -> None:
     fields = fields_of(SampleOfOlderInspect(input="q"))  # type: ignore[arg-type]
-    assert fields.keys() == set(FIELDS)
+    assert fields.keys() == set(NAMES)
     assert fields["description"] is fields["checkpoint"] is None
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from registry.samples.fields import NAMES
 from registry.samples.letters import index_of
 from registry.samples.messages import ChatMessageUser
 from registry.store import quality
 from registry.store.columns import batch_of
 from registry.store.quality import QualityCounter, unused_columns
-from registry.store.schema import FIELDS
 
 Row = dict[str, Any]
 FILES = [
@@ -28,7 +28,7 @@ FILES = [
 
 def batch_from(rows: Sequence[Row], first: int = 1) -> pa.RecordBatch:
     """Return samples; records are numbered by tens."""
-    defaults = {**dict.fromkeys(FIELDS), "input": "q", "target": ""}
+    defaults = {**dict.fromkeys(NAMES), "input": "q", "target": ""}
     fields = {name: [row.get(name, default) for row in rows] for name, default in defaults.items()}
     return batch_of(fields, [10 * (first + place) for place in range(len(rows))], {})
 

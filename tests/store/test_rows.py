@@ -32,6 +32,7 @@ from registry.samples.checkpoint import (
     TimeInterval,
 )
 from registry.samples.content import ContentCitation, UrlCitation
+from registry.samples.fields import NAMES
 from registry.samples.messages import ToolCall, ToolCallContent
 from registry.store.columns import (
     batch_of,
@@ -39,7 +40,6 @@ from registry.store.columns import (
 )
 from registry.store.rows import metadata_of, samples_of
 from registry.store.schema import (
-    FIELDS,
     MetadataType,
     json_keys,
 )
@@ -125,7 +125,7 @@ forms = pytest.mark.parametrize("parts", FORMS.values(), ids=FORMS)
 def made_of(*samples: Sample, kinds: dict[str, MetadataType] | None = None) -> list[Sample]:
     """Return samples created from the rows of others."""
     parts = [fields_of(sample) for sample in samples]
-    fields = {name: [part[name] for part in parts] for name in FIELDS}
+    fields = {name: [part[name] for part in parts] for name in NAMES}
     batch = batch_of(fields, range(1, len(parts) + 1), kinds or {})
     columns = {
         name: batch.column(name).to_pylist()
@@ -163,7 +163,7 @@ def test_its_values_have_the_same_types_and_order(pair: Pair) -> None:
     for name, value in vars(validated).items():
         assert type(getattr(made, name)) is type(value), name
         assert repr(getattr(made, name)) == repr(value), name
-    assert [name for name, _ in made] == [name for name, _ in validated] == list(FIELDS)
+    assert [name for name, _ in made] == [name for name, _ in validated] == list(NAMES)
     assert list(vars(made)) == list(vars(validated))
 
 
@@ -204,7 +204,7 @@ def test_its_messages_have_the_same_fields_set(pair: Pair) -> None:
 @forms
 def test_it_has_the_state_of_pydantic(pair: Pair) -> None:
     made, validated = pair
-    assert made.model_fields_set == validated.model_fields_set == set(FIELDS)
+    assert made.model_fields_set == validated.model_fields_set == set(NAMES)
     assert made.model_extra is validated.model_extra is None
     for slot in ("__pydantic_extra__", "__pydantic_private__", "__pydantic_fields_set__"):
         assert getattr(made, slot) == getattr(validated, slot)

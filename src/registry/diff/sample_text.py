@@ -6,25 +6,12 @@ import json
 from typing import Any
 
 from registry.base.digest import canonical_json, encode_value
-from registry.samples.checkpoint import checkpoint_data
+from registry.samples.fields import field_data
 from registry.samples.letters import letter_of
 from registry.samples.messages import ChatMessage
 from registry.samples.sample import Sample
 
-__all__ = ["COMPARED_FIELDS", "field_bytes", "field_text"]
-
-COMPARED_FIELDS = (
-    "input",
-    "choices",
-    "target",
-    "description",
-    "metadata",
-    "sandbox",
-    "files",
-    "setup",
-    "checkpoint",
-)
-"""The content of a sample; its id only identifies it."""
+__all__ = ["field_bytes", "field_text"]
 
 
 def field_bytes(sample: Sample, field: str) -> bytes:
@@ -37,7 +24,7 @@ def field_bytes(sample: Sample, field: str) -> bytes:
         return b"=" + value.encode("utf-8", "surrogatepass")
     if field == "input":  # ids of messages are not content
         return canonical_json([one.model_dump(exclude={"id"}, exclude_none=True) for one in value])
-    return canonical_json(_plain(value, field))
+    return canonical_json(field_data(field, value))
 
 
 def field_text(sample: Sample, field: str) -> str:
@@ -51,14 +38,7 @@ def field_text(sample: Sample, field: str) -> str:
         case "choices":
             return "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
         case _:
-            return _sorted_json(_plain(value, field))
-
-
-def _plain(value: Any, field: str) -> Any:
-    """Return the value of a field, other than the input, as values that JSON can store."""
-    if field == "sandbox":
-        return [value.type, value.config]
-    return checkpoint_data(value) if field == "checkpoint" else value
+            return _sorted_json(field_data(field, value))
 
 
 def _message_text(message: ChatMessage) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from registry.diff.models import Chunk, Example, FieldChange, SampleChange
-from registry.diff.sample_text import COMPARED_FIELDS, field_bytes, field_text
+from registry.diff.sample_text import field_bytes, field_text
 from registry.diff.words import is_similar, word_diff
+from registry.samples.fields import COMPARED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +58,7 @@ def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleC
         # "No difference" must be exact, as the digests in a lockfile are: row numbers count, and
         # texts whose short digests are equal.
         changed, differs = _unequal(old, new)
-    counts = zip(("id", *COMPARED_FIELDS), differs.sum(axis=0).tolist(), strict=True)
+    counts = zip(("id", *COMPARED), differs.sum(axis=0).tolist(), strict=True)
     return SampleChange(
         old=len(before.ids),
         new=len(after.ids),
@@ -119,10 +120,10 @@ def _digest_table(dataset: Samples) -> _DigestTable:
     digests = bytearray()
     for sample in dataset.samples:
         ids.append(sample.id)
-        for field in COMPARED_FIELDS:
+        for field in COMPARED:
             data = field_bytes(sample, field)
             digests += blake2b(data, digest_size=8).digest() if data else bytes(8)
-    rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(COMPARED_FIELDS))
+    rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, len(COMPARED))
     return _DigestTable(ids, rows, dataset.auto_id)
 
 
@@ -231,7 +232,7 @@ def _changed(
 ) -> tuple[list[Pair], NDArray[np.bool_]]:
     """Return the pairs that differ and, a row per pair, whether the id and each field does."""
     positions = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    differs = np.zeros((len(pairs), 1 + len(COMPARED_FIELDS)), dtype=np.bool_)
+    differs = np.zeros((len(pairs), 1 + len(COMPARED)), dtype=np.bool_)
     differs[:, 1:] = before.digests[positions[:, 0]] != after.digests[positions[:, 1]]
     if not (before.auto_id or after.auto_id):
         differs[:, 0] = [before.ids[i] != after.ids[j] for i, j in pairs]
@@ -244,11 +245,11 @@ def _unequal(old: Samples, new: Samples) -> tuple[list[Pair], NDArray[np.bool_]]
     rows = [
         [
             one.id != two.id,
-            *(field_bytes(one, field) != field_bytes(two, field) for field in COMPARED_FIELDS),
+            *(field_bytes(one, field) != field_bytes(two, field) for field in COMPARED),
         ]
         for one, two in zip(old.samples, new.samples, strict=True)
     ]
-    differs = np.array(rows, dtype=np.bool_).reshape(-1, 1 + len(COMPARED_FIELDS))
+    differs = np.array(rows, dtype=np.bool_).reshape(-1, 1 + len(COMPARED))
     changed = np.flatnonzero(differs.any(axis=1))
     return [(n, n) for n in changed.tolist()], differs[changed]
 
@@ -264,7 +265,7 @@ def _changed_example(
             ids = repr(before.id), repr(after.id)
         changes.append(FieldChange("id", word_diff(*ids)))
     for n in np.flatnonzero(differs[1:]).tolist():
-        field = COMPARED_FIELDS[n]
+        field = COMPARED[n]
         texts = [field_text(before, field), field_text(after, field)]
         if texts[0] == texts[1]:  # equal as text, such as None and ""
             data = field_bytes(before, field), field_bytes(after, field)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from registry.samples.checkpoint import CheckpointSampleConfig
 
 __all__ = [
+    "COERCIONS",
     "is_missing",
     "message_identity",
     "to_checkpoint",
@@ -208,3 +209,17 @@ def _from_json(text: str, field: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise MappingError(f"not JSON: {error}", field=field, value=text) from error
+
+
+COERCIONS: dict[str, Callable[[Any], Any]] = {
+    "input": to_input,
+    "target": to_target,
+    "choices": to_choices,
+    "id": to_id,
+    "sandbox": to_sandbox,
+    "files": to_files,
+    "setup": to_setup,
+    "checkpoint": to_checkpoint,
+    "description": to_description,
+}
+"""Field of a sample → the function that coerces a value to it; metadata takes any keys."""

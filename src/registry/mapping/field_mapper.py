@@ -36,18 +36,8 @@ def _to_choices(value: Any) -> list[str] | None:
     return choices
 
 
-# Field of a sample → the function that coerces a value to it.
-_COERCE: dict[str, Callable[[Any], Any]] = {
-    "input": coerce.to_input,
-    "target": coerce.to_target,
-    "choices": _to_choices,
-    "id": coerce.to_id,
-    "sandbox": coerce.to_sandbox,
-    "files": coerce.to_files,
-    "setup": coerce.to_setup,
-    "checkpoint": coerce.to_checkpoint,
-    "description": coerce.to_description,
-}
+# Blank choices are kept but for those at the end, as a letter counts those before it.
+_COERCE = {**coerce.COERCIONS, "choices": _to_choices}
 # What these functions return for null; the values of fields that the manifest sets to null.
 _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 

@@ -11,6 +11,7 @@ from registry.mapping import coerce
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.samples.field_spec import FieldSpec
+from registry.samples.fields import FIELDS
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["map_records", "map_values", "record_mapper"]
 
-_REQUIRED_FIELDS = Sample.model_fields.keys() - {"checkpoint", "description"}
+_REQUIRED_FIELDS = {field.name for field in FIELDS if not field.is_recent}
 """Fields of the samples of all versions of Inspect; later ones have those two as well."""
 
 
@@ -80,17 +81,7 @@ def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToS
     if not isinstance(spec, FieldSpec):
         return spec
     to_metadata = _metadata_reader(spec.metadata)
-    parts: tuple[tuple[str, str | None, Callable[[Any], Any]], ...] = (
-        ("input", spec.input, coerce.to_input),
-        ("target", spec.target, coerce.to_target),
-        ("choices", spec.choices, coerce.to_choices),
-        ("id", spec.id, coerce.to_id),
-        ("sandbox", spec.sandbox, coerce.to_sandbox),
-        ("files", spec.files, coerce.to_files),
-        ("setup", spec.setup, coerce.to_setup),
-        ("checkpoint", spec.checkpoint, coerce.to_checkpoint),
-        ("description", spec.description, coerce.to_description),
-    )
+    parts = [(name, getattr(spec, name), convert) for name, convert in coerce.COERCIONS.items()]
     read = [(name, column, to_field) for name, column, to_field in parts if column is not None]
 
     def to_sample(record: DatasetRecord) -> Sample:

@@ -18,6 +18,7 @@ from registry.mapping.map_records import map_records, map_values
 from registry.mapping.sizes import sample_size
 from registry.pipeline.file_references import resolve_files
 from registry.pipeline.transforms import Numbered, with_columns
+from registry.samples.fields import NAMES
 from registry.samples.sample import Sample
 from registry.sources.source_type import reader_of
 from registry.store.columns import (
@@ -26,7 +27,6 @@ from registry.store.columns import (
     fields_of,
 )
 from registry.store.schema import (
-    FIELDS,
     metadata_type_of,
 )
 
@@ -42,7 +42,7 @@ __all__ = ["CHUNK_BYTES", "batch_of_chunk", "batch_of_fields", "map_file_samples
 
 CHUNK_BYTES = 1 << 25
 """Samples that are larger together are not mapped at a time, however few they are."""
-_IN_ORDER = itemgetter(*FIELDS)
+_IN_ORDER = itemgetter(*NAMES)
 _Item = TypeVar("_Item")
 _Fields = Mapping[str, Any]
 """Values of a sample by field."""
@@ -186,7 +186,7 @@ def batch_of_fields(
     values: Iterable[_Fields], numbers: Sequence[int], pipeline: Pipeline, state: PipelineState
 ) -> pa.RecordBatch:
     """Return the fields of samples, and the numbers of their records, as `batch_of_chunk` does."""
-    fields = dict(zip(FIELDS, zip(*map(_IN_ORDER, values), strict=True), strict=True))
+    fields = dict(zip(NAMES, zip(*map(_IN_ORDER, values), strict=True), strict=True))
     if state.metadata_types is None:
         metadata, json_keys = fields["metadata"], pipeline.json_keys
         # Determined by the first rows. If some of them lack a key, all metadata becomes JSON.

@@ -18,6 +18,7 @@ from inspect_ai.dataset import Dataset, MemoryDataset, Sample
 from pydantic import BaseModel
 
 from registry.samples import sample as ours
+from registry.samples.fields import OBJECTS
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
@@ -192,7 +193,7 @@ def to_inspect_sample(sample: ours.Sample) -> Sample:
     return cast("Sample", _model(Sample, fields, set(fields)))
 
 
-_MODELS = ("input", "sandbox", "checkpoint")
+_MODELS = ("input", *OBJECTS)
 """Fields that may contain models; what is in the others is the same in both classes."""
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 

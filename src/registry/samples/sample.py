@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from registry.samples.metadata import Metadata, metadata_as
+from registry.samples.sandbox import SandboxEnvironmentSpec, SandboxEnvironmentType
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -38,24 +39,6 @@ __all__ = [
     "SandboxEnvironmentType",
     "sample_input_len",
 ]
-
-
-class SandboxEnvironmentSpec(BaseModel):
-    """A sandbox type and its configuration."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    type: str
-    """Kind of sandbox, such as `docker`."""
-    config: Annotated[Any, "a pydantic model, a str or None"] = None
-    """File name of the configuration, or a configuration model."""
-
-    def __init__(self, type: str, config: BaseModel | str | None = None) -> None:
-        super().__init__(type=type, config=config)
-
-
-SandboxEnvironmentType = str | tuple[str, str] | SandboxEnvironmentSpec
-"""A spec or its short form: `"docker"`, `("docker", "compose.yaml")`."""
 
 
 def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:

@@ -8,13 +8,13 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pydantic import BaseModel
 
 from registry.base.arrow.arrays import to_array
 from registry.base.digest import to_json
 from registry.errors import MappingError
+from registry.samples.fields import FIELDS, NAMES, Field
 from registry.samples.messages import ChatMessage
-from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.samples.sample import Sample
 from registry.store.conversations import conversation_to_json
 from registry.store.json_texts import to_json_texts
 from registry.store.schema import (
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from registry.samples.checkpoint import CheckpointSampleConfig
-
     Numbers = Sequence[int] | NDArray[np.int64]
     """Numbers of records, from 1."""
 
@@ -45,7 +43,7 @@ _INT64 = 1 << 63
 def fields_of(sample: Sample) -> dict[str, Any]:
     """Return the fields of a sample, which must not be changed."""
     # Samples of an older Inspect AI, which a mapper may return, lack the fields added since.
-    return {"description": None, "checkpoint": None, **sample.__dict__}
+    return _NONE | sample.__dict__
 
 
 def batch_of(
@@ -107,7 +105,7 @@ def field_columns(
     types = set(map(type, values))
     if types == {NoneType}:
         return {}
-    if types == {str} and field in _STRING_FIELDS:
+    if types == {str} and field in _TEXT_FIELDS:
         return _convert(lambda strings: {field: _strings(strings)}, field, values, records)
     if plain and field == "metadata":
         texts = partial(to_json_texts, plain=True)
@@ -162,36 +160,29 @@ def _id_columns(values: Sequence[int | str | None]) -> dict[str, pa.Array]:
     return {"id": _strings(names), "id_number": to_array(numbers, pa.int64())}
 
 
-def _sandbox_json(spec: SandboxEnvironmentSpec | None) -> str | None:
-    if spec is None:
-        return None
-    if isinstance(spec.config, BaseModel):
-        raise TypeError("a sandbox configuration in a dataset must be a file name or plain data")
-    return to_json([spec.type, spec.config])
-
-
-def _checkpoint_json(config: CheckpointSampleConfig | None) -> str | None:
-    if config is None:
-        return None
-    from registry.samples.checkpoint import checkpoint_data
-
-    return to_json(checkpoint_data(config))
-
-
-_STRING_FIELDS = ("input", "target", "id", "description", "setup")
+_TEXT_FIELDS = frozenset(field.name for field in FIELDS if field.kind == "text")
 """Fields whose strings are in the column of the same name."""
+_NONE = dict.fromkeys(NAMES)
+
+
+def _converter(field: Field) -> Converter:
+    """Return the converter of a field with one column."""
+    name, convert = field.name, field.to_data
+    if field.kind == "text":
+        return lambda values: {name: _strings(values)}
+    if convert is None:
+        return lambda values: {name: to_json_texts(values)}
+    return lambda values: {
+        name: _strings([None if one is None else to_json(convert(one)) for one in values])
+    }
+
 
 _CONVERTERS: dict[str, Converter] = {
+    **{field.name: _converter(field) for field in FIELDS},
     "input": _input_columns,
     "choices": lambda values: {"choices": _string_lists(values)},
     "target": _target_columns,
     "id": _id_columns,
-    "description": lambda values: {"description": _strings(values)},
-    "metadata": lambda values: {"metadata": to_json_texts(values)},
-    "sandbox": lambda values: {"sandbox": _strings(list(map(_sandbox_json, values)))},
-    "files": lambda values: {"files": to_json_texts(values)},
-    "setup": lambda values: {"setup": _strings(values)},
-    "checkpoint": lambda values: {"checkpoint": _strings(list(map(_checkpoint_json, values)))},
 }
 
 

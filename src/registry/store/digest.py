@@ -12,11 +12,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from registry.base.digest import SamplesId, encode_value
+from registry.samples.fields import FIELDS, field_data
 from registry.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -85,19 +87,14 @@ def _input(value: Any) -> Any:
     return encode_value(messages)
 
 
-def _checkpoint(value: Any) -> Any:
-    from registry.samples.checkpoint import checkpoint_data
-
-    return encode_value(checkpoint_data(value))
+def _json(name: str, value: Any) -> Any:
+    return encode_value(field_data(name, value))
 
 
 # Fields that may have other values than strings and lists of strings, which are JSON as they are.
 _ENCODED: dict[str, Callable[[Any], Any]] = {
+    **{field.name: partial(_json, field.name) for field in FIELDS if field.kind == "json"},
     "input": _input,
-    "metadata": encode_value,
-    "files": encode_value,
-    "checkpoint": _checkpoint,
-    "sandbox": lambda spec: encode_value([spec.type, spec.config]),
 }
 
 

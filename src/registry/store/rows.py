@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from registry.base.digest import from_json
-from registry.samples.sample import Sample, SandboxEnvironmentSpec
+from registry.samples.fields import FIELDS, NAMES, Field
+from registry.samples.sample import Sample
 
 __all__ = ["FILE_COLUMNS", "Columns", "metadata_of", "samples_of"]
 
@@ -25,9 +27,9 @@ def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> I
         count: Number of rows.
         json_keys: Keys of the metadata whose values are stored as JSON.
     """
-    read = [reader(columns, count) for reader in _READERS]
-    metadata = metadata_of(columns, count, json_keys)
-    return map(_make, *read, metadata)
+    read = {name: reader(columns, count) for name, reader in _READERS.items()}
+    read["metadata"] = metadata_of(columns, count, json_keys)
+    return map(_make, *read.values())
 
 
 def metadata_of(
@@ -51,33 +53,10 @@ _FIELDS_SET = set(Sample.model_fields)
 _set = object.__setattr__
 
 
-def _make(
-    input: Any,
-    choices: Any,
-    target: Any,
-    id: Any,
-    description: Any,
-    sandbox: Any,
-    files: Any,
-    setup: Any,
-    checkpoint: Any,
-    metadata: Any,
-) -> Sample:
+def _make(*values: Any) -> Sample:
     """Return a sample with the same state as after validation."""
     sample = Sample.__new__(Sample)
-    values = {
-        "input": input,
-        "choices": choices,
-        "target": target,
-        "id": id,
-        "description": description,
-        "metadata": metadata,
-        "sandbox": sandbox,
-        "files": files,
-        "setup": setup,
-        "checkpoint": checkpoint,
-    }
-    _set(sample, "__dict__", values)
+    _set(sample, "__dict__", dict(zip(NAMES, values, strict=True)))
     _set(sample, "__pydantic_fields_set__", _FIELDS_SET.copy())
     _set(sample, "__pydantic_extra__", None)
     _set(sample, "__pydantic_private__", None)
@@ -115,27 +94,20 @@ def _read_json(name: str, columns: Columns, count: int) -> Sequence[Any]:
     return [None if text is None else from_json(text) for text in texts]
 
 
-def _read_checkpoint(columns: Columns, count: int) -> Sequence[Any]:
-    data = _read_json("checkpoint", columns, count)
-    if "checkpoint" not in columns:
+def _read(field: Field, columns: Columns, count: int) -> Sequence[Any]:
+    """Return the values of a field with one column."""
+    if field.kind != "json":
+        return _plain(field.name, columns, count)
+    data = _read_json(field.name, columns, count)
+    restore = field.from_data
+    if restore is None or field.name not in columns:
         return data
-    from registry.samples.checkpoint import checkpoint_from_data
-
-    return [None if one is None else checkpoint_from_data(one) for one in data]
+    return [None if one is None else restore(one) for one in data]
 
 
-# In the order of the parameters of `_make`.
-_READERS: tuple[Callable[[Columns, int], Sequence[Any]], ...] = (
-    _read_input,
-    lambda columns, count: _plain("choices", columns, count),
-    lambda columns, count: _either(columns, "target", "targets", count),
-    lambda columns, count: _either(columns, "id", "id_number", count),
-    lambda columns, count: _plain("description", columns, count),
-    lambda columns, count: [
-        None if spec is None else SandboxEnvironmentSpec(*spec)
-        for spec in _read_json("sandbox", columns, count)
-    ],
-    lambda columns, count: _read_json("files", columns, count),
-    lambda columns, count: _plain("setup", columns, count),
-    _read_checkpoint,
-)
+_READERS: dict[str, Callable[[Columns, int], Sequence[Any]]] = {
+    **{field.name: partial(_read, field) for field in FIELDS},
+    "input": _read_input,
+    "target": lambda columns, count: _either(columns, "target", "targets", count),
+    "id": lambda columns, count: _either(columns, "id", "id_number", count),
+}

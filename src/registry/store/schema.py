@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from registry.samples.fields import FIELDS
+
 __all__ = [
-    "FIELDS",
     "METADATA_TYPES",
     "METADATA_VALUES",
     "MetadataType",
@@ -29,20 +30,6 @@ __all__ = [
     "struct_of",
     "with_all_columns",
 ]
-
-FIELDS = (
-    "input",
-    "choices",
-    "target",
-    "id",
-    "description",
-    "metadata",
-    "sandbox",
-    "files",
-    "setup",
-    "checkpoint",
-)
-"""Fields of a sample, in the order of its model."""
 
 MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
 """Common type of the values of a metadata key; `json` for any other values, stored as JSON."""
@@ -67,20 +54,14 @@ _METADATA_TYPE_OF: dict[type, MetadataType] = {
 }
 # In the schema of the file, so that a reader knows which strings to parse.
 _AS_JSON = {b"form": b"json"}
+_TYPES: dict[str, pa.DataType] = {
+    "text": _TEXT,
+    "json": _TEXT,
+    "texts": pa.large_list(_TEXT),
+    "int": pa.int64(),
+}
 _COLUMNS = (
-    pa.field("input", _TEXT),
-    pa.field("messages", _TEXT),
-    pa.field("choices", pa.large_list(_TEXT)),
-    pa.field("target", _TEXT),
-    pa.field("targets", pa.large_list(_TEXT)),
-    pa.field("id", _TEXT),
-    pa.field("id_number", pa.int64()),
-    pa.field("description", _TEXT),
-    pa.field("metadata", _TEXT),
-    pa.field("sandbox", _TEXT),
-    pa.field("files", _TEXT),
-    pa.field("setup", _TEXT),
-    pa.field("checkpoint", _TEXT),
+    *(pa.field(name, _TYPES[kind]) for field in FIELDS for name, kind in field.columns),
     pa.field("record", pa.int64()),
 )
 METADATA_VALUES = "metadata_values"

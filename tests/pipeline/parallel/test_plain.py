@@ -16,6 +16,7 @@ from registry.pipeline import row_pipeline as rows
 from registry.pipeline.parallel import plain
 from registry.pipeline.parallel.plain import is_plain, map_plainly
 from registry.pipeline.pipeline import PipelineState, compile_pipeline
+from registry.samples.fields import NAMES
 from registry.samples.sample import Sample
 from registry.sources.pins import Pins, SourceContext
 from registry.store.columns import (
@@ -23,7 +24,6 @@ from registry.store.columns import (
     common_keys,
 )
 from registry.store.schema import (
-    FIELDS,
     metadata_type_of,
 )
 from tests.pipeline.parallel.conftest import Builds, MakeBuilds
@@ -120,7 +120,7 @@ def test_small_rows_have_no_larger_sample(samples: list[Sample]) -> None:
     types = {
         key: metadata_type_of([item[key] for item in metadata]) for key in common_keys(metadata)
     }
-    fields = {name: [item[name] for item in values] for name in FIELDS}
+    fields = {name: [item[name] for item in values] for name in NAMES}
     batch = batch_of(fields, range(len(samples)), types)
     assert not plain._are_small(batch, max(map(sample_size, values)) - 1)
     assert plain._are_small(batch, 1 << 28)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.escape import escape_control, escape_lines
 from registry.cli.terminal import columns_of, console_of
+from registry.samples.fields import REST, field_data
 from registry.samples.letters import letter_of
 
 if TYPE_CHECKING:
@@ -64,9 +65,11 @@ def sample_lines(sample: Sample) -> Iterator[str]:
         yield from (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
         yield ""
     yield f"target    {_one_line(sample.target)}"
-    for name in ("description", "metadata", "sandbox", "files", "setup", "checkpoint"):
+    for name in REST:
         if (value := getattr(sample, name)) is not None:
-            yield f"{name:<9} {_one_line(_plain(value))}"
+            is_model = hasattr(value, "model_dump")
+            data = value.model_dump(mode="json") if is_model else field_data(name, value)
+            yield f"{name:<9} {_one_line(data)}"
 
 
 def record_lines(record: Mapping[str, Any]) -> Iterator[str]:
@@ -85,17 +88,6 @@ def _record_value(value: Any) -> str:
         return f"({len(value):,} bytes)"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text) - _MOST:,} more)"
-
-
-def _plain(value: Any) -> Any:
-    """Return the value of a field of a sample as JSON data."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if type(value).__name__ != "CheckpointSampleConfig":
-        return value
-    from registry.samples.checkpoint import checkpoint_data
-
-    return checkpoint_data(value)
 
 
 def _one_line(value: Any) -> str:

@@ -16,6 +16,7 @@ from registry.base.arrow.arrays import (
     string_scalar,
 )
 from registry.base.arrow.strings import blank_strings
+from registry.samples.fields import NAMES
 from registry.store.schema import METADATA_TYPES, MetadataType
 
 __all__ = ["FIELD_COLUMNS", "cast_to_metadata_type", "metadata_type_of_column"]
@@ -100,15 +101,12 @@ def _absent(column: pa.Array) -> FieldColumns | None:
 
 
 FIELD_COLUMNS: dict[str, Callable[[pa.Array], FieldColumns | None]] = {
+    **dict.fromkeys((name for name in NAMES if name != "metadata"), _absent),
     "input": _input,
     "target": _target,
     "choices": _choices,
     "id": _id,
-    "sandbox": _absent,
-    "files": _absent,
     "setup": _setup,
-    "checkpoint": _absent,
-    "description": _absent,
 }
 """Field → the function that returns its columns; None if the values decide."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from registry.base.gc import gc_paused
 from registry.mapping.sizes import sample_size
 from registry.pipeline.row_pipeline import CHUNK_BYTES, batch_of_chunk, batch_of_fields
+from registry.samples.fields import OBJECTS
 from registry.samples.sample import Sample
 from registry.sources.source_type import reader_of
 from registry.store.schema import METADATA_VALUES
@@ -30,7 +31,7 @@ MOST_BYTES = 1 << 26
 """Rows of a block, which are in memory together: `explode`, or a mapper, can make any number."""
 _LATER_ROWS = 1 << 12
 """Rows of a batch at most, once its first ones have shown the types and sizes of the samples."""
-_OBJECTS = ("messages", "sandbox", "checkpoint")
+_OBJECTS = ("messages", *OBJECTS)
 """Columns whose values count more than they take."""
 _FIELD_BYTES = 64
 """At least what the fields that are no text count for a sample."""

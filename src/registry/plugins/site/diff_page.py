@@ -10,7 +10,7 @@ from itertools import count
 from markupsafe import Markup
 
 from registry.api import (
-    COMPARED_FIELDS,
+    COMPARED,
     CatalogDiff,
     ChangeClass,
     Chunk,
@@ -57,7 +57,7 @@ _CONTEXT, _LONGEST = 120, 3_000
 """What is left of an unchanged text on each side of a change, and of a change."""
 _MOST_CHUNKS = 400
 """Changes and unchanged texts of one field: each is an element of the page."""
-_ORDER = {name: number for number, name in enumerate((*COMPARED_FIELDS, "id"))}
+_ORDER = {name: number for number, name in enumerate((*COMPARED, "id"))}
 _STATUS_ORDER = {"removed": 0, "changed": 1, "added": 2}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from registry.display.html import Budget, block, table
 from registry.display.short import Short
+from registry.samples.fields import REST
 from registry.samples.letters import letter_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _BYTES = 18_000
 _INPUT = 8_000
 _CHOICE = 1_000
 _VALUE = 2_000
-_REST = ("description", "metadata", "sandbox", "files", "setup", "checkpoint")
 _MOST_PARTS = 60
 """Messages, or choices, that are shown."""
 
@@ -42,14 +42,14 @@ def sample_html(sample: ShownSample) -> str:
     rows.append(("target", _target(sample.target, budget)))
     if sample.choices:
         rows.append(("choices", _choices(sample, budget)))
-    rest = ((name, getattr(sample, name)) for name in _REST)
+    rest = ((name, getattr(sample, name)) for name in REST)
     rows += [(name, budget.text(_plain(one), _VALUE)) for name, one in rest if one is not None]
     return block(table(rows))
 
 
 def rich_fields(sample: ShownSample) -> Iterator[tuple[str, Any]]:
     """Yield the fields that have a value, with long texts shortened."""
-    for name in ("input", "choices", "target", "id", *_REST):
+    for name in ("input", "choices", "target", "id", *REST):
         value = getattr(sample, name)
         if value is not None:
             yield name, Short.of(value)

@@ -12,6 +12,8 @@ from typing import Literal
 
 import pyarrow as pa
 
+from registry.samples.fields import FIELDS
+
 __all__ = ["COLUMNS", "MESSAGE", "METADATA_TYPES", "MetadataForm", "MetadataKind", "frame_schema"]
 
 MetadataForm = Literal["json", "struct"]
@@ -44,19 +46,13 @@ MESSAGE = pa.struct(
 )
 """A message; `rest` has what the other members can't say, as JSON."""
 
+_KINDS: dict[str, pa.DataType] = {"text": _TEXT, "json": _TEXT, "texts": _TEXTS}
+# An id that is a number is its digits.
 _TYPES = {
-    "input": _TEXT,
-    "messages": pa.large_list(MESSAGE),
-    "choices": _TEXTS,
-    "target": _TEXT,
-    "targets": _TEXTS,
-    "id": _TEXT,
-    "description": _TEXT,
-    "metadata": _TEXT,
-    "sandbox": _TEXT,
-    "files": _TEXT,
-    "setup": _TEXT,
-    "checkpoint": _TEXT,
+    name: pa.large_list(MESSAGE) if name == "messages" else _KINDS[kind]
+    for field in FIELDS
+    for name, kind in field.columns
+    if kind in _KINDS
 }
 COLUMNS = tuple(_TYPES)
 """Names of the columns, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from pydantic import BaseModel
 
 from registry.base.digest import to_json
 from registry.errors import MappingError
+from registry.samples.fields import FIELDS, Field, field_data
 from registry.samples.frames.conversations import message_data, message_row
 from registry.samples.frames.layout import COLUMNS, MetadataKind, frame_schema
 from registry.samples.frames.metadata import metadata_struct
@@ -94,30 +96,26 @@ def _sandbox(sample: Sample) -> str | None:
     return None if spec is None else sandbox_text(spec.type, spec.config)
 
 
-def _checkpoint(sample: Sample) -> str | None:
-    if sample.checkpoint is None:
-        return None
-    from registry.samples.checkpoint import checkpoint_data  # few samples have one
+def _reader(field: Field) -> Callable[[Sample], Any]:
+    """Return how the one column of a field is read."""
+    value = attrgetter(field.name)
+    if field.kind != "json":
+        return value
 
-    return to_json(checkpoint_data(sample.checkpoint))
+    def read(sample: Sample) -> str | None:
+        found = value(sample)
+        return None if found is None else to_json(field_data(field.name, found))
 
-
-def _json(value: Any) -> str | None:
-    return None if value is None else to_json(value)
+    return read
 
 
 _READERS: dict[str, Callable[[Sample], Any]] = {
+    **{field.name: _reader(field) for field in FIELDS},
     "input": lambda sample: sample.input if isinstance(sample.input, str) else None,
     "messages": _messages,
-    "choices": lambda sample: sample.choices,
     "target": lambda sample: sample.target if isinstance(sample.target, str) else None,
     "targets": lambda sample: None if isinstance(sample.target, str) else sample.target,
     "id": lambda sample: None if sample.id is None else str(sample.id),
-    "description": lambda sample: sample.description,
-    "metadata": lambda sample: _json(sample.metadata),
     "sandbox": _sandbox,
-    "files": lambda sample: _json(sample.files),
-    "setup": lambda sample: sample.setup,
-    "checkpoint": _checkpoint,
 }
 """Column → its value in a sample."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from registry.samples.fields import FIELDS
 from registry.scaffold.inference.columns import Columns, Inference
 
 __all__ = ["FRAME_COLUMNS", "FRAME_FIELDS", "infer_frame"]
 
-FRAME_COLUMNS = frozenset(
-    (
-        *("input", "messages", "choices", "target", "targets", "id", "description"),
-        *("metadata", "sandbox", "files", "setup", "checkpoint"),
-    )
-)
+FRAME_COLUMNS = frozenset(name for field in FIELDS for name, kind in field.columns if kind != "int")
 """Those of `registry.samples.frames.layout`."""
 
 FRAME_FIELDS: dict[str, Any] = {

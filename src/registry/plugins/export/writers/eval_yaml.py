@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import yaml
 
-from registry.api import ExportError, HfSource, OwnColumn, data_of, is_not_default
+from registry.api import SETTINGS, ExportError, HfSource, OwnColumn, data_of, is_not_default
 
 if TYPE_CHECKING:
     from registry.api import DatasetSpec, FieldsSpec
@@ -21,7 +21,7 @@ __all__ = ["write"]
 
 _LITERAL = "literal:"
 _STEPS = ("concat", "join", "explode", "where", "mapper", "sample")
-_UNREAD = ("sandbox", "files", "setup", "checkpoint")
+_UNREAD = tuple(name for name in SETTINGS if name != "description")
 
 
 def write(exported: Exported, file: BinaryIO) -> None:

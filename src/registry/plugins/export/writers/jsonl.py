@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from registry.api import encode_value
+from registry.api import SETTINGS, encode_value, field_data
 
 if TYPE_CHECKING:
-    from registry import ChatMessage, Sample, SandboxEnvironmentSpec
+    from registry import ChatMessage, Sample
     from registry.plugins.export.exported import Exported
 
 __all__ = ["json_line", "message_data", "record_of", "write"]
@@ -45,13 +45,7 @@ def record_of(sample: Sample) -> dict[str, Any]:
         "id": sample.id,
         "metadata": encode_value(sample.metadata),
     }
-    rare = {
-        "description": sample.description,
-        "sandbox": sample.sandbox and _sandbox_data(sample.sandbox),
-        "files": sample.files,
-        "setup": sample.setup,
-        "checkpoint": sample.checkpoint and _checkpoint_data(sample.checkpoint),
-    }
+    rare = {name: _setting(name, getattr(sample, name)) for name in SETTINGS}
     return record | {key: value for key, value in rare.items() if value is not None}
 
 
@@ -65,11 +59,7 @@ def message_data(message: ChatMessage) -> dict[str, Any]:
     return encoded
 
 
-def _sandbox_data(sandbox: SandboxEnvironmentSpec) -> str | list[Any]:
-    return sandbox.type if sandbox.config is None else [sandbox.type, encode_value(sandbox.config)]
-
-
-def _checkpoint_data(checkpoint: Any) -> Any:
-    from registry.api import checkpoint_data  # few samples have one
-
-    return encode_value(checkpoint_data(checkpoint))
+def _setting(name: str, value: Any) -> Any:
+    if name == "sandbox" and value is not None and value.config is None:
+        return value.type
+    return encode_value(field_data(name, value))

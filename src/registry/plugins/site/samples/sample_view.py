@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from registry import ChatMessage, ChatMessageAssistant, ChatMessageTool, Sample
-from registry.api import count_text, index_of, letter_of
+from registry.api import SETTINGS, count_text, index_of, letter_of
 from registry.plugins.site.samples.allowance import Allowance
 from registry.plugins.site.samples.blocks import (
     LABEL_TEXT,
@@ -150,7 +150,7 @@ def _index(target: str, choices: Sequence[str]) -> int | None:
 def _fields(
     sample: Sample, metadata: dict[str, Any], allowance: Allowance
 ) -> Iterator[tuple[str, Markup]]:
-    for name in ("description", "sandbox", "files", "setup", "checkpoint"):
+    for name in SETTINGS:
         value = getattr(sample, name)
         if value is not None:
             yield name, value_html(_plain(value), allowance)
