@@ -19,8 +19,7 @@ from registry.base import fs
 from registry.base.cache_access import write_new_file
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.checksum import seal, unseal
-from registry.cache.meta import EntryKind
+from registry.cache.meta import EntryKind, seal, unseal
 from registry.errors import CacheError
 from registry.progress import Deadline, silent
 

@@ -18,6 +18,7 @@ from registry.diff.severity import ChangeClass
 from registry.diff.summary import (
     abbreviate,
     counts,
+    display_value,
     facts_by_importance,
     headline,
     inherited_keys,
@@ -31,6 +32,19 @@ from registry.manifest.provenance import Origin
 
 PROBLEM = Problem(message="bad", file="m.yaml", line=1)
 KEY = KeyChange(key="trust", kind="", old=None, new=None)
+VALUES = [
+    ("plain", "plain"),
+    ("", '""'),
+    (" x", '" x"'),
+    ("null", '"null"'),
+    ("1e5", '"1e5"'),
+    (None, "null"),
+    (True, "true"),
+    (["a", 1], '["a",1]'),
+    ("sha256:" + "ab" * 32, "sha256:abababababab…"),
+    ("0123456789abcdef" * 2 + "01234567", "0123456789ab…"),
+    ("x" * 400, "x" * 78 + " … " + "x" * 78),
+]
 
 
 def changed(*kinds: ChangeClass, status: DatasetStatus = "changed") -> DatasetChange:
@@ -142,3 +156,8 @@ SAMPLES = {
 @pytest.mark.parametrize("line", SAMPLES)
 def test_samples_are_summed_up_in_one_line(line: str) -> None:
     assert sample_line(SAMPLES[line]) == line
+
+
+@pytest.mark.parametrize(("value", "expected"), VALUES)
+def test_value_is_one_short_line(value: object, expected: str) -> None:
+    assert display_value(value) == expected

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from registry.cache.checksum import seal, unseal
+from registry.cache.meta import seal, unseal
 from tests.conftest import Https
 from tests.faults.process import Ended, registry, registry_each, write_catalog
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from registry.cache.checksum import checksum, seal, unseal
+from registry.cache.meta import checksum, seal, unseal
 from registry.store.checked_file import pack_numbers, unpack_numbers
 
 MANIFEST = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"

@@ -46,9 +46,8 @@ from registry.base.fs import (
     write_cached,
 )
 from registry.base.processes.forks import cached_property
-from registry.cache.checksum import seal, unseal
 from registry.cache.locks import lock
-from registry.cache.meta import META, EntryKind, check_meta
+from registry.cache.meta import META, EntryKind, check_meta, seal, unseal
 from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 

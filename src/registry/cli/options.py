@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +29,7 @@ __all__ = [
     "as_json",
     "choose",
     "config_from",
+    "duration",
     "frozen",
     "jobs",
     "locked",
@@ -41,12 +43,15 @@ __all__ = [
     "root",
     "rules_of",
     "settings_of",
+    "size",
     "source_pinner_of",
     "tags",
 ]
 
-
 Command = TypeVar("Command", bound=Callable[..., Any])
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_BYTES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
 def _allow(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> None:
@@ -224,3 +229,23 @@ def print_stray_problems(catalog: Catalog) -> bool:
     for problem in stray:
         print_line(f"error: {problem}", err=True)
     return bool(stray)
+
+
+def duration(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds of a duration such as `30d`; the callback of an option."""
+    return None if value is None else _amount(value, "duration", _SECONDS, "12h or 30d")
+
+
+def size(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return the bytes of a size such as `20GB`; the callback of an option."""
+    return None if value is None else int(_amount(value, "size", _BYTES, "500MB or 20GB"))
+
+
+def _amount(value: str, what: str, units: Mapping[str, int], example: str) -> float:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)", value)
+    factors = {unit.casefold(): factor for unit, factor in units.items()}
+    factor = factors.get(found[2].casefold()) if found else None
+    if found is None or factor is None:
+        message = f"'{value}' is not a {what}: give a number and a unit, such as {example}"
+        raise click.BadParameter(f"{message} (units: {', '.join(units)})")
+    return float(found[1]) * factor

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.escape import escape_control, escape_json
+from registry.catalog.catalog import display_path
 from registry.cli.terminal import columns_of, console_of, paint, print_styled, wrap
+from registry.errors import ManifestError, Problem
 
 if TYPE_CHECKING:
     from registry.pipeline.expectations import QualityWarning
 
 __all__ = [
+    "existing_file",
     "json_text",
     "message_lines",
     "print_error",
@@ -23,6 +27,7 @@ __all__ = [
     "print_warnings",
     "size_text",
     "warning_line",
+    "write_new",
 ]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -150,3 +155,33 @@ def print_warnings(name: str, warnings: Iterable[QualityWarning]) -> None:
     """Print the warnings about the samples of a dataset, for people, to stderr."""
     for warning in warnings:
         print_line(f"warning: {name}: {warning_line(warning)}", err=True)
+
+
+def write_new(target: Path, text: str) -> None:
+    """Write a text to a new file, and create its folder.
+
+    Raises:
+        ManifestError: the file exists, or can't be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # "x" follows no link and overwrites no file that was created since anyone looked.
+        with target.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and target.parent.is_dir():
+            raise existing_file(target) from error
+        in_the_way = next((one for one in target.parents if one.is_file()), None)
+        reason = error.strerror or str(error)
+        if in_the_way is not None:
+            reason = (
+                f"{display_path(in_the_way)} is a file, so it can't be the folder (name another)"
+            )
+        message = f"can't write {display_path(target)}: {reason}"
+        raise ManifestError([Problem(message=message, path="")]) from error
+
+
+def existing_file(target: Path) -> ManifestError:
+    """Return the error for a file that exists."""
+    message = f"{display_path(target)} already exists and is not overwritten"
+    return ManifestError([Problem(message=message, path="")])

@@ -14,8 +14,7 @@ from registry.base.locations import archive_of, change_archive
 from registry.base.processes.forks import cached_property
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of, fork_point
-from registry.diff.git.submodules import missing_submodules
-from registry.diff.git.tree import Tree, matching, open_tree
+from registry.diff.git.tree import Tree, matching, missing_submodules, open_tree
 from registry.errors import ManifestError, Problem, RevisionError
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml

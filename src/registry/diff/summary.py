@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from registry.base.digest import to_json
 from registry.base.escape import escape_control
-from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange, NewReach, SampleChange
 from registry.diff.severity import ChangeClass
 from registry.errors import count_text
@@ -16,6 +18,7 @@ __all__ = [
     "abbreviate",
     "classes_text",
     "counts",
+    "display_value",
     "facts_by_importance",
     "headline",
     "inherited_keys",
@@ -33,6 +36,9 @@ _STATUSES = ("removed", "added", "renamed")
 
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
 _FIRST_FACTS = ("description", "license", "source", "bytes", "pin", "mapper", "fields")
+_MAX_LENGTH = 160
+_SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
+_SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 
 def counts(diff: CatalogDiff) -> dict[str, int]:
@@ -157,3 +163,16 @@ def sample_line(samples: SampleChange) -> str:
         matched = f"matched by {samples.matched_by}"
         numbers = f"{samples.old:,} → {samples.new:,}: {listed}; {matched}"
     return f"{numbers}; {samples.note}" if samples.note else numbers
+
+
+def display_value(value: Any) -> str:
+    """Return a value of a manifest as one short line; digests are cut to 12 digits."""
+    # Quotes only where a str could be read as another type, or its whitespace be missed.
+    is_plain = (
+        isinstance(value, str) and value.strip() == value != "" and not _SCALAR.fullmatch(value)
+    )
+    text = escape_control(_SHA256.sub(r"\1…", value if is_plain else to_json(value)))
+    if len(text) <= _MAX_LENGTH:
+        return text
+    half = (_MAX_LENGTH - 3) // 2
+    return f"{text[:half]} … {text[-half:]}"

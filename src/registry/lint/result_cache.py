@@ -21,7 +21,7 @@ from registry.lint.code_files import code_files, manifest_folders
 from registry.lint.data_files import data_states
 from registry.lint.nested_indexes import nested_indexes
 from registry.lint.runner import check, count_checked
-from registry.lockfile.file import read_bytes
+from registry.lockfile.text import read_bytes
 from registry.settings import lock_file_of
 
 __all__ = ["CheckResult", "check_catalog"]

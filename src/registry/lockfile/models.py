@@ -15,9 +15,18 @@ from msgspec import Meta, Struct
 from registry.base.conversion import convert
 from registry.base.digest import SamplesId
 from registry.errors import LockError, ManifestError, Problem
-from registry.lockfile.file import FIX, lock_error, read_bytes, write_text
 from registry.lockfile.spec_digest import spec_digest
-from registry.lockfile.text import chunks, conflict_line, conflict_sides, dump, dump_conflicts
+from registry.lockfile.text import (
+    FIX,
+    chunks,
+    conflict_line,
+    conflict_sides,
+    dump,
+    dump_conflicts,
+    lock_error,
+    read_bytes,
+    write_text,
+)
 from registry.manifest.models import Count, DatasetSpec, Text
 from registry.manifest.serialize import data_of, is_set
 from registry.yamldoc.reader import Document, parse_yaml

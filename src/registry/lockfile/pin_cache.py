@@ -16,8 +16,8 @@ from registry.base.conversion import decode_json
 from registry.base.processes.forks import cached_property
 from registry.catalog.catalog import display_path
 from registry.catalog.code_version import package_version_key
-from registry.lockfile.file import read_bytes
 from registry.lockfile.models import Pin, parse_lock
+from registry.lockfile.text import read_bytes
 
 if TYPE_CHECKING:
     from registry.settings import Settings

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from registry.base.processes.forks import cached_property
-from registry.lockfile.file import read_bytes
 from registry.lockfile.models import read_documents
-from registry.lockfile.text import blocks
+from registry.lockfile.text import blocks, read_bytes
 from registry.manifest.provenance import Origin
 from registry.yamldoc.reader import DataPath, Document, json_path, parse_yaml
 

@@ -8,12 +8,20 @@ blocks), and equal pins give equal bytes.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from registry.base.fs import write_atomic
+from registry.base.local_files import open_regular
+from registry.errors import LockError, Problem
+from registry.settings import lock_limit
+
 __all__ = [
+    "FIX",
     "HEADER",
     "blocks",
     "chunks",
@@ -21,6 +29,9 @@ __all__ = [
     "conflict_sides",
     "dump",
     "dump_conflicts",
+    "lock_error",
+    "read_bytes",
+    "write_text",
 ]
 
 HEADER = """\
@@ -41,6 +52,7 @@ _HEX = r"[0-9a-f]{40}|[0-9a-f]{64}"
 _UNPRINTABLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 # The YAML reader limits the size of a document; a lockfile with thousands of pins exceeds it.
 _CHUNK = 1 << 19
+FIX = "fix it, or remove the file and run `registry lock`"
 
 
 def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
@@ -154,3 +166,45 @@ def conflict_sides(text: str) -> tuple[str, str, str | None]:
             sides[side].append(line)
     ours, theirs, base = map("".join, sides)
     return ours, theirs, base if bases == hunks else None
+
+
+def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
+    """Read the bytes of a lockfile; None if the file does not exist.
+
+    Raises:
+        LockError: it can't be read, is not a regular file, or is too large.
+    """
+    file, most = shown_as or str(path), lock_limit()
+    try:
+        with open_regular(path, follow=False) as opened:
+            data = opened.read(most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP
+        reason = "a symbolic link, which is not followed" if is_link else error.strerror
+        raise lock_error([Problem(message=f"can't be read: {reason}", file=file)]) from error
+    if len(data) > most:
+        message = f"larger than {most >> 20} MiB"
+        hint = "REGISTRY_MAX_LOCK_MIB sets another limit, if you trust it"
+        raise lock_error([Problem(message=message, file=file, hint=hint)])
+    return data
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the text of a lockfile atomically.
+
+    Raises:
+        LockError: it can't be written.
+    """
+    data = text.encode()
+    try:
+        write_atomic(path, lambda file: file.write(data))
+    except OSError as error:
+        raise LockError(f"{path}: can't be written: {error.strerror}") from error
+
+
+def lock_error(problems: list[Problem]) -> LockError:
+    """Return the error of an invalid lockfile."""
+    message = "\n".join(str(problem) for problem in problems)
+    return LockError(f"{message}\nThe lockfile is invalid: {FIX}", problems=problems)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCHEMAS",
     "SchemaName",
+    "installed_schema",
     "is_surely_valid",
     "read_schema",
     "schema_text",
@@ -43,8 +44,14 @@ def schema_text(name: SchemaName) -> str:
 
 
 def read_schema(name: SchemaName) -> dict[str, Any]:
-    """Return a schema as JSON data, with the types of sources that other packages add."""
+    """Return a schema as JSON data."""
     schema: dict[str, Any] = json.loads(schema_text(name))
+    return schema
+
+
+def installed_schema(name: SchemaName) -> dict[str, Any]:
+    """Return a schema with the types of sources that other packages add."""
+    schema = read_schema(name)
     if name == "manifest":
         source = schema["$defs"]["source"]
         for kind in extensions("sources"):

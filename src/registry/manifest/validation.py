@@ -13,8 +13,8 @@ from registry.errors import Problem, did_you_mean, shorten
 from registry.manifest.schema import (
     SCHEMAS,
     SchemaName,
+    installed_schema,
     is_surely_valid,
-    read_schema,
     schema_uri,
 )
 from registry.rules import Finding
@@ -142,7 +142,7 @@ def _validator(name: SchemaName, definition: str) -> Draft202012Validator:
     extend: Any = validators.extend  # it has no types
     validator: type[Draft202012Validator] = extend(Draft202012Validator, type_checker=checker)
     # For a resource with a `$schema` jsonschema would use its own validator, not ours.
-    schemas = {schema_uri(known): read_schema(known) for known in SCHEMAS}
+    schemas = {schema_uri(known): installed_schema(known) for known in SCHEMAS}
     for schema in schemas.values():
         del schema["$schema"]
     registry: Registry[Any] = Registry().with_contents(

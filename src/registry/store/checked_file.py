@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from registry.cache.checksum import checksum
+from registry.cache.meta import checksum
 from registry.errors import CacheError, DamagedEntryError
 from registry.store.lazy import LazyModule
 

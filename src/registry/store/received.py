@@ -11,7 +11,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from registry.base.conversion import convert
-from registry.cache.checksum import checksum
+from registry.cache.meta import checksum
 from registry.errors import CacheError
 from registry.store.checked_file import unpack_numbers
 from registry.store.quality import KINDS

@@ -10,7 +10,14 @@ import pytest
 
 from registry.diff.git.process import repository_of
 from registry.diff.git.revisions import commit_of
-from registry.diff.git.tree import Tree, files_below, matching, open_tree
+from registry.diff.git.tree import (
+    Tree,
+    files_below,
+    matching,
+    may_contain,
+    missing_submodules,
+    open_tree,
+)
 from registry.errors import RevisionError
 from tests.git_repository import GitRepository, git
 
@@ -200,3 +207,37 @@ def test_files_of_submodules_are_read_from_their_own_commits(folder: Path, tmp_p
     assert tree.missing == {}
     git(folder, "submodule", "deinit", "--quiet", "--force", "sub")
     assert tree_of(folder).missing == {"sub": inner.git("rev-parse", "HEAD")}
+
+
+def test_only_submodules_that_are_not_checked_out_are_missing(tmp_path: Path) -> None:
+    inner = GitRepository.make(tmp_path / "inner", {"a.yaml": "a: 1"})
+    outer = GitRepository.make(tmp_path / "outer", {"b.yaml": "b: 1"})
+    assert missing_submodules(outer.folder) == {}
+    for path in ("sub/one", "two"):
+        add = ("submodule", "add", "--quiet", str(inner.folder), path)
+        outer.git("-c", "protocol.file.allow=always", *add)
+    outer.commit()
+    outer.git("submodule", "deinit", "--quiet", "two")
+    assert missing_submodules(outer.folder) == {"two": inner.git("rev-parse", "HEAD")}
+
+
+def test_folder_without_git_has_no_submodules(tmp_path: Path) -> None:
+    (tmp_path / ".gitmodules").write_text("[submodule]")
+    assert missing_submodules(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "contains"),
+    [
+        ("sub/m/*.yaml", True),
+        ("s*/m/a.yaml", True),
+        ("**/*.yaml", True),
+        ("sub", True),
+        (".", True),
+        ("other/*.yaml", False),
+        ("sub2/*.yaml", False),
+        ("../sub/*.yaml", False),
+    ],
+)
+def test_pattern_may_name_files_of_a_submodule(pattern: str, contains: bool) -> None:
+    assert may_contain("sub/m", pattern) == contains

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from registry.base.names import name_fault
-from registry.plugins.importers.models import ImportedDataset, LeftOut, dataset_name, problem_at
+from registry.plugins.importers.models import (
+    ImportedDataset,
+    LeftOut,
+    dataset_name,
+    problem_at,
+    unmapped_dataset,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,3 +43,15 @@ def test_a_problem_names_file_and_line() -> None:
     assert (
         str(problem_at(Path("a.yaml"), "wrong", "try this", line=3)) == "a.yaml:3: wrong (try this)"
     )
+
+
+def test_columns_are_shown() -> None:
+    source = {"type": "csv", "path": "a.csv"}
+    columns = [f"c{number}" for number in range(30)]
+    found = unmapped_dataset(
+        "d", source, about={"license": "mit", "homepage": None}, columns=columns
+    )
+    assert found.keys == {"license": "mit", "source": {"type": "csv", "path": "a.csv"}}
+    (fields,) = found.left_out
+    assert fields.why.endswith("c18, c19…")
+    assert not found.is_whole

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import DecodeError
-from registry.scaffold.sniff.csv_dialect import sniff_csv
-from registry.scaffold.sniff.csv_header import sniff_header
+from registry.scaffold.sniff.csv_dialect import sniff_csv, sniff_header
 from registry.scaffold.sniff.encoding import sniff_encoding
 from registry.scaffold.sniff.json_layout import sniff_records
 

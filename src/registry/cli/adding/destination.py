@@ -12,8 +12,7 @@ import click
 from registry.base.names import name_fault
 from registry.catalog.catalog import Catalog, display_path
 from registry.catalog.permissions import boundary_of
-from registry.cli.new_file import existing_file, write_new
-from registry.cli.output import print_line
+from registry.cli.output import existing_file, print_line, write_new
 from registry.errors import ManifestError, Problem
 from registry.scaffold.starter.files import schema_files
 from registry.scaffold.starter.texts import INDEX

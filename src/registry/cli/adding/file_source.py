@@ -15,8 +15,7 @@ from registry.decode.stream import SourceBytes, is_html, open_bytes
 from registry.errors import DecodeError
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys
-from registry.scaffold.sniff.csv_dialect import CsvReading, sniff_csv
-from registry.scaffold.sniff.csv_header import name_columns, sniff_header
+from registry.scaffold.sniff.csv_dialect import CsvReading, name_columns, sniff_csv, sniff_header
 from registry.scaffold.sniff.encoding import sniff_encoding
 from registry.scaffold.sniff.guess import Ask, Guess
 from registry.scaffold.sniff.json_layout import sniff_records

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from registry.base.escape import escape_control
-from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.summary import (
     abbreviate,
     classes_text,
+    display_value,
     facts_by_importance,
     headline,
     inherited_keys,

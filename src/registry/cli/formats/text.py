@@ -12,10 +12,10 @@ from click import style
 
 from registry.base.escape import escape_control
 from registry.cli.terminal import is_dumb
-from registry.diff.escape import display_value
 from registry.diff.models import CatalogDiff, DatasetChange, Example, KeyChange
 from registry.diff.summary import (
     abbreviate,
+    display_value,
     facts_by_importance,
     headline,
     inherited_keys,

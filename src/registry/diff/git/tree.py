@@ -15,7 +15,7 @@ from registry.base.escape import escape_control
 from registry.diff.git.process import Repository, repository_of
 from registry.errors import RevisionError
 
-__all__ = ["Tree", "files_below", "matching", "open_tree"]
+__all__ = ["Tree", "files_below", "matching", "may_contain", "missing_submodules", "open_tree"]
 
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE, _SUBMODULE_MODE = ("100644", "100755"), "120000", "160000"
@@ -23,6 +23,7 @@ _FETCH_HINT = "fetch it, as a partial clone lacks files, or run `git fsck`"
 _MAX_LINKS = 8  # a chain of links may be a cycle
 _MAX_TARGET = 4096  # bytes of a link: PATH_MAX of Linux
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
+_ENTRY = re.compile(r"160000 (?P<commit>[0-9a-f]+) \d\t(?P<path>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -207,3 +208,30 @@ def _copy_blob(stream: IO[bytes], file: IO[bytes], path: str) -> None:
         file.write(chunk)
         left -= len(chunk)
     stream.read(1)  # the newline after each object
+
+
+def missing_submodules(top: Path) -> dict[str, str]:
+    """Return path → commit of the submodules of a working tree that are not checked out."""
+    if not (top / ".gitmodules").is_file():  # most repositories: saves a process
+        return {}
+    try:
+        listing = repository_of(top).git("ls-files", "--stage", "-z")
+    except RevisionError:  # a folder like any other
+        return {}
+    found = [row for text in listing.split("\0") if (row := _ENTRY.fullmatch(text))]
+    return {
+        row["path"]: row["commit"]
+        for row in found
+        if not os.path.lexists(top / row["path"] / ".git")
+    }
+
+
+def may_contain(folder: str, pattern: str) -> bool:
+    """Return whether a path, folder or glob from the top may name files below a folder."""
+    steps = os.path.normpath(pattern).split("/")
+    for part, step in zip(folder.split("/"), steps, strict=False):
+        if step in ("**", "."):
+            return True
+        if step != part and not re.search(r"[*?\[]", step):
+            return False
+    return True

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.api import Progress, find_fingerprint, load, log_waits, pin_of, pin_sources, silent
-from registry.plugins.export.provenance import provenance_of
+from registry.api import (
+    Progress,
+    data_of,
+    find_fingerprint,
+    is_not_default,
+    is_set,
+    load,
+    log_waits,
+    pin_of,
+    pin_sources,
+    portable,
+    silent,
+    spec_digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,15 +32,17 @@ if TYPE_CHECKING:
         Cache,
         CacheEntry,
         DatasetSpec,
+        Pin,
         PinnedSources,
         Report,
         Settings,
     )
 
-__all__ = ["Exported", "open_exported"]
-
+__all__ = ["PROVENANCE_KEY", "Exported", "open_exported", "provenance_of", "provenance_text"]
 
 _REPORT_ROWS = 1000
+PROVENANCE_KEY = "registry"
+"""Key of the provenance in the metadata of Arrow and Parquet schemas."""
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -114,3 +129,34 @@ def _open(
             return result.dataset, result.entry, fingerprint
         result = load(spec, cache, lock=lock, full=True, **options)
     return result.dataset, result.entry, result.entry.meta["fingerprint"]
+
+
+def provenance_of(
+    spec: DatasetSpec, pin: Pin | None, fingerprint: str, samples: int
+) -> dict[str, Any]:
+    """Return the provenance of a dataset as JSON data.
+
+    Args:
+        spec: The dataset, with the view that is exported.
+        pin: What `datasets.lock` pins for it.
+        fingerprint: Digest of everything that determines its samples, without the view.
+        samples: How many samples the view has.
+    """
+    documentation = {"description": spec.description, "homepage": spec.homepage}
+    return {
+        "dataset": spec.name,
+        **{key: value for key, value in documentation.items() if value is not None},
+        "license": spec.license,
+        "samples": samples,
+        "fingerprint": fingerprint,
+        "manifest": spec_digest(spec),
+        "view": data_of(spec.view, keep=is_not_default),
+        # No path of this machine: another one must write the same bytes.
+        "source": sorted({portable(source.location, spec.folder) for source in spec.all_sources}),
+        "pin": None if pin is None else data_of(pin, keep=is_set),
+    }
+
+
+def provenance_text(provenance: dict[str, Any]) -> str:
+    """Return a provenance as JSON on one line."""
+    return json.dumps(provenance, ensure_ascii=False, separators=(",", ":"))

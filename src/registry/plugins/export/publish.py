@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from registry.api import ExportError, write_atomic
+from registry.plugins.export.exported import provenance_text
 from registry.plugins.export.formats import find_format, format_of_path
-from registry.plugins.export.provenance import provenance_text
 
 if TYPE_CHECKING:
     from registry.plugins.export.exported import Exported

@@ -15,9 +15,9 @@ from registry.plugins.importers.models import (
     NotImported,
     dataset_name,
     problem_at,
+    unmapped_dataset,
 )
 from registry.plugins.importers.tolerant_yaml import parse_foreign_yaml, read_foreign_text
-from registry.plugins.importers.unmapped import unmapped_dataset
 
 __all__ = ["front_matter", "read", "source_of_repository"]
 

@@ -12,11 +12,12 @@ from registry.plugins.importers.models import (
     ImportOptions,
     LeftOut,
     NotImported,
+    UnsupportedError,
     dataset_name,
     problem_at,
+    unmapped_dataset,
 )
 from registry.plugins.importers.tolerant_yaml import read_foreign_yaml
-from registry.plugins.importers.unmapped import UnsupportedError, unmapped_dataset
 
 __all__ = ["read"]
 

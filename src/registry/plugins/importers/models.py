@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,9 +18,14 @@ __all__ = [
     "Importer",
     "LeftOut",
     "NotImported",
+    "UnsupportedError",
     "dataset_name",
     "problem_at",
+    "unmapped_dataset",
 ]
+
+
+_SHOWN_COLUMNS = 20
 
 
 @dataclass(frozen=True)
@@ -105,3 +110,32 @@ def problem_at(
     """Return the error for a file that can't be imported."""
     where = f"{file}:{line}" if line else str(file)
     return ManifestError([Problem(message=message, file=where, path="", hint=hint)])
+
+
+class UnsupportedError(Exception):
+    """An entry that no source of a manifest reads; the message says why."""
+
+
+def unmapped_dataset(
+    name: str,
+    source: dict[str, Any],
+    *,
+    about: dict[str, Any] | None = None,
+    columns: Sequence[str] = (),
+    left_out: Sequence[LeftOut] = (),
+) -> ImportedDataset:
+    """Return a dataset without `fields`, which are listed as left out.
+
+    Args:
+        name: Its name.
+        source: The keys of its source.
+        about: Description, homepage and license, as far as the file has them.
+        columns: The columns of the data, if the file names them.
+        left_out: What else was left out.
+    """
+    shown = ", ".join(columns[:_SHOWN_COLUMNS]) + ("…" if len(columns) > _SHOWN_COLUMNS else "")
+    known = f"; columns: {shown}" if columns else ""
+    why = f"the file does not say which columns are input and target{known}"
+    given = {key: value for key, value in (about or {}).items() if value}
+    keys = {**given, "source": source}
+    return ImportedDataset(name, keys, (LeftOut("fields", why), *left_out))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registry.plugins.site.samples.allowance import Allowance
+from registry.plugins.site.samples.blocks import Allowance
 from registry.plugins.site.samples.sample_view import message_views
 from registry.samples.content import (
     ContentAudio,

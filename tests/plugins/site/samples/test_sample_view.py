@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from registry.plugins.site.environment import render
-from registry.plugins.site.samples.allowance import Allowance
+from registry.plugins.site.samples.blocks import Allowance
 from registry.plugins.site.samples.sample_view import SampleView, sample_view
 from registry.samples.content import (
     ContentImage,

@@ -11,8 +11,7 @@ import click
 
 from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, PROBLEMS
-from registry.cli.new_file import write_new
-from registry.cli.output import print_line
+from registry.cli.output import print_line, write_new
 from registry.scaffold.starter.files import plan_starter
 
 __all__ = ["command"]

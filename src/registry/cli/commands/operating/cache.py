@@ -14,9 +14,9 @@ from registry.cache.removal import Removal, Removed
 from registry.cache.verify import Checked, paths_of, verify
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.options import duration, size
 from registry.cli.output import print_json, print_line, print_table, size_text
 from registry.cli.progress_bars import bars
-from registry.cli.units import duration, size
 from registry.errors import (
     DatasetNotFoundError,
     ManifestError,

@@ -15,7 +15,7 @@ from registry.cli import CLEAN, options
 from registry.cli.formats.marked_yaml import comment_start, marked_yaml, without_defaults
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.cli.terminal import columns_of, paint, print_styled
-from registry.diff.escape import display_value
+from registry.diff.summary import display_value
 from registry.errors import count_text, list_names
 from registry.load.cached import find_cached
 from registry.lockfile.models import read_documents

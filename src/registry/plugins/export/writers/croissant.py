@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from registry.api import file_sha256
-from registry.plugins.export.provenance import provenance_text
+from registry.plugins.export.exported import provenance_text
 from registry.plugins.export.writers import parquet
 from registry.plugins.export.writers.tables import schema_of
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from registry.api import ExportError, index_of
-from registry.plugins.export.provenance import provenance_text
+from registry.plugins.export.exported import provenance_text
 from registry.plugins.export.writers.conversion import convert_samples
 
 if TYPE_CHECKING:

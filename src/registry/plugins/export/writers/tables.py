@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from registry.api import Progress, frame_schema
-from registry.plugins.export.provenance import PROVENANCE_KEY, provenance_text
+from registry.plugins.export.exported import PROVENANCE_KEY, provenance_text
 
 if TYPE_CHECKING:
     from registry.plugins.export.exported import Exported

@@ -14,12 +14,12 @@ import msgspec
 from markupsafe import Markup, escape
 
 from registry.api import count_text
-from registry.plugins.site.samples.allowance import Allowance
 from registry.plugins.site.text import content_html, cut
 
 __all__ = [
     "LABEL_TEXT",
     "VALUE_TEXT",
+    "Allowance",
     "data_uri_text",
     "json_html",
     "note_html",
@@ -139,3 +139,32 @@ def _json_text(value: Any, line: int) -> str:
 
 def _unknown(value: Any) -> str:
     return count_text(len(value), "byte") if isinstance(value, bytes) else str(value)
+
+
+class Allowance:
+    """How many bytes of a page some texts, and some pictures, may take together."""
+
+    def __init__(self, size: int, *, pictures: int = 0) -> None:
+        self.left = size
+        self.pictures = pictures
+
+    def take(self, text: str, most: int) -> tuple[str, str]:
+        """Return the start of a text as HTML, and a note of what is left out of it.
+
+        Args:
+            text: The text; at most `most` characters of it are shown.
+            most: How many characters.
+        """
+        html = content_html(text[:most])
+        size = _bytes(html)
+        if size > max(self.left, 0):
+            # A character takes up to 10 bytes, so that the share that fits is an estimate.
+            most = min(most, len(text)) * max(self.left, 0) // size
+            html = content_html(text[:most])
+            size = _bytes(html)
+        self.left -= size
+        return html, cut(text, most)[1]
+
+
+def _bytes(html: str) -> int:
+    return len(html) if html.isascii() else len(html.encode())

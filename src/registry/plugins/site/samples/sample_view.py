@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from registry import ChatMessage, ChatMessageAssistant, ChatMessageTool, Sample
 from registry.api import SETTINGS, count_text, index_of, letter_of
-from registry.plugins.site.samples.allowance import Allowance
 from registry.plugins.site.samples.blocks import (
     LABEL_TEXT,
     VALUE_TEXT,
+    Allowance,
     data_uri_text,
     json_html,
     note_html,

@@ -23,8 +23,7 @@ from registry.api import (
 from registry.plugins.site.views.cached_samples import SampleSource, sample_count, warnings_of
 from registry.plugins.site.views.dataset_view import DatasetView
 from registry.plugins.site.views.lineage import Family, children_of, family_of
-from registry.plugins.site.views.manifest_view import column_names, described, pin_rows
-from registry.plugins.site.views.shown_paths import ShownPaths
+from registry.plugins.site.views.manifest_view import ShownPaths, column_names, described, pin_rows
 
 __all__ = ["CatalogView", "site_names"]
 

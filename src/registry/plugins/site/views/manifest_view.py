@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from registry import Catalog
 from registry.api import (
     DatasetSpec,
     Entry,
@@ -13,15 +15,15 @@ from registry.api import (
     OwnColumn,
     Pin,
     count_text,
+    display_path,
     list_names,
     mapping_dependencies,
     origins_of,
 )
 from registry.plugins.site.text import cut, shorten
 from registry.plugins.site.views.dataset_view import DatasetView, SpecRow
-from registry.plugins.site.views.shown_paths import ShownPaths
 
-__all__ = ["column_names", "described", "pin_rows"]
+__all__ = ["ShownPaths", "column_names", "described", "pin_rows"]
 
 _MOST_URL = 2_000
 _MOST_VALUE = 600
@@ -101,3 +103,21 @@ def _row(origin: Origin, paths: ShownPaths) -> SpecRow:
         layer=f"parent {origin.dataset}" if origin.layer == "parent" else origin.layer,
         place=paths.shorten(origin.place),
     )
+
+
+class ShownPaths:
+    """The folders of a catalog, as paths and as messages name them."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        folders = {catalog.index.parent, *(one.parent for one in catalog.indexes)}
+        self._folders = tuple(
+            (f"{folder}{os.sep}", f"{display_path(folder)}{os.sep}")
+            for folder in sorted(folders, reverse=True)
+        )
+
+    def shorten(self, text: str) -> str:
+        """Return a text without the folders in it."""
+        for folder, shown in self._folders:
+            # A relative path is sure to be one only where a text begins with the place.
+            text = text.replace(folder, "").removeprefix(shown)
+        return text
