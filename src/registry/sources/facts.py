@@ -193,7 +193,7 @@ def _ask_files(
     from registry.sources.hub.builders import quiet
 
     commit = str(pinned.revision)
-    with quiet(), context.cache.temporary() as work:
+    with context.cache.temporary() as work, quiet(work):
         builder, missing = _builder(source, commit, work, context)
         missing = missing or _missing_split(source, builder)
         if missing is not None:

@@ -81,7 +81,7 @@ def _write_first(
 
     from registry.sources.hub.builders import builder_of, check_split, quiet
 
-    with quiet():
+    with quiet(work):
         builder = builder_of(source, context, pinned.revision, str(work))
         if not type(builder).__module__.endswith(".parquet"):
             # `datasets` infers the types of JSON and CSV from all rows.
@@ -189,7 +189,7 @@ def _load(
         message = f"{source.path}: reading the Hub needs the package `datasets`: {error}"
         raise MissingDependencyError(message) from error
 
-    with quiet():
+    with quiet(work):
         given = {"data_files": _local_data_files(source, files), **extra}
         return prepare(source, context, pinned.revision, work, given)
 
