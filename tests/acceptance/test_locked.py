@@ -255,7 +255,7 @@ def test_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) ->
         get_dataset("data", root=pinned, locked=True)
     assert str(caught.value) == (
         "data: datasets.lock pins it for an older manifest: its sources are those pinned, but"
-        " its mapping, transforms or view changed (`registry lock data` pins this one)"
+        " its mapping, transforms or view changed (`registry lock data` updates the pin)"
     )
     assert lock(pinned) == 0
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]

@@ -11,7 +11,7 @@ from msgspec import structs
 from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import Lock, Pin, lock_of, read_documents
-from registry.lockfile.pinned import changes
+from registry.lockfile.pinned import staleness
 from registry.manifest.merge import Layer
 from registry.manifest.models import DatasetSpec
 from registry.rules import RULES, Finding, run_checks
@@ -66,8 +66,8 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
         message = f"'{pinned.name}' is pinned and in no manifest"
         yield Finding((), message, "`registry lock` drops it")
     elif not pinned.pin.agrees(pinned.spec):
-        message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
-        yield Finding((), message, f"`registry lock {pinned.name}` updates the pin")
+        reason, hint = staleness(pinned.spec, pinned.pin)
+        yield Finding((), f"pinned {reason}", hint)
 
 
 def orphaned_pins(content: LockContent, names: Container[str]) -> Iterator[Problem]:

@@ -10,9 +10,10 @@ from registry.base.local_files import open_regular
 from registry.errors import LockError, Problem
 from registry.settings import lock_limit
 
-__all__ = ["FIX", "lock_error", "read_bytes", "write_text"]
+__all__ = ["FIX", "NEWER", "lock_error", "read_bytes", "write_text"]
 
 FIX = "fix it, or remove the file and run `registry lock`"
+NEWER = "written by a newer release: upgrade eval-registry"
 
 
 def read_bytes(path: Path, *, shown_as: str | None = None) -> bytes | None:
@@ -52,6 +53,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def lock_error(problems: list[Problem]) -> LockError:
-    """Return the error of an invalid lockfile."""
+    """Return the error of a lockfile that is invalid, or of a newer release."""
     message = "\n".join(str(problem) for problem in problems)
-    return LockError(f"{message}\nThe lockfile is invalid: {FIX}", problems=problems)
+    # To remove it would throw away pins that were reviewed.
+    is_newer = any(NEWER in problem.hint for problem in problems)
+    advice = f"The lockfile was {NEWER}" if is_newer else f"The lockfile is invalid: {FIX}"
+    return LockError(f"{message}\n{advice}", problems=problems)
