@@ -196,8 +196,8 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
     assert (error.location, error.dataset) == (url, "data")
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
-        f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
-        " (damaged on the way, or changed: try again, and look at the change before"
+        f"{url}: datasets.lock pins {error.pinned} for data, the source, fetched twice,"
+        f" has {error.found} (damaged on the way, or changed: try again, and look at the change before"
         " `registry lock --upgrade data` pins it)"
     )
     assert [*folder.glob("v2/blobs/*"), *folder.glob("v2/samples/*")] == []
