@@ -62,6 +62,7 @@ INTERNAL = {
     "catalog.code_version": "package_version_key",
     "cli": "INTERRUPTED",
     "cli.completion": "dataset_names",
+    "cli.formats.excerpts": "full_lines",
     "cli.new_file": "write_new",
     "cli.output": "size_text",
     "cli.progress_bars": "bars has_bars",
