@@ -140,8 +140,8 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
         return LockResult(name=name, status="failed", pin=sides.ours or sides.theirs, error=error)
     for pin in (sides.ours, sides.theirs):
         if pin is not None and pin.is_newer:  # never undone by an older release
-            error = stale_error(spec, pin)
-            return LockResult(name=name, status="failed", pin=pin, stale=True, error=error)
+            refused = stale_error(spec, pin)
+            return LockResult(name=name, status="failed", pin=pin, stale=True, error=refused)
     choice = choose(sides, lambda pin: pin.agrees(spec))
     old = choice.pin
     agrees = old is not None and old.agrees(spec) and not choice.is_open

@@ -334,6 +334,6 @@ def _report(removal: Removal, cache: Cache, *, as_json: bool) -> int:
             number = count_text(len(removal.in_use), "item")
             print_line(f"kept {number} that running processes are using", err=True)
         for path in removal.newer:
-            kept = f"kept {path}, {size_text(size_of(path))} in the format of a newer release"
-            print_line(f"{kept} (clear the cache with that release)", err=True)
+            what = f"{path}, {size_text(size_of(path))} in the format of a newer release"
+            print_line(f"kept {what} (clear the cache with that release)", err=True)
     return PROBLEMS if removal.errors else CLEAN
