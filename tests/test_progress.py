@@ -35,7 +35,7 @@ def test_wait_is_told_after_a_second_and_then_each_minute() -> None:
     report(Progress("fetch", 5000))
     for seconds in (0, 1, 2, 60, 61, 119, 121):
         report(Progress("wait", seconds, note="process 7"))
-    for note in ("process 8", "process 9"):  # other waits
+    for note in ("process 8", "", "process 9"):  # other waits
         for seconds in (0, 1):
             report(Progress("wait", seconds, note=note))
     assert lines == [

@@ -274,13 +274,16 @@ class ReachError(SourceError):
 class DigestMismatchError(SourceError):
     """The bytes of a source differ from those that the lockfile pins."""
 
-    def __init__(self, location: str, *, dataset: str, pinned: str, found: str) -> None:
+    def __init__(
+        self, location: str, *, dataset: str, pinned: str, found: str, twice: bool = False
+    ) -> None:
         self.location = location
         self.dataset = dataset
         self.pinned = pinned
         self.found = found
+        source = "the source, fetched twice," if twice else "the source"
         super().__init__(
-            f"{location}: datasets.lock pins {pinned} for {dataset}, the source has {found}"
+            f"{location}: datasets.lock pins {pinned} for {dataset}, {source} has {found}"
             " (damaged on the way, or changed: try again, and look at the change before"
             f" `registry lock --upgrade {dataset}` pins it)"
         )

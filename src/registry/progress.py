@@ -40,12 +40,12 @@ class Progress(Struct, frozen=True):
     total: int | None = None
     """None if unknown."""
     note: str = ""
-    """What is waited for: completes the sentence "waiting for …"."""
+    """What is waited for: completes the sentence "waiting for …"; empty if it is no news."""
 
     @property
     def is_long_wait(self) -> bool:
         """Whether it is a wait that users should see."""
-        return self.stage == "wait" and self.done >= _FIRST_SECONDS
+        return self.stage == "wait" and self.done >= _FIRST_SECONDS and self.note != ""
 
 
 Report = Callable[[Progress], None]
@@ -75,7 +75,7 @@ class WaitLines:
 
     def __call__(self, progress: Progress) -> None:
         """Show a line, if it is time for one."""
-        if progress.stage != "wait":
+        if progress.stage != "wait" or not progress.note:
             return
         if progress.done < self._last:  # another wait
             self._next = _FIRST_SECONDS

@@ -196,8 +196,8 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
     assert (error.location, error.dataset) == (url, "data")
     assert error.pinned == f"sha256:{pin.sources[0].sha256}"
     assert str(error) == (
-        f"{url}: datasets.lock pins {error.pinned} for data, the source has {error.found}"
-        " (damaged on the way, or changed: try again, and look at the change before"
+        f"{url}: datasets.lock pins {error.pinned} for data, the source, fetched twice,"
+        f" has {error.found} (damaged on the way, or changed: try again, and look at the change before"
         " `registry lock --upgrade data` pins it)"
     )
     assert [*folder.glob("v2/blobs/*"), *folder.glob("v2/samples/*")] == []
@@ -255,7 +255,7 @@ def test_changed_view_uses_the_pinned_bytes(upstream: Upstream, pinned: Path) ->
         get_dataset("data", root=pinned, locked=True)
     assert str(caught.value) == (
         "data: datasets.lock pins it for an older manifest: its sources are those pinned, but"
-        " its mapping, transforms or view changed (`registry lock data` pins this one)"
+        " its mapping, transforms or view changed (`registry lock data` updates the pin)"
     )
     assert lock(pinned) == 0
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == OLD[:19]

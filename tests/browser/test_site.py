@@ -86,6 +86,29 @@ def test_search_reads_every_part(site: Path, visit: Visit, query: str, found: li
     assert names(page) == found[:100]
 
 
+def test_all_results_can_be_reached(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html#q=tag:many")
+    status = page.locator("#search-status", has_text="datasets")
+    status.wait_for()
+    more = page.get_by_role("button", name="Show more")
+    total = 0
+    while more.is_visible():
+        total += 100
+        assert len(names(page)) == total
+        assert f", the first {total} are shown" in status.text_content()
+        page.locator("#results a.name").last.press("ArrowDown")  # goes through results only
+        assert focused(page) == names(page)[-1]
+        more.focus()
+        more.press("Enter")
+        assert focused(page) == names(page)[total]
+    assert total == 200
+    assert status.text_content() == f"{len(names(page))} datasets"
+    page.get_by_role("searchbox").fill("many")
+    page.locator("#search-status", has_text="the first 100 are shown").wait_for()
+    page.get_by_role("searchbox").fill("planets")
+    assert not more.is_visible()
+
+
 @pytest.mark.parametrize(
     ("query", "meant", "found"),
     [

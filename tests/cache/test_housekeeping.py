@@ -226,7 +226,9 @@ def test_clearing_removes_everything_also_of_older_formats(cache: Cache) -> None
         (cache.root / name / "samples").mkdir(parents=True)
         (cache.root / name / "samples" / "file").write_bytes(b"12345")
     size = 5 + sum(path.stat().st_size for path in cache.versioned.rglob("*") if path.is_file())
-    assert clear(cache).bytes == size
+    removal = clear(cache)
+    assert removal.bytes == size
+    assert removal.newer == [cache.root / "v99"]
     left = [path for path in cache.root.rglob("*") if path.is_file()]
     # A newer release may use its own format now.
     assert sorted(path.parts[-3] for path in left) == ["v99", "vx"]

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 import filelock
 import pytest
 
+from registry.base.processes import worker
 from registry.cache import locks
 from registry.errors import CacheError
 from registry.progress import Deadline, Progress, Report, silent
@@ -74,7 +76,10 @@ def test_lock_file_says_who_holds_it(tmp_path: Path) -> None:
     assert before <= holder["since"] <= time.time()
 
 
-def test_waiting_is_reported_with_the_holder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_own", [False, True])
+def test_waiting_is_reported_with_the_holder_of_another_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_own: bool
+) -> None:
     path, reports = tmp_path / "x.lock", list[Progress]()
 
     class EnoughError(Exception):
@@ -85,11 +90,14 @@ def test_waiting_is_reported_with_the_holder(tmp_path: Path) -> None:
         if len(reports) == 3:
             raise EnoughError  # as an interrupted `sync` does
 
-    with held_elsewhere(path), pytest.raises(EnoughError), lock(path, report):
-        pass
-    assert {one.stage for one in reports} == {"wait"}
-    assert f"process {os.getpid()} on " in reports[0].note
-    assert ", which has worked on qa since 20" in reports[0].note
+    with held_elsewhere(path):
+        if not is_own:
+            monkeypatch.setattr(worker, "command_pid", lambda: 1)
+        with pytest.raises(EnoughError), lock(path, report):
+            pass
+    assert [one.stage for one in reports] == ["wait"] * 3
+    holder = rf"process {os.getpid()} on .+, which has worked on qa since 20.+"
+    assert re.fullmatch("" if is_own else holder, reports[0].note)
 
 
 def test_process_without_progress_is_not_waited_for(tmp_path: Path) -> None:

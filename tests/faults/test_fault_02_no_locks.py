@@ -1,7 +1,7 @@
 """Without working file locks every process still gets the right samples, at worst after more work, and `cache clear` clears, or says what is left.
 
 `strace` makes flock(2) a call that does nothing, or one that fails as on a file system without
-locks.
+locks. `datasets` and the Hub's client take theirs in threads, which a replaced `fcntl.flock` reaches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Https, OneDataset
-from tests.faults.background import finish, load, registry
+from tests.faults.background import finish, load, registry, start
+from tests.faults.faulty_hub import questions
+from tests.faults.process import write_catalog
+from tests.servers.hub import HubEmulator
 
 RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
@@ -59,3 +62,38 @@ def test_the_cache_is_cleared_without_locks(
     assert [path for path in cache_dir.rglob("*") if path.is_file()] == []
     left.rmdir()
     assert finish(registry("cache", "clear", "--yes", root=root, before=before))[0] == 0
+
+
+NO_LOCKS = """
+import errno, fcntl, os, sys
+
+def refuse(descriptor, operation):
+    number = getattr(errno, sys.argv[1])
+    raise OSError(number, os.strerror(number))
+
+fcntl.flock = refuse
+from registry.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("error", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
+def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: str) -> None:
+    card = b"---\nconfigs:\n- config_name: default\n  data_files: test.*\n---\n"
+    hub.commit("org/parquet", {"README.md": card, "test.parquet": questions(20)})
+    line = b'{"q": "x", "a": "y"}\n'
+    hub.commit("org/lines", {"README.md": card, "test.jsonl": line})
+    (tmp_path / "catalog").mkdir()
+    (tmp_path / "catalog" / "own.jsonl").write_bytes(line)
+    sources = {
+        "parquet": "path: org/parquet, split: train",
+        "lines": "path: org/lines, split: train",
+        "own": "path: json, split: train, data_files: own.jsonl",
+    }
+    fields = "fields: {input: q, target: a}"
+    datasets = [f"  {name}: {{source: {{type: hf, {keys}}}, {fields}}}\n" for name, keys in sources.items()]  # fmt: skip
+    root = write_catalog(tmp_path / "catalog", "".join(datasets))
+    for options, done in [((), "built"), ((), "cached"), (("--refresh",), "built")]:
+        arguments = ["-c", NO_LOCKS, error, "sync", "--jobs", "3", *options]
+        code, out, err = finish(start(arguments, root, HF_HOME=str(tmp_path / "hf")))
+        assert (code, out.count(done), "Warning" in err) == (0, 3, False), out + err

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import OneDataset, permit
+from tests.conftest import CatalogRoot, Https, OneDataset, permit
 from tests.faults.background import finish, load, registry
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
@@ -87,3 +87,13 @@ def test_interrupt_ends_a_wait_at_once(root: Path, stuck: subprocess.Popen[str])
     assert code == 130
     assert "interrupted" in err
     assert "Traceback" not in err
+
+
+def test_a_command_does_not_wait_for_itself_aloud(https: Https, catalog_root: CatalogRoot) -> None:
+    url = https.put("/data.jsonl", LINES, etag="1", seconds=2.5)
+    source = f"source: {{type: json, path: {url}}}"
+    datasets = [f"  {name}: {{{source}, fields: {{input: {name}}}}}\n" for name in ("q", "a")]
+    root = catalog_root({"all": "datasets:\n" + "".join(datasets)})
+    code, out, err = finish(registry("sync", "--jobs", "2", root=root))
+    assert (code, out.count("built")) == (0, 2), err
+    assert "waiting" not in err

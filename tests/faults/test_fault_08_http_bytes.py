@@ -1,4 +1,4 @@
-"""A byte that changes on the way over HTTP or S3 is noticed by the lock or by the digest that the server names; nothing is cached."""
+"""A byte that changes on the way over HTTP or S3 is noticed by the lock or by the digest that the server names, and the file is fetched once more; nothing wrong is cached."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def test_the_lock_rejects_it(tmp_path: Path) -> None:
     with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
         catalog = catalog_of(tmp_path, [f"{proxy.url}/d.csv"])
         assert registry(catalog, "lock", REGISTRY_CACHE_DIR=other).code == 0
-        proxy.add(FLIPPED, times=1)
+        proxy.add(FLIPPED, times=2)
         ended = registry(catalog, "sync")
         assert ended.code == 1
         assert f"d.csv: datasets.lock pins sha256:{hashlib.sha256(ROWS).hexdigest()}" in ended.err
+        assert "for d, the source, fetched twice, has sha256:" in ended.err
         assert not blobs(catalog)
         assert not list(catalog.glob("cache/v*/samples/*"))
-        assert [len(one) for one in quarantined(catalog)] == [len(ROWS)]
+        assert [len(one) for one in quarantined(catalog)] == [len(ROWS)] * 2
+        proxy.add(FLIPPED, times=1)
         assert registry(catalog, "sync").code == 0
     assert blobs(catalog) == [ROWS]
 

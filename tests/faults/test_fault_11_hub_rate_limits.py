@@ -14,15 +14,17 @@ from tests.servers.hub import HubEmulator
 
 def test_seconds_and_dates_are_waited_for(hub: HubEmulator, tmp_path: Path) -> None:
     with faulty_hub(hub, tmp_path) as faulty:
-        seconds = Fault(status=429, headers={"Retry-After": "1"})
+        # A pause is announced after a second.
+        seconds = Fault(status=429, headers={"Retry-After": "3"})
         date = Fault(status=503, headers={"Retry-After": formatdate(time.time() + 1, usegmt=True)})
         faulty.proxy.add(seconds, path="/revision/|/datasets/org/data$", times=1)
         faulty.proxy.add(seconds, path="/tree/", times=1)
         faulty.proxy.add(date, path=PARQUET, times=1)
         ended = faulty.run("sync", REGISTRY_DEADLINE="60")
         assert ended.code == 0, ended.text
+        assert re.search(r"data: waiting for attempt 2 of 6, a pause of 3 s: org/data: ", ended.err)
         first, second, *_ = faulty.proxy.requests("GET", "/api/datasets/org/data")
-        assert second.at - first.at >= 1
+        assert second.at - first.at >= 3
         assert len(faulty.proxy.requests("GET", PARQUET)) == 2
         assert faulty.inputs()[199] == "question 199"
 

@@ -243,14 +243,12 @@ GOOD = lock_text(Lock({"qa": pin()}))
     ("old", "new", "problem"),
     [
         ("samples: 1", "samples: many", "11:5 $.datasets.qa.samples: must be an integer, is 'many'"),
-        ("samples: 1", "sample: 1", "11:5 $.datasets.qa.sample: unknown key 'sample' (did you mean 'samples'?)"),
         ("        size: 1\n", "", "8:9 $.datasets.qa.sources[0]: the key 'size' is missing (Size of the file in bytes.)"),
         (f"spec: {digest(1)}", "spec: sha256:1", "6:5 $.datasets.qa.spec: 'sha256:1' does not match"),
-        ("version: 1", "version: 2", "3:1 $.version: must be 1, is 2"),
+        ("version: 1", "version: 0", "3:1 $.version: must be 1, is 0"),
         ("  qa:", "  Q A:", "5:3 $.datasets['Q A']: 'Q A' is not a valid dataset name"),
         ("format: 1", "format: 1\n  qa: {}", "16:3 $.datasets.qa: the key 'qa' is repeated"),
         ("format: 1", 'format: 1\n  "qa": {}', "16:3 $.datasets.qa: the key 'qa' is repeated"),
-        ("format: 1", "format: 1\n  # more\n    more: 1", "17:5 $.datasets.qa.more: unknown key 'more'"),
         ("        size: 1\n", "        size: 1\n        requested: null\n", "10:9 $.datasets.qa.sources[0].requested: must be a string, is None"),
         ("format: 1", "format: [", "16:1 $: not YAML: "),
     ],
@@ -265,6 +263,28 @@ def test_invalid_lockfile_is_an_error_with_its_position(
     found = [str(one) for one in caught.value.problems]
     assert any(one.startswith(f"datasets.lock:{problem}") for one in found), found
     assert "fix it, or remove the file and run `registry lock`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("version: 1", "version: 2", "3:1 $.version: must be 1, is 2 (written by"),
+        ("version: 1", "version: 1\nmade: 1", "4:1 $.made: unknown key 'made' (written by"),
+        ("samples: 1", "sample: 1", "11:5 $.datasets.qa.sample: unknown key 'sample' (written by"),
+        ("format: 1", "format: 1\n    x: 1", "16:5 $.datasets.qa.x: unknown key 'x' (written by"),
+    ],
+)
+def test_lockfile_of_a_newer_release_is_never_to_be_removed(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    path = tmp_path / "datasets.lock"
+    path.write_text(GOOD.replace(old, new), encoding="utf-8")
+    with pytest.raises(LockError) as caught:
+        read_lock(path, shown_as="datasets.lock")
+    found = [str(one) for one in caught.value.problems]
+    assert any(one.startswith(f"datasets.lock:{problem} a newer release") for one in found), found
+    assert "remove" not in str(caught.value)
+    assert str(caught.value).endswith("by a newer release: upgrade eval-registry")
 
 
 def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:

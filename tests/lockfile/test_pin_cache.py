@@ -132,7 +132,7 @@ def test_unwritable_cache_does_not_change_results(read: Any, tmp_path: Path) -> 
 def test_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, "x: 1\n"), encoding="utf-8")
     for _ in range(2):
-        with pytest.raises(LockError, match="The lockfile is invalid"):
+        with pytest.raises(LockError, match=r"The lockfile (is invalid|was written)"):
             read("qa")
 
 

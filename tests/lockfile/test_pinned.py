@@ -10,7 +10,7 @@ import pytest
 
 from registry import LockStaleError
 from registry.lockfile.models import PIN_FORMAT, Lock, LockedSource, Pin
-from registry.lockfile.pinned import PinnedSources, changes, matches, pin_sources, source_pinner
+from registry.lockfile.pinned import PinnedSources, matches, pin_sources, source_pinner, staleness
 from registry.lockfile.spec_digest import requested_location, spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
@@ -144,8 +144,26 @@ def test_pin_for_this_manifest_pins_sources_and_samples() -> None:
     assert frozen.any_branch
 
 
-@pytest.mark.parametrize("old", [pin(None, OWN), pin(SPEC, OWN, format=PIN_FORMAT + 1)])
-def test_pin_for_an_older_manifest_pins_only_its_recorded_sources(old: Pin) -> None:
+MAPPING = (
+    "for an older manifest: its sources are those pinned, but its mapping, transforms or view"
+    " changed"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "reason"),
+    [
+        (
+            pin(None, OWN),
+            f"{MAPPING} (`registry lock d` updates the pin)",
+        ),
+        (
+            pin(SPEC, OWN, format=PIN_FORMAT + 1),
+            f"in format {PIN_FORMAT + 1}, of a newer release (upgrade eval-registry)",
+        ),
+    ],
+)
+def test_pin_that_does_not_agree_pins_only_its_recorded_sources(old: Pin, reason: str) -> None:
     found = pin_sources(SPEC, old)
     assert found is not None
     assert (found.complete, found.samples) == (False, None)
@@ -154,11 +172,7 @@ def test_pin_for_an_older_manifest_pins_only_its_recorded_sources(old: Pin) -> N
     assert (frozen.complete, frozen.any_branch, frozen.samples) == (True, True, None)
     with pytest.raises(LockStaleError) as caught:
         pin_sources(SPEC, old, locked=True)
-    assert str(caught.value) == (
-        f"{SPEC.name}: datasets.lock pins it for an older manifest: its sources are those pinned,"
-        " but its mapping, transforms or view changed"
-        f" (`registry lock {SPEC.name}` pins this one)"
-    )
+    assert str(caught.value) == f"{SPEC.name}: datasets.lock pins it {reason}"
 
 
 def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
@@ -194,7 +208,8 @@ def test_pinner_selects_the_pin_by_dataset_name() -> None:
 def test_changes_list_the_unpinned_sources(
     source: dict[str, Any], sources: list[LockedSource], expected: str
 ) -> None:
-    assert changes(spec_of(source), pin(None, *sources)) == expected
+    reason, _ = staleness(spec_of(source), pin(None, *sources))
+    assert reason == f"for an older manifest: {expected}"
 
 
 @pytest.mark.parametrize(

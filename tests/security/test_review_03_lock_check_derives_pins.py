@@ -70,7 +70,7 @@ EDITS = {
     "columns": ("[q, answer]", "columns is ['q', 'answer'] in its pin, but ['q', 'a']"),
     "ordered": (ZEROS, "ordered is 'sha256:000"),
     "unordered": (ZEROS, "unordered is 'sha256:000"),
-    "format": ("2", "is pinned for an older manifest"),
+    "format": ("2", "is pinned in format 2, of a newer release (upgrade eval-registry)"),
     "size": ("7", "sources[0].size is 7 in its pin, but 18"),
     "sha256": ('"' + "0" * 64 + '"', "data/a.csv differs from its pin"),
     "requested": (
@@ -98,7 +98,7 @@ def test_an_edited_field_is_a_difference_on_warm_and_cold_machines(
     done = registry(folder, "lock", "--check")
     assert done.returncode == 1
     assert f"qa: {message}" in done.stdout
-    assert "`registry lock" in done.stdout
+    assert key == "format" or "`registry lock" in done.stdout
 
 
 @pytest.mark.parametrize(

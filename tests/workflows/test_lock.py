@@ -105,6 +105,17 @@ def test_pin_that_no_longer_holds_is_kept_and_reported(
     assert reported["message"] == difference.message
 
 
+@pytest.mark.parametrize("upgrade", [False, True])
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_pin_of_a_newer_release_is_kept(
+    folder: Path, cache_dir: Path, pin: Pin, upgrade: bool, is_ours: bool
+) -> None:
+    newer = replace(pin, format=PIN_FORMAT + 1)
+    result = lock_one(folder, cache_dir, [newer] if is_ours else [pin, newer], upgrade=upgrade)
+    assert (result.status, result.pin) == ("failed", newer)
+    assert "of a newer release (upgrade eval-registry)" in str(result.error)
+
+
 def test_changed_manifest_is_pinned_again(folder: Path, cache_dir: Path, pin: Pin) -> None:
     (folder / "m" / "qa.yaml").write_text(QA.replace("}}\n", "}, limit: 1}\n"))
     result = lock_one(folder, cache_dir, [pin])

@@ -96,7 +96,7 @@ def test_changed_manifest_makes_a_pin_stale(folder: Path, cache_dir: Path) -> No
     (folder / "m" / "qa.yaml").write_text(QA.replace("target: a", "target: q"))
     (difference,) = found(folder, cache_dir)
     assert difference.message.startswith("is pinned for an older manifest: ")
-    assert difference.hint == "`registry lock qa` pins it"
+    assert difference.hint == "`registry lock qa` updates the pin"
 
 
 def test_broken_manifest_is_a_difference(folder: Path, cache_dir: Path) -> None:

@@ -18,7 +18,7 @@ from registry.cache.meta import META, EntryKind
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
 
-__all__ = ["Item", "Kind", "contents", "newest", "older_formats", "size_of"]
+__all__ = ["Item", "Kind", "contents", "newer_formats", "newest", "older_formats", "size_of"]
 
 Kind = Literal["samples", "views", "records", "exports", "blobs"]
 
@@ -99,12 +99,18 @@ def _time_of(path: Path) -> float:
 
 def older_formats(cache: Cache) -> list[Path]:
     """Return the folders that releases with an older format of the cache use."""
-    folders = cache.root.glob("v[0-9]*")
-    return sorted(
-        path
-        for path in folders
-        if path.name[1:].isdecimal() and int(path.name[1:]) < CACHE_FORMAT and path.is_dir()
-    )
+    return [path for path, number in _formats(cache) if number < CACHE_FORMAT]
+
+
+def newer_formats(cache: Cache) -> list[Path]:
+    """Return the folders that releases with a newer format of the cache use."""
+    return [path for path, number in _formats(cache) if number > CACHE_FORMAT]
+
+
+def _formats(cache: Cache) -> Iterator[tuple[Path, int]]:
+    for path in sorted(cache.root.glob("v[0-9]*")):
+        if path.name[1:].isdecimal() and path.is_dir():
+            yield path, int(path.name[1:])
 
 
 def size_of(path: Path) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.cache.contents import Item, contents, older_formats
+from registry.cache.contents import Item, contents, newer_formats, older_formats
 from registry.cache.removal import DAY, Removal
 from registry.errors import count_text
 
@@ -109,8 +109,11 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def clear(cache: Cache) -> Removal:
-    """Remove everything, also of older formats, but what running processes hold."""
-    removal = Removal(folder=cache.versioned)
+    """Remove everything, also of older formats, but what running processes hold.
+
+    What is of newer formats stays: only their releases can tell whether it is in use.
+    """
+    removal = Removal(folder=cache.versioned, newer=newer_formats(cache))
     for folder in (cache.versioned, *older_formats(cache)):
         # The folders stay: another process may be about to write into them.
         for part in _inside(folder):

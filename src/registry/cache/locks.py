@@ -7,7 +7,6 @@ progress. Whoever waits reads both: for whom it waits, and whether that process 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -49,6 +48,8 @@ class _Holder(Struct, frozen=True):
     dataset: str
     since: float
     """Seconds since the epoch, by the clock of its machine."""
+    command: int = 0
+    """The process of the command: its parent, if it is a worker. Older releases don't write it."""
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
@@ -152,7 +153,7 @@ def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Dead
             touched = latest
             waited = int(time.monotonic() - started)
             # Each time, because an interrupt reaches the threads of `sync` by an error of `report`.
-            report(Progress("wait", waited, note=_holder_of(path)))
+            report(Progress("wait", waited, note=_waited_for(path)))
             if not deadline.remaining:
                 raise _stuck_error(path, deadline) from None
         except (OSError, NotImplementedError):
@@ -200,19 +201,36 @@ def _write_holder(descriptor: int, dataset: str) -> None:
     """Write this process into an open lock file."""
     import platform
 
-    holder = {"pid": os.getpid(), "host": platform.node(), "dataset": dataset, "since": time.time()}
+    from registry.base.processes.worker import command_pid  # slow to import
+
+    holder = _Holder(os.getpid(), platform.node(), dataset, time.time(), command_pid())
     with contextlib.suppress(OSError):
         # Spaces overwrite what the last holder wrote: when a file that was truncated is closed,
         # ext4 begins to write it to the disk.
-        os.write(descriptor, json.dumps(holder).encode().ljust(os.fstat(descriptor).st_size))
+        os.write(descriptor, msgspec.json.encode(holder).ljust(os.fstat(descriptor).st_size))
+
+
+def _waited_for(path: Path) -> str:
+    """Return who holds a lock, for the user; nothing if it is of the same command."""
+    import platform
+
+    from registry.base.processes.worker import command_pid
+
+    holder = _read_holder(path)
+    is_own = holder and (holder.host, holder.command) == (platform.node(), command_pid())
+    return "" if is_own else _holder_of(path)
 
 
 def _holder_of(path: Path) -> str:
+    return str(_read_holder(path) or "another process")  # which has not written yet
+
+
+def _read_holder(path: Path) -> _Holder | None:
     try:
         with path.open("rb") as file:
-            return str(decode_json(file.read(_MAX_BYTES), _Holder))
+            return decode_json(file.read(_MAX_BYTES), _Holder)
     except (OSError, ValueError, RecursionError, OverflowError, msgspec.MsgspecError):
-        return "another process"  # it has not written yet
+        return None
 
 
 def _touched(path: Path) -> int | None:

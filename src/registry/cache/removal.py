@@ -53,6 +53,8 @@ class Removal:
     """What can't be removed, and why."""
     in_use: list[Path] = field(default_factory=list)
     """What is kept because a running process holds it."""
+    newer: list[Path] = field(default_factory=list)
+    """Folders that are kept because only newer releases know what they hold."""
 
     @property
     def bytes(self) -> int:

@@ -127,6 +127,11 @@ class Catalog(Mapping[str, DatasetSpec]):
         files = {entry.document.file for entry in self.entries.values()}
         return [problem for problem in self.problems if problem.file not in files]
 
+    def unread_problems(self) -> list[Problem]:
+        """Return the problems of files, or parts of files, whose datasets are not known."""
+        stray = set(self.stray_problems())
+        return [one for one in self.problems if one in stray or may_hide_datasets(one)]
+
     def boundary_by(self, rules: Path) -> Boundary:
         """Return what its datasets may reach if another index decides.
 

@@ -14,7 +14,7 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import Lock, Pin, lock_of, read_documents
-from registry.lockfile.pinned import changes
+from registry.lockfile.pinned import staleness
 from registry.lockfile.spec_digest import location_in
 from registry.manifest.merge import Layer
 from registry.manifest.models import DatasetSpec
@@ -79,8 +79,8 @@ def stale_lock(pinned: PinnedDataset) -> Iterator[Finding]:
         message = f"'{pinned.name}' is pinned and in no manifest"
         yield Finding((), message, "`registry lock` drops it")
     elif not pinned.pin.agrees(pinned.spec):
-        message = f"pinned for an older manifest: {changes(pinned.spec, pinned.pin)}"
-        yield Finding((), message, f"`registry lock {pinned.name}` updates the pin")
+        reason, hint = staleness(pinned.spec, pinned.pin)
+        yield Finding((), f"pinned {reason}", hint)
 
 
 def outside_path(pinned: PinnedDataset) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from registry.base.conversion import convert
 from registry.base.digest import SamplesId
@@ -18,6 +19,7 @@ from registry.errors import LockError, ManifestError, Problem
 from registry.lockfile.spec_digest import spec_digest
 from registry.lockfile.text import (
     FIX,
+    NEWER,
     chunks,
     conflict_line,
     conflict_sides,
@@ -113,6 +115,11 @@ class Pin(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def versions(self) -> list[tuple[str, str | None]]:
         """Location of each source, and the commit or digest of its bytes."""
         return [(one.location, one.revision or one.sha256) for one in self.sources]
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer release made the pin, with digests that this one can't compare."""
+        return self.format > PIN_FORMAT
 
     def agrees(self, spec: DatasetSpec) -> bool:
         """Return whether the pin was made for this manifest."""
@@ -240,8 +247,20 @@ def _validated(document: Document, *, is_first: bool) -> Document:
         document = Document(value, document.file, document.positions)
     problems = validate(document, "lock", most=_MAX_PROBLEMS)
     if problems:
-        raise ManifestError(problems)
+        problems = [_with_newer(problem, document) for problem in problems]
+        # All else that a newer format has is no problem of its own.
+        raise ManifestError([one for one in problems if one.hint == NEWER] or problems)
     return document
+
+
+def _with_newer(problem: Problem, document: Document) -> Problem:
+    """Return a problem; the hint of what only a newer release writes says so."""
+    if problem.path == "$.version":
+        version = document.value["version"]
+        return replace(problem, hint=NEWER) if isinstance(version, int) and version > 1 else problem
+    if problem.rule == "unknown-key":
+        return replace(problem, hint="; ".join(filter(None, [NEWER, problem.hint])))
+    return problem
 
 
 def lock_text(

@@ -19,11 +19,12 @@ __all__ = [
     "DEFAULT_BRANCH",
     "PinnedSources",
     "SourcePinner",
-    "changes",
     "known_sources",
     "matches",
     "pin_sources",
     "source_pinner",
+    "stale_error",
+    "staleness",
     "unpinned_sources",
 ]
 
@@ -138,11 +139,7 @@ def pin_sources(
     # samples, and a source that was added later is not pinned.
     agrees = pin.agrees(spec)
     if locked and not agrees:
-        raise LockStaleError(
-            spec.name,
-            f"datasets.lock pins it for an older manifest: {changes(spec, pin)}"
-            f" (`registry lock {spec.name}` pins this one)",
-        )
+        raise stale_error(spec, pin)
     return PinnedSources(
         dataset=spec.name,
         folder=spec.folder,
@@ -169,12 +166,20 @@ def known_sources(spec: DatasetSpec, pin: Pin) -> PinnedSources:
     return PinnedSources(dataset=spec.name, folder=spec.folder, sources=pin.sources, complete=False)
 
 
-def changes(spec: DatasetSpec, pin: Pin) -> str:
-    """Describe how a manifest differs from the pinned one, as far as the pin shows."""
-    unpinned = unpinned_sources(spec, pin)
-    if unpinned:
-        return f"{', '.join(unpinned)} is not pinned"
-    return "its sources are those pinned, but its mapping, transforms or view changed"
+def staleness(spec: DatasetSpec, pin: Pin) -> tuple[str, str]:
+    """Return for which other manifest or release a pin was made, and what to do about it."""
+    if pin.is_newer:
+        return f"in format {pin.format}, of a newer release", "upgrade eval-registry"
+    change = "its sources are those pinned, but its mapping, transforms or view changed"
+    if unpinned := unpinned_sources(spec, pin):
+        change = f"{', '.join(unpinned)} is not pinned"
+    return f"for an older manifest: {change}", f"`registry lock {spec.name}` updates the pin"
+
+
+def stale_error(spec: DatasetSpec, pin: Pin) -> LockStaleError:
+    """Return the error of a pin that does not agree with a manifest."""
+    reason, hint = staleness(spec, pin)
+    return LockStaleError(spec.name, f"datasets.lock pins it {reason} ({hint})")
 
 
 def unpinned_sources(spec: DatasetSpec, pin: Pin) -> list[str]:

@@ -23,6 +23,7 @@ from registry.settings import lock_limit
 __all__ = [
     "FIX",
     "HEADER",
+    "NEWER",
     "blocks",
     "chunks",
     "conflict_line",
@@ -53,6 +54,7 @@ _UNPRINTABLE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 # The YAML reader limits the size of a document; a lockfile with thousands of pins exceeds it.
 _CHUNK = 1 << 19
 FIX = "fix it, or remove the file and run `registry lock`"
+NEWER = "written by a newer release: upgrade eval-registry"
 
 
 def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
@@ -205,6 +207,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def lock_error(problems: list[Problem]) -> LockError:
-    """Return the error of an invalid lockfile."""
+    """Return the error of a lockfile that is invalid, or of a newer release."""
     message = "\n".join(str(problem) for problem in problems)
-    return LockError(f"{message}\nThe lockfile is invalid: {FIX}", problems=problems)
+    # To remove it would throw away pins that were reviewed.
+    is_newer = any(NEWER in problem.hint for problem in problems)
+    advice = f"The lockfile was {NEWER}" if is_newer else f"The lockfile is invalid: {FIX}"
+    return LockError(f"{message}\n{advice}", problems=problems)

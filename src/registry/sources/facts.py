@@ -176,15 +176,15 @@ def hub_facts(
     if source.repository is None:
         return SourceFacts(pin=pin(source, context))
     try:
-        commit = request_commit(source, source.revision, context.deadline)
+        commit = request_commit(source, source.revision, context.deadline, report=context.report)
     except SourceError as error:
         if not is_unknown_revision(error):
             raise
-        head = request_commit(source, None, context.deadline)
+        head = request_commit(source, None, context.deadline, report=context.report)
         return SourceFacts(missing=Missing("revision", source.revision, (head,)))
     pinned = pin(replace(source, revision=commit), context)
     ask = partial(_ask_files, source, pinned, context, rows)
-    return ask_hub(ask, source.path, context.deadline)
+    return ask_hub(ask, source.path, context.deadline, report=context.report)
 
 
 def _ask_files(
@@ -193,7 +193,7 @@ def _ask_files(
     from registry.sources.hub.builders import quiet
 
     commit = str(pinned.revision)
-    with quiet(), context.cache.temporary() as work:
+    with context.cache.temporary() as work, quiet(work):
         builder, missing = _builder(source, commit, work, context)
         missing = missing or _missing_split(source, builder)
         if missing is not None:

@@ -119,6 +119,7 @@ def download(
     *,
     state: Mapping[str, Any] | None = None,
     pinned: PinnedFile | None = None,
+    again: bool = False,
 ) -> PinnedFile:
     """Download a remote file to the blobs; what is rejected goes to the quarantine.
 
@@ -128,6 +129,7 @@ def download(
         context: The cache, and what is reported.
         state: What `look_up` returned; a file of another size or ETag is an error.
         pinned: The digest and the version that the file must have.
+        again: Whether a download with another digest came before.
 
     Raises:
         ChangedError: the file is not the one that was looked up.
@@ -151,7 +153,7 @@ def download(
             sha256, size = transfer.run()
             if pinned is not None and sha256 != pinned.sha256:
                 transfer.rejected = True
-                raise digest_mismatch(pinned, sha256, context)
+                raise digest_mismatch(pinned, sha256, context, twice=again)
         finally:
             if transfer.rejected:
                 context.cache.quarantine_file(folder / "download")
@@ -164,6 +166,7 @@ def fetch_blob(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -
 
     Raises:
         OfflineError: they are not there, or damaged.
+        DigestMismatchError: two downloads have another digest than the lockfile pins.
     """
     was_there = os.path.lexists(context.cache.blob(file.sha256))
     path = context.cache.intact_blob(file.sha256)
@@ -175,11 +178,16 @@ def fetch_blob(file: PinnedFile, pool: FilesystemPool, context: SourceContext) -
     with context.working("blobs", file.sha256) as holding:
         path = context.cache.intact_blob(file.sha256)
         if path is None:
-            download(file.location, pool, holding, pinned=file)
+            try:
+                download(file.location, pool, holding, pinned=file)
+            except DigestMismatchError:  # a byte may have changed on the way
+                download(file.location, pool, holding, pinned=file, again=True)
     return path or context.cache.blob(file.sha256)
 
 
-def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> SourceError:
+def digest_mismatch(
+    pinned: PinnedFile, sha256: str, context: SourceContext, *, twice: bool = False
+) -> SourceError:
     """Return the error for bytes that differ from their pin."""
     if context.lock is None:
         return changed_error(pinned.location)
@@ -188,6 +196,7 @@ def digest_mismatch(pinned: PinnedFile, sha256: str, context: SourceContext) -> 
         dataset=context.lock.dataset,
         pinned=f"sha256:{pinned.sha256}",
         found=f"sha256:{sha256}",
+        twice=twice,
     )
 
 

@@ -24,7 +24,7 @@ from registry.load.load import load
 from registry.load.pinned import remember_pinned
 from registry.lockfile.merge import Choice, Sides, choose
 from registry.lockfile.models import Lock, Pin
-from registry.lockfile.pinned import PinnedSources, known_sources
+from registry.lockfile.pinned import PinnedSources, known_sources, stale_error
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.sources.pins import SourceContext
 from registry.store.digest import SamplesDigest, changed_samples, digest_samples
@@ -147,6 +147,10 @@ def _lock_one(name: str, report: Report, *, request: LockRequest) -> LockResult:
         spec = request.catalog[name]
     except ManifestError as error:
         return LockResult(name=name, status="failed", pin=sides.ours or sides.theirs, error=error)
+    for pin in (sides.ours, sides.theirs):
+        if pin is not None and pin.is_newer:  # never undone by an older release
+            refused = stale_error(spec, pin)
+            return LockResult(name=name, status="failed", pin=pin, stale=True, error=refused)
     choice = choose(sides, lambda pin: pin.agrees(spec))
     old = choice.pin
     agrees = old is not None and old.agrees(spec) and not choice.is_open

@@ -11,7 +11,7 @@ from registry.base.packages import PACKAGE
 from registry.base.threads import ReportNamed, run_jobs
 from registry.errors import LockError, ManifestError, MissingDependencyError, SourceError
 from registry.lockfile.models import Lock, lock_text
-from registry.lockfile.pinned import changes, pin_sources
+from registry.lockfile.pinned import pin_sources, staleness
 from registry.sources.pins import SourceContext
 from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
 from registry.workflows.samples_check import SamplesCheck
@@ -66,16 +66,16 @@ def _check_one(
     except ManifestError as error:
         check.differs(str(error), "fix the manifest")
         return check
-    hint = f"`registry lock {name}` pins it"
     if spec.mapper is not None and spec.mapper in unrun:
         check.differs(unrun[spec.mapper], "review the code, and check the pin after the merge")
     elif pin is None:
         if not spec.is_remote and not _reads_package(spec):
-            check.differs("is not pinned", hint)
+            check.differs("is not pinned", f"`registry lock {name}` pins it")
     elif pin.agrees(spec):
         return check_pin(spec, pin, catalog, cache, build=True, report=report)
     else:
-        check.differs(f"is pinned for an older manifest: {changes(spec, pin)}", hint)
+        reason, hint = staleness(spec, pin)
+        check.differs(f"is pinned {reason}", hint)
     return check
 
 

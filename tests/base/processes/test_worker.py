@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.processes import child
-from registry.base.processes.worker import Worker, WorkerLostError, can_start
+from registry.base.processes.worker import Worker, WorkerLostError, can_start, command_pid
 from registry.errors import MappingError
 
 FUNCTIONS = """
@@ -21,7 +21,9 @@ from registry.errors import MappingError
 import __main__
 
 def place(tell):
-    return os.environ.get("REGISTRY_JOBS"), os.getpgid(0), __main__.__file__, sys.path[1:]
+    from registry.base.processes.worker import command_pid
+    ids = os.getpgid(0), command_pid()
+    return os.environ.get("REGISTRY_JOBS"), ids, __main__.__file__, sys.path[1:]
 def count(tell, number):
     for one in range(number):
         tell(one)
@@ -53,8 +55,9 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
 def test_a_worker_has_the_path_of_its_parent_and_starts_no_workers(worker: Worker) -> None:
     with worker:
         worker.send("functions:place")
-        jobs, group, main, path = worker.receive()
-    assert (jobs, group, main) == ("1", worker.process_id, child.__file__)
+        jobs, ids, main, path = worker.receive()
+    assert (jobs, main) == ("1", child.__file__)
+    assert ids == (worker.process_id, command_pid()) == (worker.process_id, os.getpid())
     assert path == sys.path[1:]
 
 

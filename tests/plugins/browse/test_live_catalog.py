@@ -147,6 +147,53 @@ def test_page_says_what_is_wrong_and_recovers(live: LiveCatalog, manifest: Path)
     assert "Which has rings?" in page(live)
 
 
+MOONS = (
+    MANIFEST.replace("datasets:\n", "")
+    .replace("planets", "moons")
+    .replace("moons.csv", "planets.csv")
+)
+
+
+@pytest.mark.parametrize("was_open", [False, True])
+def test_page_of_a_dataset_that_can_not_be_parsed_shows_where(
+    live: LiveCatalog, manifest: Path, was_open: bool
+) -> None:
+    manifest.write_text(MANIFEST + MOONS, encoding="utf-8")
+    assert not was_open or "notice" not in page(live)
+    broken = MANIFEST.replace("Questions about", '"Questions about') + MOONS
+    manifest.write_text(broken, encoding="utf-8")
+    text = page(live)
+    assert "error[yaml-syntax]: not YAML: while scanning a quoted scalar" in text
+    assert " --&gt; m.yaml:" in text
+    assert re.search(r"\| +\^", text)
+    assert f"live.js?name=planets&amp;state={live.state('planets').replace(':', '%3A')}" in text
+    assert ("What follows is as it was before." in text) is was_open
+    assert ("Which has rings?" in text) is was_open
+    manifest.write_text(MANIFEST + MOONS, encoding="utf-8")
+    assert "notice" not in page(live)
+
+
+def test_other_datasets_of_a_file_are_not_blamed(live: LiveCatalog, manifest: Path) -> None:
+    manifest.write_text(MANIFEST.replace("space]", "space") + MOONS, encoding="utf-8")
+    text = page(live, "moons")
+    assert "can't be used until others in its file are repaired" in text
+    assert "notice bad" not in text
+    home = live.list_file("index.html") or ""
+    assert "Files that can't be read:</strong></p>\n<ul><li>m.yaml:" in home
+    assert "broken" not in home.partition('id="results"')[2]
+
+
+def test_pages_of_a_few_datasets_are_remembered(live: LiveCatalog, manifest: Path) -> None:
+    names = [f"d{number}" for number in range(20)]
+    texts = [MOONS.replace("  moons:", f"  {name}:") for name in names]
+    manifest.write_text("datasets:\n" + "".join(texts), encoding="utf-8")
+    for name in names:
+        page(live, name)
+    manifest.write_text("datasets: [", encoding="utf-8")
+    is_kept = ["What follows is as it was before." in page(live, name) for name in names]
+    assert is_kept == [False] * 4 + [True] * 16
+
+
 def test_build_builds_what_is_looked_at(manifest: Path) -> None:
     settings = Settings.from_environment(root=manifest.parent)
     live = LiveCatalog(settings, build=True)

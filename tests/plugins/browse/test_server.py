@@ -250,3 +250,11 @@ def test_no_free_port_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(RegistryError, match=f"no free port from {port} on"):
             free_socket(port)
+
+
+def test_page_of_a_dataset_that_can_not_be_parsed_is_html(client: Client) -> None:
+    client.manifest.write_text(MANIFEST.replace("[space]", "[space"), encoding="utf-8")
+    status, headers, text = client.ask("/datasets/planets.html")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "yaml-syntax" in text
+    assert "assets/live.js?name=planets" in text

@@ -142,3 +142,14 @@ def test_folder_that_can_not_be_written_is_an_error(run: Run, own: Path) -> None
     result = run("site", "--out", "qa.jsonl/site")
     assert result.code == 1
     assert "can't write qa.jsonl/site: Not a directory" in result.err
+
+
+def test_file_that_can_be_read_in_part_is_listed(run: Run, own: Path) -> None:
+    broken = "datasets:\n  bad: {source: [}\n  good: {extends: qa}\n"
+    (own / "m.yaml").write_text(broken, "utf-8")
+    (own / "datasets.yaml").write_text(f"{MANIFEST}include: [m.yaml]\n", "utf-8")
+    result = run("site", "--out", "site")
+    assert result.code == 1
+    assert result.err.count("m.yaml:2:") == 1
+    home = (own / "site" / "index.html").read_text("utf-8")
+    assert "Files that can't be read:</strong></p>\n<ul><li>m.yaml:2:" in home

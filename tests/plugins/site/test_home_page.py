@@ -66,6 +66,20 @@ def test_pages_stay_below_300_kb_whatever_the_texts_are() -> None:
     assert "and 79 more" in pages["index.html"]
 
 
+def test_all_tags_are_on_the_page_if_there_is_room() -> None:
+    rows = [ListRow(name=f"d{n}", tags=(f"team-{n}", "all")) for n in range(400)]
+    ((_, page),) = [one for one in list_pages(rows, title="t", chunks=1) if one[0] == "index.html"]
+    open_tags, _, more = page.partition("More tags")
+    assert open_tags.index("all <span") < open_tags.index("team-0 <span")
+    assert all(f">team-{n} <span" in open_tags + more for n in range(400))
+    assert "not listed" not in page
+    rows = [ListRow(name="d", tags=tuple(f"{n:050}" for n in range(2_000)))]
+    ((_, page),) = list_pages(rows, title="t", chunks=1)
+    (listed, left_out) = page.count("%3A"), re.findall(r"([\d,]+) more tags are not listed", page)
+    assert left_out
+    assert listed > 0
+
+
 def test_empty_catalog_has_a_page() -> None:
     ((file, page),) = list_pages([], title="t", chunks=0)
     assert (file, "0 datasets" in page) == ("index.html", True)

@@ -39,19 +39,21 @@ def loud(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("loud")
-def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings() -> None:
+def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings(
+    tmp_path: Path,
+) -> None:
     first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
     seen: dict[str, list[bool]] = {}
 
     def first() -> None:
-        with quiet():
+        with quiet(tmp_path):
             first_is_in.set()
             assert second_is_in.wait(10)
         first_is_out.set()
 
     def second() -> None:
         assert first_is_in.wait(10)
-        with quiet():
+        with quiet(tmp_path):
             second_is_in.set()
             assert first_is_out.wait(10)
             seen["while the second runs"] = state()
@@ -65,14 +67,26 @@ def test_overlapping_downloads_stay_quiet_and_the_last_restores_the_settings() -
 
 @pytest.mark.usefixtures("loud")
 def test_an_error_restores_the_settings_and_disabled_ones_stay_disabled(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     datasets.disable_progress_bars()
     monkeypatch.setattr(datasets.config, "USE_PARQUET_EXPORT", False)
-    with pytest.raises(KeyError), quiet():
+    with pytest.raises(KeyError), quiet(tmp_path):
         raise KeyError
     assert state() == [True, False, False, True]
     datasets.enable_progress_bars()
+
+
+def test_only_the_folder_of_a_load_goes_without_locks(tmp_path: Path) -> None:
+    own, others = tmp_path / "own", tmp_path / "others"
+    others.mkdir()
+    with (
+        quiet(own),
+        datasets.builder.FileLock(str(own / "a.lock")),
+        datasets.builder.FileLock(str(others / "a.lock")) as held,
+    ):
+        assert held.is_locked
+    assert not own.exists()
 
 
 @pytest.fixture
@@ -139,7 +153,7 @@ def test_threads_that_list_files_at_once_leave_each_other_the_lock_of_progress_b
     def build(name: str) -> str:
         threading.current_thread().name = name
         try:
-            with quiet():
+            with quiet(tmp_path / name):
                 return str(builder_of(source, context, None, str(tmp_path / name)).name)
         finally:
             if name == "first":

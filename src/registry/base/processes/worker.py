@@ -15,7 +15,7 @@ from typing import Any, Self
 from registry.base.processes import child
 from registry.errors import RegistryError
 
-__all__ = ["Worker", "WorkerLostError", "can_start"]
+__all__ = ["Worker", "WorkerLostError", "can_start", "command_pid"]
 
 
 class WorkerLostError(Exception):
@@ -25,6 +25,12 @@ class WorkerLostError(Exception):
 def can_start() -> bool:
     """Return whether this interpreter can start another one: not if it is part of a program."""
     return bool(sys.executable) and os.name == "posix" and Path(child.__file__).is_file()
+
+
+def command_pid() -> int:
+    """Return the process that all workers of a command have in common: in a worker its parent."""
+    is_worker = getattr(sys.modules["__main__"], "__file__", None) == child.__file__
+    return os.getppid() if is_worker else os.getpid()
 
 
 class Worker:

@@ -36,7 +36,7 @@ def sniff_repository(
     card = Card()
     if not is_folder and not context.offline:
         try:
-            card = read_card(path, options.revision, context.deadline)
+            card = read_card(path, options.revision, context.deadline, report=context.report)
         except SourceError as error:
             # Whoever pins the source fails as well, and lists the revisions that there are.
             if not is_unknown_revision(error) or options.split is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from registry import Catalog, RegistryError
@@ -16,17 +18,43 @@ from registry.api import (
     digest_of,
     display_path,
     find_fingerprint,
+    full_lines,
     load,
+    name_fault,
     pin_of,
     pin_sources,
 )
 from registry.plugins.browse.gate import POLICY
 from registry.plugins.browse.live_list import SEARCH_FILE, LiveList, open_leniently
 from registry.plugins.site.dataset_page import dataset_page
-from registry.plugins.site.samples.sample_pages import SAMPLES_PER_PAGE, sample_page
-from registry.plugins.site.views.catalog_view import CatalogView, site_names
+from registry.plugins.site.samples.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_page
+from registry.plugins.site.views.catalog_view import CatalogView, is_about, site_names
+from registry.plugins.site.views.dataset_view import DatasetView
 
 __all__ = ["LiveCatalog"]
+
+
+_MOST_REMEMBERED = 16
+
+
+class _Page(NamedTuple):
+    view: DatasetView
+    part: SamplePage
+    shown: int
+
+    def like(self, last: _Page | None) -> _Page:
+        """Return what was last shown, with the problems of this page."""
+        if last is None:
+            return self
+        own = self.view
+        view = replace(
+            last.view,
+            problems=own.problems,
+            is_blocked=own.is_blocked,
+            excerpt=own.excerpt,
+            is_last=True,
+        )
+        return last._replace(view=view)
 
 
 @dataclass
@@ -51,8 +79,26 @@ class LiveCatalog:
         # Before its files are read: what changes after that changes the state, too.
         state = self.state(name)
         catalog = self._catalog()
-        if name not in site_names(catalog):
+        page = (
+            self._readable(catalog, name, first)
+            if name in site_names(catalog)
+            else self._unreadable(catalog, name)
+        )
+        if page is None:
             return None
+        if page.view.is_blocked or name not in catalog:
+            page = page.like(self._last.get((name, first)))
+        elif not page.view.problems:
+            self._remember((name, first), page)
+        return dataset_page(
+            page.view,
+            page.part,
+            shown=page.shown,
+            scripts=("dataset.js", _live_script(state, name)),
+            policy=POLICY,
+        )
+
+    def _readable(self, catalog: Catalog, name: str, first: int) -> _Page:
         failures = self._build(catalog, name) if self.build else {}
         names = site_names(sorted(catalog))
         cache = Cache(self.settings.cache_dir)
@@ -65,17 +111,35 @@ class LiveCatalog:
         view = catalog_view.dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
         part = sample_page(view.samples or (), view.records, first=first, start=start)
-        return dataset_page(
-            view,
-            replace(
-                part,
-                following=part.last + 1 if part.last < known else 0,
-                starts=range(1, known + 1, SAMPLES_PER_PAGE),
-            ),
-            shown=known,
-            scripts=("dataset.js", _live_script(state, name)),
-            policy=POLICY,
+        linked = replace(
+            part,
+            following=part.last + 1 if part.last < known else 0,
+            starts=range(1, known + 1, SAMPLES_PER_PAGE),
         )
+        return _Page(view, linked, known)
+
+    def _unreadable(self, catalog: Catalog, name: str) -> _Page | None:
+        """Return the page of a dataset that may be where files can't be read; None if all can."""
+        problems = catalog.unread_problems()
+        problems = [one for one in problems if is_about(one, name)] or problems
+        if not problems or name_fault(name):
+            return None
+        view = CatalogView(catalog, Cache(self.settings.cache_dir), self.settings, (name,))
+        lines = "\n".join(full_lines(problems, io.StringIO())).rstrip()
+        texts = tuple(view.paths.shorten(str(one)) for one in problems)
+        shown = DatasetView(name=name, problems=texts, excerpt=view.paths.shorten(lines))
+        return _Page(shown, SamplePage(), 0)
+
+    def _remember(self, key: tuple[str, int], page: _Page) -> None:
+        self._last.pop(key, None)
+        self._last[key] = page
+        for old in list(self._last)[:-_MOST_REMEMBERED]:
+            self._last.pop(old, None)
+
+    @cached_property
+    def _last(self) -> dict[tuple[str, int], _Page]:
+        """The last pages without problems, by dataset and first sample."""
+        return {}
 
     def list_file(self, file: str) -> str | None:
         """Return a page of the list, or the script of its search, or None if there is none."""

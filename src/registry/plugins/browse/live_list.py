@@ -67,7 +67,7 @@ class LiveList:
             summary=list_summary(len(names), counted),
             chunks=1,
             tags=() if number else frequent_tags(map(catalog.tags_of, names)),
-            problems=[str(one) for one in catalog.stray_problems()],
+            problems=[view.paths.shorten(str(one)) for one in catalog.unread_problems()],
         )
         items = [list_item(row, number) for row in rows]
         return list_page(items, number, frame, scripts=scripts, policy=policy)

@@ -101,10 +101,11 @@ def command(
     chosen = site_names(sorted(options.choose(catalog, names, tags)))
     folder = SiteFolder(out, force=force)
     stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
+    unread = [] if names or tags else [str(one) for one in catalog.unread_problems()]
     failures = _build(chosen, catalog, cache, settings, jobs, as_json=as_json) if build else {}
     view = CatalogView(catalog, cache, settings, chosen, samples, failures)
     title = settings.index.parent.name or "Datasets"
-    pages = write_site(folder, view, title=title, problems=stray, processes=min(jobs, most_jobs()))
+    pages = write_site(folder, view, title=title, problems=unread, processes=min(jobs, most_jobs()))
     written = list(_shown(pages, len(chosen), as_json=as_json))
     return _report(written, stray, out, as_json=as_json)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from registry.api import count_text
 from registry.plugins.site.assets import LINKED_POLICY
 from registry.plugins.site.environment import linked_page, render
-from registry.plugins.site.text import start_of
+from registry.plugins.site.text import html_size, search_word, start_of
 from registry.plugins.site.views.dataset_view import DatasetView
 
 __all__ = [
@@ -30,7 +31,9 @@ __all__ = [
 ROWS_PER_PAGE = 200
 _LIST_SIZE = 180_000
 """Bytes of HTML that the rows of a page take at most."""
-_MOST_TAGS, _MOST_PROBLEMS = 60, 20
+_MOST_PROBLEMS = 20
+_TAGS_SIZE, _TAG_SIZE = 70_000, 80
+"""Bytes of HTML that all tags take at most, and that the markup of one takes."""
 _OPEN_TAGS = 12
 """Tags that are seen at once: about a line on a wide screen."""
 
@@ -86,9 +89,9 @@ def list_summary(total: int, rows: Iterable[ListRow] | None) -> str:
 
 
 def frequent_tags(tags: Iterable[Iterable[str]]) -> list[tuple[str, int]]:
-    """Return the most frequent tags, from those of each dataset, with their numbers."""
+    """Return the tags, from those of each dataset, with their numbers; the most frequent first."""
     counts = Counter(start_of(tag) for several in tags for tag in several)
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_MOST_TAGS]
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
 def list_pages(
@@ -132,6 +135,7 @@ def list_page(
         scripts: Scripts of the first page.
         policy: The Content-Security-Policy.
     """
+    tags = list(_fitting(frame.tags))
     return linked_page(
         "home.html",
         base=_base(number),
@@ -140,7 +144,9 @@ def list_page(
         number=number,
         items=items,
         frame=frame,
-        most_tags=_OPEN_TAGS,
+        tags=tags[:_OPEN_TAGS],
+        folded_tags=tags[_OPEN_TAGS:],
+        more_tags=len(frame.tags) - len(tags),
         pages=[list_file(one) for one in range(frame.pages)],
         problems=frame.problems[:_MOST_PROBLEMS],
         more_problems=len(frame.problems) - _MOST_PROBLEMS,
@@ -155,6 +161,16 @@ def list_item(row: ListRow, number: int) -> Markup:
 def list_file(number: int) -> str:
     """Return the file of the page with a number."""
     return f"list/{number + 1}.html" if number else "index.html"
+
+
+def _fitting(tags: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Yield the first tags, as many as a page has room for."""
+    left = _TAGS_SIZE
+    for tag, count in tags:
+        left -= _TAG_SIZE + html_size(tag) + len(quote(search_word(tag)))
+        if left < 0:
+            return
+        yield tag, count
 
 
 def _base(number: int) -> str:

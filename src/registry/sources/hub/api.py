@@ -20,13 +20,14 @@ from registry.errors import (
 )
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import data_file_list
+from registry.progress import silent
 from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.filesystem import offline_error, public_cause
 from registry.sources.retry import causes, describe_failure, is_transient, status_of, with_retries
 
 if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
-    from registry.progress import Deadline
+    from registry.progress import Deadline, Report
 
 __all__ = [
     "ask_hub",
@@ -41,8 +42,12 @@ _MOST_NAMES = 10
 Result = TypeVar("Result")
 
 
-def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Result:
+def ask_hub(
+    request: Callable[[], Result], where: str, deadline: Deadline, *, report: Report
+) -> Result:
     """Return the result of calls to the Hub's client; repeat them if they fail for now.
+
+    `report` is called during the pauses in between.
 
     Raises:
         SourceError: they fail for good, or too often.
@@ -53,10 +58,12 @@ def ask_hub(request: Callable[[], Result], where: str, deadline: Deadline) -> Re
         with hub_errors(where), limited_client(where, deadline):
             return request()
 
-    return with_retries(attempt, deadline)
+    return with_retries(attempt, deadline, report=report)
 
 
-def request_commit(source: HfSource, revision: str | None, deadline: Deadline) -> str:
+def request_commit(
+    source: HfSource, revision: str | None, deadline: Deadline, *, report: Report = silent
+) -> str:
     """Request the commit of a revision from the Hub.
 
     Raises:
@@ -69,11 +76,11 @@ def request_commit(source: HfSource, revision: str | None, deadline: Deadline) -
         return info.sha, [file.rfilename for file in info.siblings or ()]
 
     try:
-        sha, files = ask_hub(request, source.path, deadline)
+        sha, files = ask_hub(request, source.path, deadline, report=report)
     except SourceError as error:
         if not is_unknown_revision(error):
             raise
-        raise _no_revision(source.path, str(revision), deadline) from error
+        raise _no_revision(source.path, str(revision), deadline, report) from error
     if sha is None or (is_commit(revision) and sha != revision):
         raise SourceError(f"{source.path}: requested {revision}, the Hub returned {sha}")
     _check_files(source, files)
@@ -94,7 +101,7 @@ def no_such(kind: str, name: str, known: Sequence[str], *, plural: str) -> str:
     return f"no {kind} '{name}' ({guess}{' ' if guess else ''}{there})"
 
 
-def _no_revision(repository: str, revision: str, deadline: Deadline) -> SourceError:
+def _no_revision(repository: str, revision: str, deadline: Deadline, report: Report) -> SourceError:
     from huggingface_hub import HfApi
 
     def request() -> list[str]:
@@ -102,7 +109,7 @@ def _no_revision(repository: str, revision: str, deadline: Deadline) -> SourceEr
         return [ref.name for ref in (*refs.branches, *refs.tags)]
 
     try:
-        known = ask_hub(request, repository, deadline)
+        known = ask_hub(request, repository, deadline, report=report)
     except SourceError:  # the list only helps, and what is wrong is known
         return wrong_answer(f"{repository}: no revision '{revision}'")
     message = no_such("revision", revision, known, plural="branches and tags")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +17,10 @@ import datasets
 import tqdm
 from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
 from datasets.table import embed_table_storage
+from datasets.utils._filelock import FileLock as DatasetsLock
 from datasets.utils.py_utils import NestedDataStructure, map_nested
 from datasets.utils.track import tracked_str
+from filelock import FileLock
 from msgspec import Struct
 
 from registry.base.processes.forks import ForkSafeLock
@@ -35,6 +39,7 @@ __all__ = ["Prepared", "builder_of", "check_split", "prepare", "quiet", "split_n
 _OF_LOADING = ("keep_in_memory", "num_proc", "save_infos", "streaming", "verification_mode")
 # Arrow's offsets are 32 bits: what has files as values must have few of them in a batch.
 _MEDIA_ROWS = 100
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 class Prepared(Struct):
@@ -173,7 +178,10 @@ def split_names(source: HfSource) -> list[str]:
 
 
 class _Quiet:
-    """Disables progress bars, download counts and the lookup of Parquet exports.
+    """Disables progress bars, download counts, the lookup of Parquet exports, and needless locks.
+
+    `datasets` locks what it writes into the folder of a load, which no one else knows; a file
+    system without locks would fail there for nothing.
 
     These are settings of the whole process, and threads of `sync --jobs` load at the same time:
     the first thread disables them, the last one restores them.
@@ -181,14 +189,15 @@ class _Quiet:
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
-        self._users = 0
+        self._folders: list[Path] = []
         self._restore = contextlib.ExitStack()
 
     @contextlib.contextmanager
-    def __call__(self) -> Iterator[None]:
+    def __call__(self, work: Path) -> Iterator[None]:
+        """Disable them for a load whose own folder is `work`."""
         with self._lock():
-            self._users += 1
-            if self._users == 1:
+            self._folders.append(work)
+            if len(self._folders) == 1:
                 # `thread_map` of tqdm makes a lock for the class of its bars where there is none,
                 # and removes it at its end, under any other thread that works with the class. The
                 # lock of the base class is found by all, and stays.
@@ -198,8 +207,8 @@ class _Quiet:
             yield
         finally:
             with self._lock():
-                self._users -= 1
-                if self._users == 0:
+                self._folders.remove(work)
+                if not self._folders:
                     self._restore.close()
 
     def _disable(self) -> None:
@@ -210,8 +219,41 @@ class _Quiet:
                 switch.disable_progress_bars()
                 self._restore.callback(switch.enable_progress_bars)
         for name in ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT"):
-            self._restore.callback(setattr, datasets.config, name, getattr(datasets.config, name))
-            setattr(datasets.config, name, False)
+            self._replace("datasets.config", name, False)
+        for module in ("builder", "utils.extract", "utils.file_utils"):
+            self._replace(f"datasets.{module}", "FileLock", self._lock_of)
+        self._replace("huggingface_hub.file_download", "WeakFileLock", _lock_if_possible)
+
+    def _replace(self, module: str, name: str, value: Any) -> None:
+        owner = importlib.import_module(module)
+        self._restore.callback(setattr, owner, name, getattr(owner, name))
+        setattr(owner, name, value)
+
+    def _lock_of(self, path: str) -> AbstractContextManager[Any]:
+        is_own = any(Path(path).is_relative_to(folder) for folder in tuple(self._folders))
+        lock: AbstractContextManager[Any] = (
+            contextlib.nullcontext() if is_own else DatasetsLock(path)
+        )
+        return lock
+
+
+@contextlib.contextmanager
+def _lock_if_possible(path: str | Path) -> Iterator[None]:
+    """Lock a file of the Hub's client, which without locks at worst downloads it twice.
+
+    The client falls back to soft locks, and only for one of the errors; those of a process that is
+    killed stay.
+    """
+    lock = FileLock(path, mode=0o664, fallback_to_soft=False)  # the mode of the client
+    try:
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 quiet = _Quiet()

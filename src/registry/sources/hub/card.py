@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from registry.progress import silent
 from registry.sources.hub.api import ask_hub
 
 if TYPE_CHECKING:
-    from registry.progress import Deadline
+    from registry.progress import Deadline, Report
 
 __all__ = ["Card", "card_of", "read_card"]
 
@@ -33,7 +34,9 @@ class Card(Struct, frozen=True, kw_only=True):
     """Names of the numbers in a column, by column."""
 
 
-def read_card(repository: str, revision: str | None, deadline: Deadline) -> Card:
+def read_card(
+    repository: str, revision: str | None, deadline: Deadline, *, report: Report = silent
+) -> Card:
     """Request the card of a repository.
 
     Raises:
@@ -45,7 +48,7 @@ def read_card(repository: str, revision: str | None, deadline: Deadline) -> Card
         data: Any = HfApi().dataset_info(repository, revision=revision).card_data
         return {} if data is None else data.to_dict()
 
-    return card_of(ask_hub(request, repository, deadline))
+    return card_of(ask_hub(request, repository, deadline, report=report))
 
 
 def card_of(data: Mapping[str, Any]) -> Card:

@@ -62,11 +62,11 @@ def fetch_hub_part(
     part = SourcePin({**pinned.identity, "rows": rows}, revision=pinned.revision)
     entry = _known(part, context)
     if entry is None:
-        request_commit(source, pinned.revision, context.deadline)
+        request_commit(source, pinned.revision, context.deadline, report=context.report)
         with context.cache.temporary() as work, context.cache.temporary() as result:
             path = result / "records.arrow"
             write = partial(_write_first, source, pinned, rows, context, work, path)
-            written = ask_hub(write, source.path, context.deadline)
+            written = ask_hub(write, source.path, context.deadline, report=context.report)
             meta = {"rows": written, "source": source.path, "revision": pinned.revision}
             entry = context.cache.publish(result, "records", part.digest, meta)
     return SourceBytes.of_file(source.path, entry.folder / "records.arrow")
@@ -81,7 +81,7 @@ def _write_first(
 
     from registry.sources.hub.builders import builder_of, check_split, quiet
 
-    with quiet():
+    with quiet(work):
         builder = builder_of(source, context, pinned.revision, str(work))
         if not type(builder).__module__.endswith(".parquet"):
             # `datasets` infers the types of JSON and CSV from all rows.
@@ -139,7 +139,7 @@ def open_parquet(
         if file.size <= _SMALL_BYTES:
             opened: Any = fetch_file(file, commit, context)
         else:
-            opened = open_remote(commit.remote(file), context.deadline)
+            opened = open_remote(commit.remote(file), context.deadline, report=context.report)
         yield pq.ParquetFile(opened, pre_buffer=False, page_checksum_verification=True)
 
 
@@ -161,13 +161,13 @@ def _build(
         if context.offline:
             raise offline_error(source.path)
         # Checked first, because `datasets` takes half a minute to give up and hides the reason.
-        request_commit(source, pinned.revision, context.deadline)
+        request_commit(source, pinned.revision, context.deadline, report=context.report)
     files = fetch_files({}, pinned, context) if pinned.files else []
     with context.cache.temporary() as work, context.cache.temporary() as result:
         load = partial(_load, source, pinned, context, work, files, extra)
         shown = ", ".join(public_location(file.location) for file in pinned.files)
         where = f"{source.path} of {shown}" if shown else source.path
-        records = ask_hub(load, where, context.deadline)
+        records = ask_hub(load, where, context.deadline, report=context.report)
         rows = _write_arrow(records, result / "records.arrow", context)
         meta = {"rows": rows, "source": source.path, "revision": pinned.revision}
         return context.cache.publish(
@@ -189,7 +189,7 @@ def _load(
         message = f"{source.path}: reading the Hub needs the package `datasets`: {error}"
         raise MissingDependencyError(message) from error
 
-    with quiet():
+    with quiet(work):
         given = {"data_files": _local_data_files(source, files), **extra}
         return prepare(source, context, pinned.revision, work, given)
 

@@ -122,6 +122,8 @@ def _commit(source: HfSource, repository: Repository, context: SourceContext) ->
             raise offline_error(source.path)
         return str(known["revision"])
     if key not in context.lookups:
-        context.lookups[key] = request_commit(source, source.revision, context.deadline)
+        context.lookups[key] = request_commit(
+            source, source.revision, context.deadline, report=context.report
+        )
         context.cache.remember(key, {"revision": context.lookups[key]})
     return str(context.lookups[key])

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from registry.base.cache_access import create_file
 from registry.errors import SourceError
-from registry.progress import Progress
+from registry.progress import Progress, silent
 from registry.sources.hub.api import hub_errors
 from registry.sources.retry import Meter, network_policy, with_retries
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from registry.progress import Deadline
+    from registry.progress import Deadline, Report
     from registry.sources.pins import SourceContext
 
 __all__ = ["Remote", "download", "open_remote"]
@@ -78,16 +78,19 @@ def download(remote: Remote, path: Path, context: SourceContext) -> None:
     context.deadline.progress()
 
 
-def open_remote(remote: Remote, deadline: Deadline) -> io.BufferedReader:
+def open_remote(
+    remote: Remote, deadline: Deadline, *, report: Report = silent
+) -> io.BufferedReader:
     """Open a file that is read by ranges."""
-    return io.BufferedReader(_Ranges(remote, deadline), _PART_BYTES)
+    return io.BufferedReader(_Ranges(remote, deadline, report), _PART_BYTES)
 
 
 class _Ranges(io.RawIOBase):
-    def __init__(self, remote: Remote, deadline: Deadline) -> None:
+    def __init__(self, remote: Remote, deadline: Deadline, report: Report) -> None:
         super().__init__()
         self._remote = remote
         self._deadline = deadline
+        self._report = report
         self._position = 0
 
     def readable(self) -> bool:
@@ -110,7 +113,7 @@ class _Ranges(io.RawIOBase):
         if stop <= self._position:
             return 0
         read = partial(_read_range, self._remote, self._position, stop, self._deadline)
-        content = with_retries(read, self._deadline)
+        content = with_retries(read, self._deadline, report=self._report)
         view[: len(content)] = content
         self._position = stop
         return len(content)

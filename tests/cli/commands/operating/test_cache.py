@@ -241,6 +241,16 @@ def test_everything_is_cleared(run: Run, own: Path, cache_dir: Path) -> None:
     assert entries(run) == {}
 
 
+def test_what_a_newer_release_made_is_kept_and_named(run: Run, own: Path, cache_dir: Path) -> None:
+    newer = cache_dir / "v99"
+    newer.mkdir(parents=True)
+    (newer / "file").write_bytes(b"x")
+    assert run("cache", "clear", "--yes", "--json").json["newer"] == [str(newer)]
+    done = run("cache", "clear", "--yes")
+    kept = f"kept {newer}, 1 B in the format of a newer release (clear the cache with that release)"
+    assert (done.code, done.err) == (0, f"{kept}\n")
+
+
 def test_named_datasets_are_cleared(run: Run, two: Path) -> None:
     run("sync")
     assert run("cache", "clear", "qa-one", "--yes").code == 0

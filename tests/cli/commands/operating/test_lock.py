@@ -322,7 +322,9 @@ def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:
     own.path.write_text("version: 3\n", encoding="utf-8")
     result = own.lock()
     assert result.code == 1
-    assert "error: datasets.lock:1:1 $.version: must be 1, is 3" in result.err
+    place = "error: datasets.lock:1:1 $.version"
+    newer = "written by a newer release: upgrade eval-registry"
+    assert result.err == [f"{place}: must be 1, is 3 ({newer})"]
     assert own.path.read_text(encoding="utf-8") == "version: 3\n"
 
 
@@ -349,7 +351,7 @@ def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:
         "qa: is pinned but in no manifest (`registry lock` drops it)",
         (
             "qa-one: is pinned for an older manifest: its sources are those pinned, but its"
-            " mapping, transforms or view changed (`registry lock qa-one` pins it)"
+            " mapping, transforms or view changed (`registry lock qa-one` updates the pin)"
         ),
         "datasets.lock: 3 differences (0 pins checked completely)",
     ]

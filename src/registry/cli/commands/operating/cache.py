@@ -322,7 +322,9 @@ def _report(removal: Removal, cache: Cache, *, as_json: bool) -> int:
         data = {"folder": str(cache.root), "bytes": removal.bytes, "dry_run": removal.dry_run}
         removed = [one.to_dict() for one in removal.removed]
         in_use = [str(path) for path in removal.in_use]
-        print_json({**data, "removed": removed, "in_use": in_use, "errors": errors})
+        newer = [str(path) for path in removal.newer]
+        kept = {"in_use": in_use, "newer": newer, "errors": errors}
+        print_json({**data, "removed": removed, **kept})
     else:
         for path, why in removal.errors.items():
             print_line(f"error: {path}: can't be removed: {why}", err=True)
@@ -331,4 +333,7 @@ def _report(removal: Removal, cache: Cache, *, as_json: bool) -> int:
         if removal.in_use:
             number = count_text(len(removal.in_use), "item")
             print_line(f"kept {number} that running processes are using", err=True)
+        for path in removal.newer:
+            what = f"{path}, {size_text(size_of(path))} in the format of a newer release"
+            print_line(f"kept {what} (clear the cache with that release)", err=True)
     return PROBLEMS if removal.errors else CLEAN

@@ -121,6 +121,8 @@ def _pin_line(name: str, pin: Pin | None, *, stale: bool) -> str:
         return f"not pinned (registry lock {name})"
     versions = list_names([source.short for source in pin.sources], _SHOWN_SOURCES)
     text = f"{versions}, {count_text(pin.samples, 'sample')}"
+    if pin.is_newer:
+        return f"pinned in format {pin.format}, of a newer release: {text} (upgrade eval-registry)"
     if stale:
         return f"pinned for an older manifest: {text} (registry lock {name})"
     return f"pinned: {text}"

@@ -1,7 +1,7 @@
 // Search the catalog while the user types. The rows are in scripts, as pages of file:// can't fetch.
 "use strict";
 (() => {
-  const MOST = 100; // results that are shown
+  const STEP = 100; // results that are shown, and that the button adds
   const input = document.getElementById("search");
   const list = document.getElementById("results");
   const status = document.getElementById("search-status");
@@ -13,6 +13,13 @@
   let asked = false;
   let vocabulary = []; // the words of all rows, made when one that is typed is found nowhere
   let counted = 0; // rows that it has
+  let most = STEP;
+  let last = ""; // the query that they belong to
+  const more = document.createElement("button");
+  more.type = "button";
+  more.textContent = "Show more";
+  more.hidden = true;
+  list.after(more);
 
   // Each chunk calls this with rows of [name, description, tags, license, samples, states, columns].
   globalThis.registryRows = (added) => {
@@ -151,6 +158,9 @@
     const text = input.value.trim().toLowerCase();
     const words = text.split(/\s+/).filter(Boolean);
     for (const one of rest) one.hidden = words.length > 0;
+    if (text !== last) most = STEP;
+    last = text;
+    more.hidden = true;
     if (!words.length) {
       list.replaceChildren(...untouched);
       status.textContent = "";
@@ -161,10 +171,11 @@
     const meantWords = all.flatMap((one) => one.words);
     const found = rows.filter((row) => all.every((one) => one.test(row)));
     found.sort((a, b) => rank(a, meantWords) - rank(b, meantWords) || (a.name < b.name ? -1 : 1));
-    list.replaceChildren(...found.slice(0, MOST).map(item));
-    const more = found.length > MOST ? `, the first ${MOST} are shown` : "";
+    list.replaceChildren(...found.slice(0, most).map(item));
+    more.hidden = found.length <= most;
+    const part = more.hidden ? "" : `, the first ${most.toLocaleString("en")} are shown`;
     const like = all.filter((one) => one.like).map((one) => `. No dataset has \u201c${one.like}\u201d: showing ${one.words.join(", ")}`);
-    const told = `${count(found.length, "dataset")}${more}${like.join("")}`;
+    const told = `${count(found.length, "dataset")}${part}${like.join("")}`;
     status.textContent = loaded < chunks ? "Reading the index ..." : told;
   };
 
@@ -195,6 +206,12 @@
   follow();
 
   const links = () => [...list.querySelectorAll("a.name")];
+  more.addEventListener("click", () => {
+    const next = most;
+    most += STEP;
+    search();
+    links()[next].focus();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target === input;

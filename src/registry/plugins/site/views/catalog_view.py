@@ -12,6 +12,7 @@ from registry.api import (
     DatasetSpec,
     PinnedSources,
     PinOrigins,
+    Problem,
     Settings,
     cached_property,
     display_path,
@@ -25,7 +26,7 @@ from registry.plugins.site.views.dataset_view import DatasetView
 from registry.plugins.site.views.lineage import Family, children_of, family_of
 from registry.plugins.site.views.manifest_view import ShownPaths, column_names, described, pin_rows
 
-__all__ = ["CatalogView", "site_names"]
+__all__ = ["CatalogView", "is_about", "site_names"]
 
 
 def site_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -57,7 +58,8 @@ class CatalogView:
             lock = self._lock(spec)
             _, entry = find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)
         except RegistryError as error:
-            return replace(view, problems=(self.paths.shorten(str(error)),))
+            text = self.paths.shorten(str(error))
+            return replace(view, problems=(text,), is_blocked=self._is_blocked(name, error))
         return replace(
             view,
             description=spec.description or "",
@@ -91,12 +93,24 @@ class CatalogView:
                 return self._with_samples(view, spec, first)
         except RegistryError as error:
             failure = error
-        return replace(view, problems=tuple(map(self.paths.shorten, _texts(name, failure))))
+        texts = tuple(map(self.paths.shorten, _texts(name, failure)))
+        return replace(view, problems=texts, is_blocked=self._is_blocked(name, failure))
 
     @cached_property
     def paths(self) -> ShownPaths:
         """Paths as the pages show them."""
         return ShownPaths(self.catalog)
+
+    def _is_blocked(self, name: str, error: RegistryError) -> bool:
+        """Return whether a dataset can't be used only because others in its files are invalid."""
+        if not isinstance(error, ManifestError):
+            return False
+        lineage = {entry.name for entry in self.catalog.lineage(name)}
+        return all(
+            problem.path.startswith("$.datasets.")
+            and not any(is_about(problem, one) for one in lineage)
+            for problem in error.problems
+        )
 
     def _with_samples(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
         source = SampleSource(
@@ -155,10 +169,10 @@ def _texts(name: str, error: RegistryError) -> tuple[str, ...]:
         text = str(error)
         return (text if text.startswith(f"{name}: ") else f"{name}: {text}",)
     # An invalid file is a problem of all its datasets: first what is about this one.
+    return tuple(map(str, sorted(error.problems, key=lambda one: not is_about(one, name))))
+
+
+def is_about(problem: Problem, name: str) -> bool:
+    """Return whether a problem is one of a dataset itself."""
     own = f"$.datasets.{name}"
-    return tuple(
-        str(problem)
-        for problem in sorted(
-            error.problems, key=lambda one: not f"{one.path}.".startswith(f"{own}.")
-        )
-    )
+    return problem.path.startswith(own) and problem.path[len(own) :][:1] in ("", ".", "[")

@@ -36,6 +36,12 @@ class DatasetView:
     tags: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """Why it can't be used or built."""
+    is_blocked: bool = False
+    """Whether these are problems of other datasets in its files."""
+    excerpt: str = ""
+    """The lines that problems are about, marked as `validate` does."""
+    is_last: bool = False
+    """Whether all else is as it was before its file could not be read."""
     warnings: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """Source, samples, pin and others, by their labels."""
@@ -64,7 +70,7 @@ class DatasetView:
     def states(self) -> tuple[str, ...]:
         """What `is:` finds it by."""
         states = {
-            "broken": self.problems,
+            "broken": self.problems and not self.is_blocked,
             "cached": self.samples is not None,
             "pinned": self.is_pinned,
             "warned": self.warnings,
