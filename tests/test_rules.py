@@ -661,11 +661,11 @@ def test_every_manifest_problem_has_a_known_rule() -> None:
         if not any(keyword.arg == "rule" for keyword in call.keywords)
     }
     # These report that a file can't be written, which is not a problem of a manifest.
-    writers = {"apply.py", "destination.py", "command.py", "new_file.py"}
+    writers = {"apply.py", "destination.py", "command.py", "output.py"}
     # These restore cached problems, which contain their rules.
     kept = {"cached_files.py", "cache.py", "result_cache.py"}
     # These are about data, revisions and the lockfile.
-    others = {"models.py", "file.py", "contents.py", "unread.py", "snapshot.py"}
+    others = {"models.py", "text.py", "contents.py", "unread.py", "snapshot.py"}
     assert without == writers | kept | others
     literal = {
         keyword.value.value

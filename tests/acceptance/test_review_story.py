@@ -146,7 +146,7 @@ def test_new_dataset_is_shown_with_its_manifest_and_samples(
         1,
         """\
 merge base (…) → work tree
-1 dataset added
+1 dataset added; 2 new in reach
 new reach: host huggingface.co (dataset quiz); scheme hf (dataset quiz)
 
 + quiz: added  m/quiz.yaml:3

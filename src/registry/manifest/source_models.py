@@ -306,8 +306,10 @@ def source_type(kind: Any) -> type[Source] | None:
     Raises:
         ExtensionError: another package has it, and it can't be used.
     """
-    if not isinstance(kind, str) or kind in SOURCE_TYPES:
-        return SOURCE_TYPES.get(kind)
+    if not isinstance(kind, str):
+        return None
+    if kind in SOURCE_TYPES:
+        return SOURCE_TYPES[kind]
     found = extension("sources", kind)
     if found is None:
         return None
