@@ -8,10 +8,9 @@ import pytest
 
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columns_used import (
-    condition_dependencies,
-    expression_dependencies,
     join_dependencies,
     metadata_dependencies,
+    node_dependencies,
     uses_row_number,
 )
 
@@ -61,7 +60,7 @@ from registry.mapping.columns_used import (
     ],
 )
 def test_an_expression_depends_on_every_column_in_it(raw: Any, columns: str) -> None:
-    assert expression_dependencies(parse_expression(raw)) == frozenset(columns.split())
+    assert node_dependencies(parse_expression(raw)) == frozenset(columns.split())
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_an_expression_depends_on_every_column_in_it(raw: Any, columns: str) -> 
     ],
 )
 def test_hash_without_fields_depends_on_the_whole_record(raw: Any) -> None:
-    assert expression_dependencies(parse_expression(raw)) is None
+    assert node_dependencies(parse_expression(raw)) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_hash_without_fields_depends_on_the_whole_record(raw: Any) -> None:
     ],
 )
 def test_condition_depends_on_the_columns_it_compares(raw: Any, columns: str) -> None:
-    assert condition_dependencies(parse_condition(raw)) == frozenset(columns.split())
+    assert node_dependencies(parse_condition(raw)) == frozenset(columns.split())
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_an_input_must_not_be_empty(value: Any) -> None:
     [
         (["a", " "], ["a"]),
         ([" ", "a", "", "b", "\u3000", ""], [" ", "a", "", "b"]),
-        ([1, None], ["1", "None"]),
+        ([1, True], ["1", "True"]),
         ([""], []),
         ("a,,b", ["a", "b"]),
         (None, None),
@@ -117,14 +117,34 @@ def test_the_values_of_a_sample_need_no_validation() -> None:
         (["a", {"const": math.nan}], ["x", math.nan]),
         ({"from": "l", "do": [{"slice": [0, 2]}]}, ["x", None]),
         ({"const": ["x", None]}, ["x", None]),
+        ("l", ["x", None, "y"]),
     ],
 )
-def test_null_in_a_list_built_by_the_manifest_is_an_error(
-    field: str, expression: Any, listed: Any
-) -> None:
+def test_null_in_a_list_is_an_error(field: str, expression: Any, listed: Any) -> None:
     error = error_of({field: expression}, {"a": "x", "n": None, "l": ["x", None, "y"]})
     assert (error.field, error.value) == (field, pytest.approx(listed, nan_ok=True))
     assert error.message == "item 1 is null (add drop_null to leave it out)"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message", "step"),
+    [
+        ("target", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
+        ("choices", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
+        ("setup", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
+        ("setup", ["a"], "is a list (add dump to write it as text)", "dump"),
+        ("target", ["x", {}], "item 1 is a dict (add {each: [dump]} to write it as text)", {"each": ["dump"]}),
+        ("choices", ["x", [1]], "item 1 is a list (add {each: [dump]} to write it as text)", {"each": ["dump"]}),
+        ("target", b"x", "is bytes (add {dump: {literal: true}} to write it as text)", {"dump": {"literal": True}}),
+        ("choices", [b"x"], "item 0 is bytes (add {each: [{dump: {literal: true}}]} to write it as text)", {"each": [{"dump": {"literal": True}}]}),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_no_text_is_an_error_that_names_the_operation(
+    field: str, value: Any, message: str, step: Any
+) -> None:
+    error = error_of({field: "x"}, {"x": value})
+    assert (error.record, error.field, error.value, error.message) == (17, field, value, message)
+    assert getattr(sample_of({field: {"from": "x", "do": [step]}}, {"x": value}), field)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from registry.mapping.operations import OPERATIONS
 
-__all__ = ["COLUMNS", "dataset_keys"]
+__all__ = ["COLUMNS", "conditions", "dataset_keys", "expressions", "steps"]
 
 COLUMNS = ("q", "a", "b", "n", "m")
 """Columns of most files; their values differ from file to file."""
 
 _names = st.sampled_from([*COLUMNS * 4, "none", "m.x", "m.x.y", "k", "m.x.y.z"])
 _literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1], {"x": 1}, "1"])
-_steps: st.SearchStrategy[Any] = st.sampled_from(
+steps: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(operation.example.step for operation in OPERATIONS.values()),
         *[
@@ -67,7 +67,7 @@ _hashes = st.fixed_dictionaries(
 
 
 def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    pipe = {"from": inner, "do": st.lists(_steps, max_size=2)}
+    pipe = {"from": inner, "do": st.lists(steps, max_size=2)}
     return st.one_of(
         st.lists(inner, max_size=3),
         st.fixed_dictionaries(pipe),
@@ -77,7 +77,7 @@ def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.fixed_dictionaries(
             {"object": st.dictionaries(st.sampled_from("xy"), inner, max_size=2)}
         ),
-        st.fixed_dictionaries({"if": _conditions(inner), "then": inner}, optional={"else": inner}),
+        st.fixed_dictionaries({"if": conditions(inner), "then": inner}, optional={"else": inner}),
         st.fixed_dictionaries(
             {"hash": st.one_of(st.just("*"), inner, st.lists(inner, max_size=2))},
             optional=_HASH_OPTIONS,
@@ -91,7 +91,8 @@ def _turns(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": content})
 
 
-def _conditions(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def conditions(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Draw conditions on the values of expressions."""
     tests = st.one_of(
         st.fixed_dictionaries({"equals": _literals}),
         st.fixed_dictionaries({"not_equals": _literals}),
@@ -119,7 +120,7 @@ _leaves = st.one_of(
     _literals.map(lambda value: {"const": value}),
     st.sampled_from([{"row_number": 1}, {"row_number": 0, "width": 3}, {"row_number": -3}]),
 )
-_expressions = st.recursive(_leaves, _grown, max_leaves=4)
+expressions = st.recursive(_leaves, _grown, max_leaves=4)
 # Expressions with a columnar kernel are overrepresented.
 _texts = st.sampled_from(
     [
@@ -181,8 +182,8 @@ _metadata = st.one_of(
     st.just("*"),
     _names,
     st.lists(_names, max_size=4),
-    st.dictionaries(st.sampled_from(["x", "y", "z", "q.q"]), _expressions, max_size=3),
-    st.tuples(_names, st.dictionaries(st.sampled_from(["x", "y"]), _expressions, max_size=2)).map(
+    st.dictionaries(st.sampled_from(["x", "y", "z", "q.q"]), expressions, max_size=3),
+    st.tuples(_names, st.dictionaries(st.sampled_from(["x", "y"]), expressions, max_size=2)).map(
         lambda pair: {"*": pair[0], **pair[1]}
     ),
     st.just({"*": "*", "x": "q"}),
@@ -191,7 +192,7 @@ _metadata = st.one_of(
 
 def _mostly(plain: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     # `one_of` counts a strategy that is given twice once.
-    return st.sampled_from([*[plain] * 15, _expressions]).flatmap(lambda chosen: chosen)
+    return st.sampled_from([*[plain] * 15, expressions]).flatmap(lambda chosen: chosen)
 
 
 _fields = st.fixed_dictionaries(
@@ -222,7 +223,7 @@ def dataset_keys(draw: st.DrawFn) -> dict[str, Any]:
     }
     if draw(_sometimes):
         equals = st.sampled_from([{"value": "a", "equals": "x"}, {"value": "none", "equals": "x"}])
-        keys["where"] = draw(st.one_of(equals, _conditions(_expressions)))
+        keys["where"] = draw(st.one_of(equals, conditions(expressions)))
     if draw(_sometimes):
         by = st.sampled_from([{}, {"stratify_by": "x"}, {"stratify_by": "q"}])
         keys["sample"] = {"n": draw(st.integers(0, 6)), "seed": 1, **draw(by)}

@@ -159,6 +159,27 @@ def test_row_numbers_may_start_anywhere(start: int) -> None:
     assert (outcome.error is None) == (-(2**63) <= start < 2**63 - 1)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (["x", None], "item 1 is null (add drop_null to leave it out), value: ['x', None]"),
+        ({"k": 1}, "is a dict (add dump to write it as text), value: {'k': 1}"),
+    ],
+)
+@pytest.mark.parametrize("field", ["target", "choices"])
+def test_value_of_a_column_that_is_no_text_is_an_error_of_its_record(
+    field: str, value: Any, message: str
+) -> None:
+    fine = ["x"] if isinstance(value, list) else None
+    records = [{"q": "x", "v": one} for one in (fine, value)]
+    fields = {"input": "q", field: "v"}
+    lines = "\n".join(map(json.dumps, records)).encode()
+    for case in (parquet_case(pa.Table.from_pylist(records), fields), json_case(lines, fields)):
+        outcome, _ = by_both(case)
+        assert outcome.error is not None
+        assert f"record 2, field {field}: {message}" in outcome.error[1]
+
+
 def test_null_list_with_masked_items_has_no_choices() -> None:
     mask = pa.array([False, True, False])
     lists = pa.ListArray.from_arrays([0, 2, 4, 6], pa.array(list("abcdef")), mask=mask)

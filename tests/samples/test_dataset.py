@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import json
+import pickle
 import random
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,11 +55,12 @@ kinds = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
 
 def of_inspect(parts: Sequence[Parts]) -> theirs.MemoryDataset:
-    return theirs.MemoryDataset([theirs.Sample(**part) for part in parts], "data", "place")
+    samples = [theirs.Sample(**copy.deepcopy(part)) for part in parts]
+    return theirs.MemoryDataset(samples, "data", "place")
 
 
 def of_ours(parts: Sequence[Parts]) -> list[Sample]:
-    return [Sample(**part) for part in parts]
+    return [Sample(**copy.deepcopy(part)) for part in parts]
 
 
 def as_text(sample: Any) -> str:
@@ -191,6 +196,41 @@ def _sorts(reverse: bool, key: Callable[[Any], str] | None) -> Step:
     return Step(label, lambda dataset: dataset.sort(reverse=reverse, **named))
 
 
+def change_fields(sample: Any) -> None:
+    sample.input += " changed"
+    sample.target = "A" if sample.choices else "free"
+    sample.metadata = {"new": [1]}
+
+
+def change_inside(sample: Any) -> None:
+    """Change a sample without an assignment to it, which only access by index sees."""
+    (sample.choices or []).append("more")
+    sample.metadata.setdefault("list", []).append(2)
+
+
+def change_while_looping(dataset: Any) -> None:
+    for sample in dataset:
+        if len(sample.input) % 2:
+            change_fields(sample)
+
+
+def change_after_a_loop(dataset: Any) -> None:
+    samples = list(dataset)
+    again = list(dataset)
+    dataset.shuffle(3)
+    for sample, same in list(zip(samples, again, strict=True))[::2]:
+        sample.input += " after"
+        same.setup = "echo"
+
+
+def _changes(index: int, change: Callable[[Any], None]) -> Step:
+    def do(dataset: Any) -> None:
+        if len(dataset):
+            change(dataset[index % len(dataset)])
+
+    return Step(f"{change.__name__}({index})", do)
+
+
 seeds = st.integers(0, 2**32) | st.sampled_from([0, 42])
 steps = st.one_of(
     st.slices(9).map(lambda part: Step(f"[{part}]", lambda dataset: dataset[part])),
@@ -198,6 +238,10 @@ steps = st.one_of(
     seeds.map(lambda seed: Step(f"shuffle({seed})", lambda dataset: dataset.shuffle(seed))),
     seeds.map(
         lambda seed: Step(f"shuffle_choices({seed})", lambda data: data.shuffle_choices(seed))
+    ),
+    st.builds(_changes, st.integers(0, 8), st.sampled_from([change_fields, change_inside])),
+    st.sampled_from([change_while_looping, change_after_a_loop]).map(
+        lambda change: Step(change.__name__, change)
     ),
     st.just(Step("shuffle_choices(seed=1)", lambda dataset: dataset.shuffle_choices(seed=1))),
     st.sampled_from([2, 3]).map(
@@ -232,7 +276,9 @@ def question_parts(draw: st.DrawFn) -> Parts:
 def test_any_operations_give_equal_samples_in_equal_order(
     parts: list[Parts], todo: list[Step]
 ) -> None:
-    numbered = [{**part, "id": str(number)} for number, part in enumerate(parts)]
+    numbered = [
+        {**part, "id": str(number), "metadata": {"list": [1]}} for number, part in enumerate(parts)
+    ]
     expected: Any = of_inspect(numbered)
     datasets: list[Any] = [make(of_ours(numbered)) for make in KINDS.values()]
     for step in todo:
@@ -244,6 +290,8 @@ def test_any_operations_give_equal_samples_in_equal_order(
             datasets[place] = dataset if done is None else done
         for dataset in datasets:
             assert as_texts(dataset) == as_texts(expected)
+            assert as_texts(pickle.loads(pickle.dumps(dataset))) == as_texts(expected)
+            assert dataset.to_arrow()["input"].to_pylist() == [one.input for one in expected]
             assert len(dataset) == len(expected)
             assert dataset.name == expected.name
             assert dataset.location == expected.location
@@ -444,10 +492,41 @@ def test_memory_dataset_does_not_change_its_argument() -> None:
     assert len(dataset) == 8
 
 
-def test_arrow_dataset_creates_a_new_sample_on_each_access() -> None:
-    dataset = over_arrow([rich_sample()])
+@kinds
+def test_a_sample_is_the_dataset_s_once_it_is_accessed_or_assigned_to(
+    make: Callable[..., Dataset],
+) -> None:
+    dataset = make([rich_sample() for _ in range(4)])
     change(dataset[0])
-    assert dataset[0] == rich_sample()
+    by_id, *_, last = list(dataset)
+    assert by_id is dataset[0] is dataset.by_id(1)
+    last.target = "Z"
+    for kept in (dataset, copy.copy(dataset), copy.deepcopy(dataset), dataset[:], dataset[[0, 3]]):
+        assert kept[0].setup == "changed"
+        assert len(kept[0].choices or []) == 4
+        assert kept[-1].target == "Z"
+    twice = dataset[[3, 3]]
+    twice[0].target = "Y"
+    assert [one.target for one in (*twice, dataset[3])] == ["Y", "Z", "Z"]
+
+
+@kinds
+def test_a_changed_id_is_found(make: Callable[..., Dataset]) -> None:
+    dataset = make(of_ours(MCQ))
+    dataset[2].id = "new"
+    assert dataset.by_id("new") is dataset[2]
+    with pytest.raises(KeyError):
+        dataset.by_id(2)
+
+
+def test_a_loop_over_an_arrow_dataset_keeps_no_sample_that_is_not_assigned_to() -> None:
+    dataset = over_arrow([rich_sample() for _ in range(100)])
+    change(next(iter(dataset[50:])))
+    samples = [weakref.ref(sample) for sample in dataset]
+    gc.collect()
+    assert not any(one() for one in samples)
+    size = len(pickle.dumps(dataset))
+    assert len(pickle.dumps(dataset[:])) < 1.1 * size
 
 
 @kinds

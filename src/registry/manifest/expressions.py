@@ -23,12 +23,14 @@ __all__ = [
     "If",
     "ListOf",
     "Messages",
+    "Node",
     "Not",
     "ObjectOf",
     "OperationCall",
     "Pipe",
     "RowNumber",
     "Template",
+    "children",
     "parse_comparisons",
     "parse_condition",
     "parse_expression",
@@ -150,6 +152,39 @@ class Not(Struct, frozen=True):
 
 Condition = Comparisons | AllOf | AnyOf | Not
 """A requirement on a record, in `where` and `if`."""
+
+Node = Expression | Condition
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the expressions and conditions that a node consists of, in the order written.
+
+    Those in the arguments of operations are parsed where the operations are known.
+    """
+    match node:
+        case ListOf(items):
+            return items
+        case ObjectOf(pairs):
+            return tuple(item for _, item in pairs)
+        case Template(_, values):
+            return tuple(values.values())
+        case Hash(fields=fields, prefix=prefix):
+            return fields if prefix is None else (*fields, prefix)
+        case If(condition, then, otherwise):
+            return condition, then, otherwise
+        case Messages(turns):
+            return tuple(part for _, parts in turns for _, part in parts)
+        case Pipe(start):
+            return (start,)
+        case Comparisons(_, value):
+            return () if value is None else (value,)
+        case AllOf(conditions) | AnyOf(conditions):
+            return conditions
+        case Not(condition):
+            return (condition,)
+        case Column() | Const() | RowNumber():
+            return ()
+
 
 PART_KINDS = ("text", "image", "audio", "video", "document")
 """The kinds of content of a message."""

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from registry.manifest.expressions import (
-    AllOf,
-    AnyOf,
     Column,
-    Comparisons,
-    Condition,
     Expression,
     Hash,
-    If,
-    ListOf,
-    Messages,
-    Not,
-    ObjectOf,
+    Node,
     OperationCall,
     Pipe,
     RowNumber,
     Template,
+    children,
     parse_condition,
     parse_expression,
     parse_operations,
@@ -34,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnDependencies",
-    "condition_dependencies",
-    "expression_dependencies",
+    "argument_nodes",
     "join_dependencies",
     "mapping_dependencies",
     "metadata_dependencies",
+    "node_dependencies",
     "operations_in",
     "uses_row_number",
 ]
@@ -57,35 +51,31 @@ def join_dependencies(parts: Iterable[ColumnDependencies]) -> ColumnDependencies
     return names
 
 
-def expression_dependencies(expression: Expression) -> ColumnDependencies:
-    """Return the columns that an expression reads, including in the arguments of operations."""
+def node_dependencies(node: Node) -> ColumnDependencies:
+    """Return the columns that an expression or condition reads, also in arguments."""
     own: frozenset[str] = frozenset()
-    match expression:
+    calls: tuple[OperationCall, ...] = ()
+    match node:
         case Column(name):
             own = frozenset([name])
         case Hash(fields=()):  # hashes every column whose value is a str
             return None
         case Template(parts, values):
-            # A placeholder named under `with` is an expression (see `_parts`), not a column.
+            # A placeholder named under `with` is an expression, one of the children.
             own = frozenset(template_columns(parts)) - values.keys()
-        case Pipe(start, calls):
-            found = map(_argument_dependencies, _with_nested(calls))
-            return join_dependencies([expression_dependencies(start), *found])
-    return join_dependencies([own, *map(expression_dependencies, _parts(expression))])
+        case Pipe():
+            calls = node.operations
+    found = map(_argument_dependencies, _with_nested(calls))
+    return join_dependencies([own, *map(node_dependencies, children(node)), *found])
 
 
 def _argument_dependencies(call: OperationCall) -> ColumnDependencies:
     """Return the columns that the argument of an operation reads from the record itself."""
     operation = find_operation(call)
-    found = join_dependencies(map(expression_dependencies, _in_argument(call)))
+    found = join_dependencies(map(node_dependencies, argument_nodes(call)))
     if found is None:
         return None
     return frozenset(path for path in found if not operation.adds(call.arguments, path))
-
-
-def condition_dependencies(condition: Condition) -> ColumnDependencies:
-    """Return the columns that a condition reads."""
-    return join_dependencies(map(expression_dependencies, _compared(condition)))
 
 
 def metadata_dependencies(raw: Any) -> ColumnDependencies:
@@ -100,7 +90,7 @@ def metadata_dependencies(raw: Any) -> ColumnDependencies:
         case Mapping():
             items = [parse_expression(item) for key, item in raw.items() if key != "*"]
             spread = metadata_dependencies(raw.get("*"))
-            return join_dependencies([spread, *map(expression_dependencies, items)])
+            return join_dependencies([spread, *map(node_dependencies, items)])
         case _:
             return frozenset(raw)
 
@@ -109,64 +99,40 @@ def mapping_dependencies(fields: FieldsSpec, where: Any) -> ColumnDependencies:
     """Return the columns that a manifest's `fields` and `where` read."""
     found = [metadata_dependencies(fields.metadata)]
     if where is not None:
-        found.append(condition_dependencies(parse_condition(where)))
+        found.append(node_dependencies(parse_condition(where)))
     for name in fields.__struct_fields__:
         raw = getattr(fields, name)
         if name != "metadata" and raw is not None:
-            found.append(expression_dependencies(parse_expression(raw)))
+            found.append(node_dependencies(parse_expression(raw)))
     return join_dependencies(found)
 
 
-def uses_row_number(node: Expression | Condition) -> bool:
+def uses_row_number(node: Node) -> bool:
     """Return whether an expression or condition reads the number of the record.
 
     If so, its value can't be shared between records with equal columns.
     """
-    match node:
-        case RowNumber():
-            return True
-        case Comparisons() | AllOf() | AnyOf() | Not():
-            return any(map(uses_row_number, _compared(node)))
-        case _:
-            return any(map(uses_row_number, _parts(node)))
+    return any(isinstance(one, RowNumber) for one in _nodes(node))
 
 
-def operations_in(node: Expression | Condition) -> Iterator[OperationCall]:
+def operations_in(node: Node) -> Iterator[OperationCall]:
     """Yield all operations of an expression or condition, including those in arguments."""
-    match node:
-        case Pipe(_, calls):
-            yield from _with_nested(calls)
-            parts = _parts(node)
-        case Comparisons() | AllOf() | AnyOf() | Not():
-            parts = _compared(node)
-        case _:
-            parts = _parts(node)
-    for part in parts:
-        yield from operations_in(part)
+    for one in _nodes(node):
+        if isinstance(one, Pipe):
+            yield from _with_nested(one.operations)
 
 
-def _parts(expression: Expression) -> Iterator[Expression]:
-    """Yield the direct parts of an expression, including those in the arguments of operations."""
-    match expression:
-        case Hash(fields=fields, prefix=prefix):
-            yield from fields if prefix is None else (*fields, prefix)
-        case ListOf(items):
-            yield from items
-        case ObjectOf(pairs):
-            yield from (item for _, item in pairs)
-        case Template(_, values):
-            yield from values.values()
-        case If(condition, then, otherwise):
-            yield from (*_compared(condition), then, otherwise)
-        case Messages(turns):
-            yield from (part for _, parts in turns for _, part in parts)
-        case Pipe(start, calls):
-            yield start
-            yield from (part for call in _with_nested(calls) for part in _in_argument(call))
+def argument_nodes(call: OperationCall) -> list[Expression]:
+    """Return the expressions in the argument of an operation."""
+    return list(map(parse_expression, find_operation(call).expressions(call.arguments)))
 
 
-def _in_argument(call: OperationCall) -> Iterator[Expression]:
-    yield from map(parse_expression, find_operation(call).expressions(call.arguments))
+def _nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, including those in the arguments of operations."""
+    yield node
+    calls = _with_nested(node.operations if isinstance(node, Pipe) else ())
+    for child in (*children(node), *chain.from_iterable(map(argument_nodes, calls))):
+        yield from _nodes(child)
 
 
 def _with_nested(calls: Iterable[OperationCall]) -> Iterator[OperationCall]:
@@ -174,15 +140,3 @@ def _with_nested(calls: Iterable[OperationCall]) -> Iterator[OperationCall]:
     for call in calls:
         yield call
         yield from _with_nested(parse_operations(find_operation(call).steps(call.arguments)))
-
-
-def _compared(condition: Condition) -> Iterator[Expression]:
-    """Yield the expressions whose values a condition compares."""
-    match condition:
-        case Comparisons(_, value):
-            yield from () if value is None else (value,)
-        case AllOf(conditions) | AnyOf(conditions):
-            for inner in conditions:
-                yield from _compared(inner)
-        case Not(inner):
-            yield from _compared(inner)

@@ -49,6 +49,16 @@ _UNCHANGED: dict[str, frozenset[type]] = {
 }
 """Field → the exact types of values that it stores as they are, if the items of lists are str."""
 
+_TEXT_FIELDS = ("target", "choices", "setup")
+"""Fields whose values become str."""
+
+_NO_TEXT: dict[type, tuple[str, str]] = {
+    dict: ("a dict", "dump"),
+    list: ("a list", "dump"),
+    bytes: ("bytes", "{dump: {literal: true}}"),
+}
+"""Type that only Python's notation has as text → its name, and the operation that writes it."""
+
 
 class FieldMapper:
     """A RecordToSample compiled from the field language; `map` also takes the record's number."""
@@ -213,19 +223,13 @@ def map_fields(fields: Mapping[str, Any]) -> FieldMapper:
 def _compile_coerce(name: str, expression: Expression) -> Callable[[Any], Any]:
     """Return the function that makes the value of an expression that of a field."""
     to_field = _COERCE[name]
-    is_checked = not isinstance(expression, Column) and name in ("target", "choices")
     drops_blank = name == "target" and is_list_of_columns(expression)
 
     def coerced(value: Any) -> Any:
         if value is MISSING:
             value = None
-        # In a list that the manifest builds, a null would silently become the str "None". A
-        # list in a single column is the data's own, and coerced as Inspect does.
-        if is_checked and isinstance(value, list):
-            for index, item in enumerate(value):
-                if coerce.is_missing(item):
-                    message = f"item {index} is null (add drop_null to leave it out)"
-                    raise MappingError(message, value=value)
+        if name in _TEXT_FIELDS:
+            _check_text(name, value)
         # Alternative answers in several columns leave some of them empty, and every answer
         # contains an empty target.
         if drops_blank and isinstance(value, list):
@@ -233,6 +237,22 @@ def _compile_coerce(name: str, expression: Expression) -> Callable[[Any], Any]:
         return to_field(value)
 
     return coerced
+
+
+def _check_text(field: str, value: Any) -> None:
+    """Raise an error for a value that `str` would write in Python's notation, such as "None".
+
+    The loaders write it so, as Inspect's do.
+    """
+    is_list = isinstance(value, list) and field != "setup"
+    for index, item in enumerate(value if is_list else [value]):
+        where = f"item {index} " if is_list else ""
+        if is_list and coerce.is_missing(item):
+            raise MappingError(f"{where}is null (add drop_null to leave it out)", value=value)
+        for kind, (what, step) in _NO_TEXT.items():
+            if isinstance(item, kind):
+                add = f"{{each: [{step}]}}" if is_list else step
+                raise MappingError(f"{where}is {what} (add {add} to write it as text)", value=value)
 
 
 def is_list_of_columns(expression: Expression) -> bool:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from registry.manifest.expressions import (
     COMPARISONS,
     Column,
     Const,
+    Expression,
     If,
-    OperationCall,
+    Node,
     Pipe,
     Template,
+    children,
     parse_condition,
     parse_expression,
     parse_operations,
 )
 from registry.manifest.templates import Placeholder, Section, TemplatePart
+from registry.mapping.columns_used import argument_nodes
 from registry.mapping.operations import find_operation
 
 if TYPE_CHECKING:
@@ -92,16 +96,14 @@ def _field_columns(fields: FieldsSpec) -> Iterator[NamedColumns]:
                 yield from _uses(("fields", name, *key), item, parse_expression(item))
 
 
-def _uses(path: KeyPath, raw: Any, node: Any) -> Iterator[NamedColumns]:
+def _uses(path: KeyPath, raw: Any, node: Node) -> Iterator[NamedColumns]:
     for names in dict.fromkeys(_required(node)):
         yield NamedColumns((*path, *(_place(raw, names[0]) or ())), names)
 
 
-def _required(node: Any) -> Iterator[tuple[str, ...]]:
+def _required(node: Node) -> Iterator[tuple[str, ...]]:
     """Yield the columns that must exist for an expression or a condition, with alternatives."""
     match node:
-        case Const():
-            return
         case Column(name):
             yield (name,)
         case Template(parts, values):
@@ -112,26 +114,26 @@ def _required(node: Any) -> Iterator[tuple[str, ...]]:
             yield from _required(condition)
             # What the condition says may be absent may be so in what it decides about.
             guarded = set(_optional(condition))
-            yield from (one for one in _required((then, otherwise)) if guarded.isdisjoint(one))
-        case Struct():
-            # Every other kind of expression or condition requires what its parts require.
-            yield from _required(structs.astuple(node))
-        case tuple():
-            for item in node:
-                yield from _required(item)
+            found = chain(_required(then), _required(otherwise))
+            yield from (one for one in found if guarded.isdisjoint(one))
+        case _:
+            yield from _required_by_all(children(node))
 
 
-def _optional(node: Any) -> Iterator[str]:
+def _required_by_all(nodes: Iterable[Node]) -> Iterator[tuple[str, ...]]:
+    return chain.from_iterable(map(_required, nodes))
+
+
+def _optional(node: Node) -> Iterator[str]:
     """Yield the columns for which a condition has something to use instead."""
     if isinstance(node, Pipe) and node.operations and node.operations[0].name in _MAY_BE_ABSENT:
         yield from (one.name for one in _alternatives(node) if isinstance(one, Column))
-    elif isinstance(node, Struct | tuple):
-        for part in node if isinstance(node, tuple) else structs.astuple(node):
-            yield from _optional(part)
+    elif not isinstance(node, Template):
+        yield from chain.from_iterable(map(_optional, children(node)))
 
 
 def _required_by_template(
-    parts: tuple[TemplatePart, ...], values: Mapping[str, Any]
+    parts: tuple[TemplatePart, ...], values: Mapping[str, Expression]
 ) -> Iterator[tuple[str, ...]]:
     needed: dict[str, bool] = {}
     for name, is_needed in _placeholders(parts, frozenset()):
@@ -167,11 +169,11 @@ def _required_by_pipe(pipe: Pipe) -> Iterator[tuple[str, ...]]:
     else:
         yield tuple(dict.fromkeys(one.name for one in alternatives))
     for call in calls[1:] if names[:1] == ["coalesce"] else calls:
-        inner, operation = _expressions_of(call), find_operation(call)
+        inner, operation = argument_nodes(call), find_operation(call)
         if call.name == "coalesce":  # the value of the pipe is another alternative
             found = _required_unless_column(inner)
         else:
-            found = _required(tuple(inner))
+            found = _required_by_all(inner)
         # An argument may add columns for its expressions, such as the item of a list.
         adds = partial(operation.adds, call.arguments)
         yield from (some for some in found if not any(map(adds, some)))
@@ -179,18 +181,14 @@ def _required_by_pipe(pipe: Pipe) -> Iterator[tuple[str, ...]]:
         yield from _required_by_pipe(Pipe(Const(None), steps))
 
 
-def _alternatives(pipe: Pipe) -> list[Any]:
+def _alternatives(pipe: Pipe) -> list[Expression]:
     """Return the expression that a pipe starts with, and those that its `coalesce` goes on to."""
     is_coalesce = pipe.operations[:1] and pipe.operations[0].name == "coalesce"
-    return [pipe.start, *(_expressions_of(pipe.operations[0]) if is_coalesce else ())]
+    return [pipe.start, *(argument_nodes(pipe.operations[0]) if is_coalesce else ())]
 
 
-def _required_unless_column(expressions: Iterable[Any]) -> Iterator[tuple[str, ...]]:
-    yield from _required(tuple(one for one in expressions if not isinstance(one, Column)))
-
-
-def _expressions_of(call: OperationCall) -> list[Any]:
-    return list(map(parse_expression, find_operation(call).expressions(call.arguments)))
+def _required_unless_column(expressions: Iterable[Expression]) -> Iterator[tuple[str, ...]]:
+    return _required_by_all(one for one in expressions if not isinstance(one, Column))
 
 
 def _place(raw: Any, name: str) -> KeyPath | None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition
-from registry.mapping.columns_used import condition_dependencies
+from registry.mapping.columns_used import node_dependencies
 from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.missing_columns import Mismatch, UnseenColumns, missing_columns
 from registry.mapping.named_columns import named_columns
@@ -79,7 +79,7 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
     """
     count, exploded = 0, 0
     condition = None if spec.where is None else parse_condition(spec.where)
-    names = () if condition is None else sorted(condition_dependencies(condition) or ())
+    names = () if condition is None else sorted(node_dependencies(condition) or ())
     values: dict[str, Counter[str]] = {name: Counter() for name in names}
     holds = None if condition is None else compile_condition(condition)
     lookup = lookup_of(spec, pins, context)

@@ -6,7 +6,7 @@ import abc
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from registry.errors import MappingError, MissingDependencyError
@@ -26,6 +26,7 @@ __all__ = [
     "MemoryDataset",
     "permute_choices",
     "refuse_inspect",
+    "shuffle_choices_of",
     "shuffle_positions",
 ]
 
@@ -185,6 +186,15 @@ def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> 
     sample.choices = [choices[old] for old in positions]
 
 
+def shuffle_choices_of(samples: Iterable[Sample], seed: int | None, *, name: str | None) -> None:
+    """Shuffle the choices of each sample of a dataset in place; see `Dataset.shuffle_choices`."""
+    rng = random.Random(seed)
+    for index, sample in enumerate(samples):
+        if sample.choices:
+            positions = shuffle_positions(len(sample.choices), rng)
+            permute_choices(sample, positions, where=f"{name}: sample {index}")
+
+
 class MemoryDataset(Dataset):
     """A dataset whose samples are in a list."""
 
@@ -268,11 +278,7 @@ class MemoryDataset(Dataset):
 
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
-        rng = random.Random(seed)
-        for index, sample in enumerate(self.samples):
-            if sample.choices:
-                positions = shuffle_positions(len(sample.choices), rng)
-                permute_choices(sample, positions, where=f"{self._name}: sample {index}")
+        shuffle_choices_of(self.samples, seed, name=self._name)
 
     def _of(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
         return MemoryDataset(samples, name or self._name, self._location, self._shuffled)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import marshal
 import operator
-import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast, get_args, overload
@@ -18,6 +16,7 @@ from inspect_ai.dataset import Dataset, MemoryDataset, Sample
 from pydantic import BaseModel
 
 from registry.samples import sample as ours
+from registry.samples.changes import state_of
 from registry.samples.fields import OBJECTS
 
 if TYPE_CHECKING:
@@ -115,11 +114,11 @@ class InspectDataset(Dataset):
                 yield kept[position]
                 continue
             sample = self._numbered(to_inspect_sample(base), position)
-            state, number = _state_of(sample), sample.id
+            state, number = state_of(sample, without=["id"]), sample.id
             try:
                 yield sample
             finally:  # a caller that stops here may have changed it too
-                if _state_of(sample) != state:
+                if state_of(sample, without=["id"]) != state:
                     kept[position] = sample
                 elif sample.id != number:
                     self._changes.ids[position] = sample.id
@@ -258,27 +257,6 @@ def _classes() -> dict[str, Any]:
     for module in (inspect_ai.model, inspect_ai.tool, inspect_ai.util):
         public |= {name: vars(module)[name] for name in module.__all__ if name in vars(module)}
     return {**public, **unions, "Sample": Sample}
-
-
-def _state_of(sample: Sample) -> list[Any]:
-    """Return a value that differs if any field but the id was changed, at any depth."""
-    return [
-        value if type(value) in _ATOMS else _frozen(value)
-        for name, value in sample.__dict__.items()
-        if name != "id"
-    ]
-
-
-def _frozen(value: Any) -> Any:
-    try:
-        # Version 2 writes equal bytes for equal values; later ones depend on reference counts.
-        return marshal.dumps(value, 2)
-    except ValueError:  # it contains a model
-        pass
-    try:
-        return pickle.dumps(value)
-    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
-        return object()  # equal to nothing: a sample of such a value is kept
 
 
 def _input_length(sample: Sample) -> int:

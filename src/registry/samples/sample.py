@@ -37,6 +37,7 @@ __all__ = [
     "Sample",
     "SandboxEnvironmentSpec",
     "SandboxEnvironmentType",
+    "keep_if_changed",
     "sample_input_len",
 ]
 
@@ -144,6 +145,19 @@ class Sample(BaseModel):
         # What `BaseModel.__init__` does, without that call: a build by records creates millions.
         self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
+    if not TYPE_CHECKING:  # with a `__setattr__`, type checkers would accept any attribute
+        __slots__ = ("__weakref__", "_kept", "_slot")
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            super().__setattr__(name, value)
+            try:
+                kept = object.__getattribute__(self, "_kept")
+            except AttributeError:  # of no dataset, or of one that has all of its samples
+                return
+            first = kept.setdefault(object.__getattribute__(self, "_slot"), self)
+            if first is not self:  # two loops have each made a sample of the same row
+                first.__dict__[name] = self.__dict__[name]
+
     def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
         """Return the metadata as the frozen pydantic model `metadata_cls`.
 
@@ -165,6 +179,16 @@ class Sample(BaseModel):
         from registry.samples.display.sample import rich_fields
 
         return rich_fields(self)
+
+
+def keep_if_changed(sample: Sample, kept: dict[int, Sample], slot: int) -> Sample:
+    """Return the sample; an assignment to one of its fields puts it under `slot` into `kept`."""
+    _set(sample, "_kept", kept)
+    _set(sample, "_slot", slot)
+    return sample
+
+
+_set = object.__setattr__
 
 
 DatasetRecord = dict[str, Any]

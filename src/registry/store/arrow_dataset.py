@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeVar, overload
@@ -13,8 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.errors import CacheError, DamagedEntryError, RegistryError
-from registry.samples.dataset import Dataset, permute_choices, refuse_inspect
-from registry.samples.sample import Sample, sample_input_len
+from registry.samples.changes import state_of
+from registry.samples.dataset import Dataset, permute_choices, refuse_inspect, shuffle_choices_of
+from registry.samples.sample import Sample, keep_if_changed, sample_input_len
 from registry.samples.selection import Positions, is_index, positions_of
 from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods
@@ -52,8 +54,10 @@ class Origin(Protocol):
 class ArrowDataset(StoredFrameMethods, Dataset):
     """Samples of the cache, in the order of a view.
 
-    Each access creates a new Sample, so that a change of one does not affect the next access.
-    Pickled, it is its origin and what has changed since it was opened: no sample.
+    A sample is made when it is accessed. One that was accessed by its index is kept, as a change
+    within a field, such as `sample.metadata["a"] = 1`, can't be seen. A loop keeps only the samples
+    to whose fields the caller assigns, be it after the loop.
+    Pickled, it is its origin and what has changed since it was opened.
     """
 
     def __init__(
@@ -87,6 +91,10 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         self._shuffled = shuffled
         self._auto_id = auto_id
         self._finish = finish
+        self._kept: dict[int, Sample] = {}
+        """Slot → the sample that was accessed by its index, or assigned to."""
+        self._slots: NDArray[np.int64] | None = None
+        """The slot at each position, which sorting moves; None if they are the positions."""
         self._refuse_bad_target()
 
     def _refuse_bad_target(self) -> None:
@@ -128,14 +136,20 @@ class ArrowDataset(StoredFrameMethods, Dataset):
     def __getitem__(self, index: SupportsIndex | slice | Positions) -> Sample | Dataset:
         """Return a sample, or a dataset of several over the same file."""
         if isinstance(index, slice):
-            return self._with_rows(self._rows(index))
+            return self._part(range(len(self))[index], self._rows(index))
         if not is_index(index):
-            return self._with_rows(self._rows_at(positions_of(index, len(self))))
+            return self._part(positions_of(index, len(self)))
         position = operator.index(index)
         count = len(self)
         if not -count <= position < count:
             raise IndexError(f"index {position} of a dataset of {count} samples")
         position %= count
+        (slot,) = self._slots_at([position])
+        if slot not in self._kept:
+            self._kept.setdefault(slot, self._made(position))
+        return self._kept[slot]
+
+    def _made(self, position: int) -> Sample:
         rows = self._view.rows
         row = position if rows is None else int(self._select(rows, position))
         columns = self._reading(lambda file: file.row(row))
@@ -143,19 +157,27 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         return next(self._finished(samples, [row], position, self._view.choices))
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield the samples in order.
+        """Yield the samples in order."""
+        refuse_inspect()
+        # Those of now: a later sort or shuffle must not affect this iteration.
+        return self._samples(self._view, self._slots, len(self))
+
+    def _samples(
+        self, view: ViewArrays, slots: Sequence[int] | NDArray[np.int64] | None, count: int
+    ) -> Iterator[Sample]:
+        """Yield the samples of a view, which have the given slots.
 
         The number of rows read at a time starts small and doubles: a caller that stops early does
         not wait for many, and selecting many rows at once costs less per row.
         """
-        refuse_inspect()
-        view, count = self._view, len(self)
-        most = self._rows_at_once
+        kept, most = self._kept, self._rows_at_once
         start, size = 0, min(_FIRST_ROWS, most)
         while start < count:
-            # Rows of the view at the start: a later sort or shuffle must not affect this iteration.
-            rows = self._rows(slice(start, min(start + size, count)), view)
-            yield from self._build(rows, start, view)
+            part = slice(start, min(start + size, count))
+            own = range(count)[part] if slots is None else np.asarray(slots[part]).tolist()
+            made = self._build(self._rows(part, view), start, view)
+            for slot, sample in zip(own, made, strict=True):
+                yield kept[slot] if slot in kept else keep_if_changed(sample, kept, slot)
             start, size = start + size, min(2 * size, most)
 
     @property
@@ -165,7 +187,31 @@ class ArrowDataset(StoredFrameMethods, Dataset):
 
     def samples_at(self, positions: Sequence[int]) -> Iterator[Sample]:
         """Yield the samples at positions, in their order; many rows are read at a time."""
-        return iter(self._with_rows(self._rows_at(positions)))
+        view = replace(self._view, rows=self._rows_at(positions))
+        return self._samples(view, self._slots_at(positions), len(positions))
+
+    def _slots_at(self, positions: Sequence[int]) -> Sequence[int]:
+        slots = self._slots
+        return positions if slots is None else slots[np.asarray(positions, np.int64)].tolist()
+
+    def _kept_at(self, positions: Sequence[int] | None = None) -> dict[int, Sample]:
+        """Return the kept samples among those at positions, by their place in these."""
+        kept = self._kept
+        if not kept:
+            return {}
+        slots = self._slots_at(range(len(self)) if positions is None else positions)
+        return {place: kept[slot] for place, slot in enumerate(slots) if slot in kept}
+
+    def _changes(self, positions: Sequence[int] | None = None) -> dict[int, Sample]:
+        """Return the changed samples among those at positions, by their place in these."""
+        kept = self._kept_at(positions)
+        places = [*kept] if positions is None else [positions[place] for place in kept]
+        stored = self._build(self._rows_at(places), 0) if kept else ()
+        return {
+            place: sample
+            for (place, sample), one in zip(kept.items(), stored, strict=True)
+            if state_of(sample) != state_of(one)
+        }
 
     def _rows_at(self, positions: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of the samples at positions."""
@@ -190,15 +236,15 @@ class ArrowDataset(StoredFrameMethods, Dataset):
 
     def as_stored(self) -> ArrowDataset:
         """Return the samples as stored, with file names relative to the source."""
-        return self._changed(_finish=None)
+        return self._changed(_finish=None, _kept={})
 
     def __copy__(self) -> Self:
         """Return a dataset over the same file, whose order can be changed separately."""
-        return self._changed()
+        return self._changed(_kept=dict(self._kept))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return the same as a copy: the file and the arrays of a view never change."""
-        return self._changed()
+        """Return a copy with its own samples: the file and the arrays of a view never change."""
+        return self._changed(_kept=deepcopy(self._kept, memo))
 
     def __reduce__(self) -> tuple[object, ...]:
         view, opened = self._view, self._opened
@@ -208,6 +254,7 @@ class ArrowDataset(StoredFrameMethods, Dataset):
             as_stored=self._finish is None,
             rows=None if view.rows is opened.rows else _packed(view.rows),
             choices=None if view.choices is opened.choices else _packed(view.choices),
+            samples=self._changes(),
         )
         opening = self.origin or partial(
             ArrowDataset,
@@ -223,6 +270,7 @@ class ArrowDataset(StoredFrameMethods, Dataset):
     def __setstate__(self, change: _Change) -> None:
         """Apply to a dataset, as it was opened, what had changed before it was pickled."""
         self._name, self._shuffled = change.name, change.shuffled
+        self._kept = change.samples
         if change.as_stored:
             self._finish = None
         if change.rows is not None:
@@ -339,29 +387,35 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         if key is sample_input_len:
             lengths = self._reading(lambda file: file.input_lengths())
         if lengths is not None:
-            keys_of_rows = -lengths[rows] if reverse else lengths[rows]
-            self._set_rows(rows[np.argsort(keys_of_rows, kind="stable")])
+            found = lengths[rows]
+            for position, sample in self._kept_at().items():
+                found[position] = sample_input_len(sample)
+            self._reorder(np.argsort(-found if reverse else found, kind="stable"))
             return
         keys = [key(sample) for sample in self]
-        self._set_rows(rows[sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)])
+        self._reorder(sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse))
 
     def filter(self, predicate: Callable[[Sample], bool], name: str | None = None) -> ArrowDataset:
         """Return a dataset over the same file of the samples for which `predicate` holds."""
         is_kept = np.array([predicate(sample) for sample in self], dtype=bool)
-        return self._with_rows(self._rows(slice(None))[is_kept], name)
+        return self._part(np.flatnonzero(is_kept).tolist(), name=name)
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; see `Dataset.shuffle`."""
-        rows = self._rows(slice(None)).tolist()
+        positions = list(range(len(self)))
         if seed is None:
-            random.shuffle(rows)
+            random.shuffle(positions)
         else:
-            random.Random(seed).shuffle(rows)
-        self._set_rows(rows)
+            random.Random(seed).shuffle(positions)
+        self._reorder(positions)
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:
         """Shuffle the choices of each sample in place; see `Dataset.shuffle_choices`."""
+        if self._changes():
+            # The order of its choices depends on the number of those before it, in every sample.
+            shuffle_choices_of(self._all_kept(), seed, name=self._name)
+            return
         # Always seeded, as an order that cannot be stored would differ from access to access.
         seed = random.SystemRandom().getrandbits(64) if seed is None else seed
         rows = self._rows(slice(None))
@@ -382,14 +436,39 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         except ValueError:
             self._view = old
             raise
+        for position, sample in self._kept_at().items():
+            made = self._made(position)
+            sample.choices, sample.target = made.choices, made.target
 
-    def _set_rows(self, rows: Any) -> None:
-        rows = np.asarray(rows, dtype=np.int64)
-        self._view = replace(self._view, rows=rows, first_bad=None)
+    def _all_kept(self) -> Iterator[Sample]:
+        """Yield all samples; those with choices are kept."""
+        slots = self._slots_at(range(len(self)))
+        for slot, sample in zip(slots, self, strict=True):
+            yield self._kept.setdefault(slot, sample) if sample.choices else sample
 
-    def _with_rows(self, rows: NDArray[np.int64], name: str | None = None) -> Self:
-        view = replace(self._view, rows=rows, first_bad=None)
-        return self._changed(_view=view, _name=name or self._name)
+    def _reorder(self, order: Sequence[int] | NDArray[np.int64]) -> None:
+        """Put the sample at each of these positions next."""
+        order = np.asarray(order, dtype=np.int64)
+        self._slots = order if self._slots is None else self._slots[order]
+        self._view = replace(self._view, rows=self._rows(slice(None))[order], first_bad=None)
+
+    def _part(
+        self,
+        positions: Sequence[int],
+        rows: NDArray[np.int64] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return a dataset of the samples at positions, with copies of those that were changed."""
+        rows = self._rows_at(positions) if rows is None else rows
+        return self._changed(
+            _view=replace(self._view, rows=rows, first_bad=None),
+            _name=name or self._name,
+            _kept={
+                place: sample.model_copy(deep=True)
+                for place, sample in self._changes(positions).items()
+            },
+            _slots=None,
+        )
 
     def _changed(self, **attributes: Any) -> Self:
         made = type(self).__new__(type(self))
@@ -407,6 +486,8 @@ class _Change(Struct, frozen=True, kw_only=True):
     rows: range | NDArray[Any] | None
     """None if the view has the order it was opened with."""
     choices: range | NDArray[Any] | None
+    samples: dict[int, Sample]
+    """Position → the sample that its caller has changed."""
 
 
 def _packed(numbers: NDArray[Any] | StoredArray | range | None) -> range | NDArray[Any] | None:

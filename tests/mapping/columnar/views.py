@@ -1,4 +1,4 @@
-"""Columns of every type that a source may have, as a view of records, and the same records."""
+"""Columns of every type that a source may have, as a view of records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from registry.decode.frame import Frame
 from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.row import Row
 
 ODD = ["x", "", " \x1f\tÄ ", "\u3000", "ß", "aXbX", "\0", "\U0001f600", "10"]
 ASCII = ["x", "", " \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f ", " A b ", "aXbX", "\0", "Z", "10", "~"]
@@ -44,7 +43,3 @@ def view_of(**columns: pa.Array) -> RecordBatchView:
     chosen = columns or COLUMNS
     batch = pa.record_batch(list(chosen.values()), list(chosen))
     return RecordBatchView(Frame(batch), {"constant": "k"}, np.arange(7, 7 + batch.num_rows))
-
-
-def records_of(view: RecordBatchView) -> list[Row]:
-    return [Row(row, int(at)) for row, at in zip(view.frame.records(), view.numbers, strict=True)]

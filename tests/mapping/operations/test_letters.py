@@ -42,7 +42,7 @@ def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
     [
         ("letter", -1, "letter", "needs an index from 0 to 999"),
         ("letter", "B", "letter", "needs an integer, or digits"),
-        ("letter", True, "letter", "needs an integer, or digits"),
+        ("letter", True, "letter", "needs an integer, or digits (for a boolean, add {map: {'true': A, 'false': B}})"),
         ("letter", 1.0, "letter", "needs an integer, or digits"),
         ("letter", "5" * 5000, "letter", "needs an integer, or digits"),
         ({"letter": {"base": 1}}, 0, "letter({'base': 1})", "needs an index from 1 to 1000"),

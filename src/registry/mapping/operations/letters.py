@@ -41,6 +41,9 @@ def _letters(base: int) -> dict[int, str]:
 
 
 def _to_index(value: Any) -> int:
+    if isinstance(value, bool):
+        hint = "for a boolean, add {map: {'true': A, 'false': B}}"
+        raise MappingError(f"needs an integer, or digits ({hint})", value=value)
     digits = value.strip() if isinstance(value, str) else ""
     # `isdigit` alone is also true for "²" and for digits of other scripts.
     if digits.isascii() and digits.isdigit() and len(digits) < 10:

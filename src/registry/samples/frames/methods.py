@@ -40,6 +40,7 @@ class FrameMethods:
 
         def __len__(self) -> int: ...
         def __iter__(self) -> Iterator[Sample]: ...
+        def __getitem__(self, index: int, /) -> Sample: ...
 
         def samples_at(self, positions: Sequence[int]) -> Iterator[Sample]:
             """Yield the samples at positions, in their order."""
@@ -119,7 +120,7 @@ class FrameMethods:
         Raises:
             SampleNotFoundError: no sample has it.
         """
-        return next(iter(self.samples_at([self.position_of(identifier)])))
+        return self[self.position_of(identifier)]
 
     def position_of(self, identifier: int | str) -> int:
         """Return the position of the first sample with an id; errors as of `by_id`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -39,7 +39,10 @@ class _Frame(Struct, frozen=True):
 
 
 class StoredFrameMethods(FrameMethods):
-    """Reads the columns of the file, and creates a Sample only for what a view changes."""
+    """Reads the columns of the file, and creates a Sample only for what a view changes.
+
+    With a sample that its caller has changed, the dataset is read by samples.
+    """
 
     _ids: tuple[ViewArrays, dict[int | str | None, int]] | None = None
     """Position of each id, and the view for which it holds."""
@@ -53,6 +56,7 @@ class StoredFrameMethods(FrameMethods):
 
         @property
         def _rows_at_once(self) -> int: ...
+        def _changes(self, positions: Sequence[int] | None = None) -> dict[int, Sample]: ...
         def _rows(self, part: slice, view: ViewArrays | None = None) -> NDArray[np.int64]: ...
         def _select(self, numbers: Any, part: NDArray[np.int64]) -> NDArray[Any]: ...
         def _reading(self, read: Callable[[SampleFile], _Result]) -> _Result: ...
@@ -66,6 +70,8 @@ class StoredFrameMethods(FrameMethods):
         from registry.store.frames.stored import kinds_of_file
 
         check_arguments(size, metadata)
+        if self._changes():
+            return super()._frames(size, metadata)
         kinds = self._reading(kinds_of_file) if metadata == "struct" else None
         return Frames(frame_schema(kinds), self._frame_batches(self._view, size, kinds))
 
@@ -126,6 +132,8 @@ class StoredFrameMethods(FrameMethods):
 
         from registry.base.digest import digest_of
 
+        if self._changes():
+            return None
         place = None if self._finish is None else self._location
         arrays = [
             None if numbers is None else sha256(numbers.tobytes()).hexdigest()
@@ -137,8 +145,11 @@ class StoredFrameMethods(FrameMethods):
         if self._ids is None or self._ids[0] is not self._view:
             self._ids = (self._view, self._positions_of_ids())
         known = self._ids[1]
-        number = int_of(identifier)
-        return known.get(number) if identifier not in known else known[identifier]
+        key = identifier if identifier in known else int_of(identifier)
+        position = None if key is None else known.get(key)
+        # A changed sample may have this id now, or no longer.
+        is_changed = self._changes(None if position is None else [position])
+        return super()._position_of(identifier) if is_changed else position
 
     def _positions_of_ids(self) -> dict[int | str | None, int]:
         """Return the position of the first sample of each id."""
