@@ -22,18 +22,13 @@ _BATCH_ROWS = 1024
 
 def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield the rows of a Parquet file."""
-    import pyarrow as pa
-
-    from registry.decode.parquet_files import open_parquet
+    from registry.decode.parquet_files import InvalidParquetError, open_parquet
 
     try:
         with open_parquet(file) as parquet:
             parquet.rows = _BATCH_ROWS
             yield from _records(parquet.batches(), file)
-    except (pa.ArrowException, OSError) as error:
-        # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
+    except InvalidParquetError as error:
         message = f"not a Parquet file, or a damaged one: {error}"
         raise DecodeError(message, file=file.location) from error
 

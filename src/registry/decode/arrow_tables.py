@@ -25,7 +25,7 @@ _BATCH_BYTES = 1 << 25
 
 def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
     """Yield the rows of a Parquet file as columns."""
-    from registry.decode.parquet_files import open_parquet
+    from registry.decode.parquet_files import InvalidParquetError, open_parquet
 
     try:
         with open_parquet(file) as opened:
@@ -46,10 +46,7 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
                 # once. Start with few rows, and grow by the decoded size of those before.
                 fitting = _BATCH_BYTES * decoded.num_rows // max(decoded.nbytes, 1)
                 opened.rows = min(max(1, min(4 * opened.rows, fitting)), most)
-    except (pa.ArrowException, OSError) as error:
-        # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
+    except InvalidParquetError as error:
         raise NotColumnarError("an invalid file") from error
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
 import tempfile
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -18,11 +19,9 @@ from registry.errors import DecodeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
-
     from registry.decode.stream import SourceBytes
 
-__all__ = ["OpenParquet", "divided", "open_parquet"]
+__all__ = ["InvalidParquetError", "OpenParquet", "divided", "open_parquet"]
 
 # Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
 _MOST_DECODED = 1 << 26
@@ -30,6 +29,10 @@ _HARMLESS_COLUMN = 1 << 26
 _HEADER_BYTES = 32
 _VALUE_BYTES = 16
 _DICTIONARY_PAGE = 2
+
+
+class InvalidParquetError(Exception):
+    """The content of a file is no Parquet."""
 
 
 class OpenParquet:
@@ -92,21 +95,27 @@ def divided(data: IO[bytes], least: int) -> list[RowGroups]:
     return parts
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
     """Open a Parquet file; one whose server sends no parts of it is copied first.
 
     Raises:
         DecodeError: it unpacks to more than its limits allow.
-        pyarrow.ArrowException: it is invalid.
+        InvalidParquetError: it is invalid, also while it is read.
     """
-    with open_bytes(file) as data:
-        if data.seekable():
-            yield _opened(data, file)
-            return
-        with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(data, copy)
-            yield _opened(cast("IO[bytes]", copy), file)
+    with open_bytes(file) as data, contextlib.ExitStack() as stack:
+        try:
+            if data.seekable():
+                yield _opened(data, file)
+            else:
+                copy = stack.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(data, copy)
+                yield _opened(cast("IO[bytes]", copy), file)
+        except (pa.ArrowException, OSError) as error:
+            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise InvalidParquetError(str(error)) from error
 
 
 def _opened(data: IO[bytes], file: SourceBytes) -> OpenParquet:
