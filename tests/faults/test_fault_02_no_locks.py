@@ -78,7 +78,11 @@ sys.exit(main(sys.argv[2:]))
 
 
 @pytest.mark.parametrize("error", ["ENOLCK", "EOPNOTSUPP", "ENOSYS"])
-def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: str) -> None:
+def test_the_hub_is_read_without_locks(
+    hub: HubEmulator, tmp_path: Path, error: str, *, thorough: bool
+) -> None:
+    if not thorough and error == "EOPNOTSUPP":
+        pytest.skip("two of three, with `make faults`")
     card = b"---\nconfigs:\n- config_name: default\n  data_files: test.*\n---\n"
     hub.commit("org/parquet", {"README.md": card, "test.parquet": questions(20)})
     line = b'{"q": "x", "a": "y"}\n'
