@@ -90,9 +90,9 @@ def template(raw: Any, record: Record, number: int) -> str:
         return value(raw.get("with", {}).get(name, name), record, number)
 
     def filled(parts: Any) -> str:
-        return "".join(map(part, parts))
+        return "".join(map(shown, parts))
 
-    def part(one: Any) -> str:
+    def shown(one: Any) -> str:
         if isinstance(one, str):
             return one
         found = named(one.name)
@@ -149,12 +149,15 @@ def messages(raw: Any, record: Record, number: int) -> list[Any]:
     return made
 
 
+FORMATS: dict[Any, dict[str, str]] = {"audio": {"format": "mp3"}, "video": {"format": "mp4"}}
+
+
 def content_parts(kind: str | None, found: Any) -> list[Any]:
     made = []
     for item in found if isinstance(found, list) else [found]:
         if is_empty(item):
             continue
-        pairs = [(kind, item)]
+        pairs: list[tuple[Any, Any]] = [(kind, item)]
         if kind is None:
             need(
                 isinstance(item, dict)
@@ -164,8 +167,9 @@ def content_parts(kind: str | None, found: Any) -> list[Any]:
             need(len(pairs) < 2)
         for key, inner in pairs:
             need(is_empty(inner) or isinstance(inner, str))
-            form = {"audio": {"format": "mp3"}, "video": {"format": "mp4"}}.get(str(key), {})
-            made += [] if is_empty(inner) else [{"type": key, key: inner, **form}]
+            made += (
+                [] if is_empty(inner) else [{"type": key, str(key): inner, **FORMATS.get(key, {})}]
+            )
     return made
 
 

@@ -162,12 +162,13 @@ def _required_by_pipe(pipe: Pipe) -> Iterator[tuple[str, ...]]:
     calls = pipe.operations
     names = [call.name for call in calls]
     alternatives = _alternatives(pipe)
+    columns = [one.name for one in alternatives if isinstance(one, Column)]
     if not names or names[0] not in _MAY_BE_ABSENT:
         yield from _required(pipe.start)
-    elif "default" in names or not all(isinstance(one, Column) for one in alternatives):
+    elif "default" in names or len(columns) < len(alternatives):
         yield from _required_unless_column(alternatives)
     else:
-        yield tuple(dict.fromkeys(one.name for one in alternatives))
+        yield tuple(dict.fromkeys(columns))
     for call in calls[1:] if names[:1] == ["coalesce"] else calls:
         inner, operation = argument_nodes(call), find_operation(call)
         if call.name == "coalesce":  # the value of the pipe is another alternative

@@ -1,4 +1,4 @@
-"""Expressions of the field language, evaluated for one record."""
+"""Expressions of the field language for one record; their values are in `test_reference`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,7 @@ import pytest
 from registry import map_fields
 from registry.manifest.expressions import OperationCall, Pipe, RowNumber
 from registry.mapping.evaluation.evaluate import compile_expression
-from registry.mapping.row import Row
 from tests.mapping.one_record import error_of, sample_of, value_of
-
-
-def test_lists_are_flattened_one_level() -> None:
-    record = {"a": 1, "l": [2, [3]], "e": []}
-    assert value_of(["a", "l", "e", {"const": [4]}, ["a", ["l"]]], record) == [
-        1, 2, [3], 4, 1, 2, [3],
-    ]  # fmt: skip
 
 
 def test_missing_column_in_a_list_is_an_error() -> None:
@@ -33,11 +25,6 @@ def test_constants_are_copied_for_each_sample() -> None:
     assert first.metadata is not None
     first.metadata["c"]["a"].append(2)
     assert second.metadata == {"c": {"a": [1, None]}}
-
-
-def test_object_evaluates_each_of_its_values() -> None:
-    expression = {"object": {"a": "x", "b": {"const": 1}, "c": "nowhere"}}
-    assert value_of(expression, {"x": [1]}) == {"a": [1], "b": 1, "c": None}
 
 
 def md5(*texts: str) -> str:
@@ -72,43 +59,6 @@ def test_hash_of_a_missing_column_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "text"),
-    [
-        ("{q} or {n.m}?", "Who or 2?"),
-        ("{{q}} {q}", "{q} Who"),
-        ("{none|nobody} {empty|nobody} {q|nobody}", "nobody nobody Who"),
-        ("{none|}", ""),
-        ("a{?hint} {hint}{/}{?none} {none}{/}", "a H"),
-        ("{?hint}{?none}x{/}y{/}", "y"),
-        ("{f} {t}", "1.5 True"),
-        ("no braces", "no braces"),
-        ("", ""),
-        ("{a b}", "spaced"),
-    ],
-)
-def test_templates_insert_columns(template: str, text: str) -> None:
-    record = {
-        "q": "Who",
-        "n": {"m": 2},
-        "none": None,
-        "empty": "",
-        "hint": "H",
-        "f": 1.5,
-        "t": True,
-        "a b": "spaced",
-    }
-    assert value_of({"template": template}, record) == text
-
-
-def test_names_under_with_take_precedence_over_columns() -> None:
-    expression = {
-        "template": "{q}: {listed}",
-        "with": {"q": {"const": "mine"}, "listed": {"from": "l", "do": [{"join": ", "}]}},
-    }
-    assert value_of(expression, {"q": "theirs", "l": ["a", "b"]}) == "mine: a, b"
-
-
-@pytest.mark.parametrize(
     ("template", "message"),
     [
         ("{qq}", "no column 'qq' (did you mean 'q'?)"),
@@ -122,21 +72,6 @@ def test_names_under_with_take_precedence_over_columns() -> None:
 def test_template_with_an_invalid_value_is_an_error(template: str, message: str) -> None:
     error = error_of({"input": {"template": template}}, {"q": "a", "none": None, "l": [1]})
     assert str(error) == f"sales: record 17, field input: {message}"
-
-
-def test_if_evaluates_one_of_two_expressions() -> None:
-    expression = {"if": {"value": "kind", "equals": "x"}, "then": "a", "else": {"const": "b"}}
-    assert value_of(expression, {"kind": "x", "a": 1}) == 1
-    assert value_of(expression, {"kind": "y", "a": 1}) == "b"
-    del expression["else"]
-    assert value_of(expression, {"kind": "y", "a": 1}) is None
-
-
-def test_a_row_has_the_number_of_its_record() -> None:
-    assert value_of({"row_number": 1}, {}, number=5) == 5
-    assert value_of({"row_number": 0}, {}, number=5) == 4
-    assert value_of({"row_number": 1, "width": 4}, {}, number=5) == "0005"
-    assert map_fields({"input": {"const": "q"}, "id": {"row_number": 1}}).map(Row({}, 9)).id == 9
 
 
 def test_messages_evaluate_their_parts() -> None:
