@@ -13,6 +13,7 @@ from registry import extensions
 from registry.cli import main
 from registry.errors import ExtensionError
 from registry.extensions import extension
+from registry.manifest import validation
 
 Install = Callable[..., None]
 
@@ -72,11 +73,17 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (info / "entry_points.txt").write_text("\n".join(lines))
         (folder / f"{name}.py").write_text(code)
         monkeypatch.syspath_prepend(folder)
-        extensions.extensions.cache_clear()
+        forget()
 
     yield call
-    extensions.extensions.cache_clear()
+    forget()
     sys.modules.pop("acme", None)
+
+
+def forget() -> None:
+    """Forget what this process knows of installed packages, which don't change while it runs."""
+    extensions.extensions.cache_clear()
+    validation._validator.cache_clear()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.escape import escape_control, escape_json
-from registry.catalog.catalog import display_path
 from registry.cli.terminal import columns_of, console_of, paint, print_styled, wrap
 from registry.errors import ManifestError, Problem
 
@@ -163,6 +162,8 @@ def write_new(target: Path, text: str) -> None:
     Raises:
         ManifestError: the file exists, or can't be written.
     """
+    from registry.catalog.catalog import display_path  # completion needs no catalog
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         # "x" follows no link and overwrites no file that was created since anyone looked.
@@ -183,5 +184,7 @@ def write_new(target: Path, text: str) -> None:
 
 def existing_file(target: Path) -> ManifestError:
     """Return the error for a file that exists."""
+    from registry.catalog.catalog import display_path
+
     message = f"{display_path(target)} already exists and is not overwritten"
     return ManifestError([Problem(message=message, path="")])
