@@ -28,6 +28,8 @@ GENERATED = "docs/command-line.md"
 
 OPTIONS_OF_OTHER_PROGRAMS = {
     **dict.fromkeys(("--body-file", "--comment", "--jq", "--search", "--state", "--title"), "gh"),
+    **dict.fromkeys(("--create", "--message", "--quiet"), "git"),
+    "--head": "gh",
     **dict.fromkeys(("--generate-notes", "--verify-tag"), "gh"),
     **dict.fromkeys(("--disable-pip-version-check", "--editable"), "pip"),
     "--trusted-publishing": "uv",

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
+from registry.errors import AccessError
 from registry.load.load import load
+from tests.conftest import Https
 from tests.load.conftest import Spec
 
 
@@ -22,3 +28,13 @@ def test_views_of_one_dataset_share_their_samples(spec: Spec, cache: Cache) -> N
     assert shuffled.cached
     assert shuffled.entry.folder == whole.entry.folder
     assert len(shuffled.dataset) == 1
+
+
+@pytest.mark.parametrize("kind", ["gated", "agreement"])
+def test_refused_access_names_the_terms(spec: Spec, cache: Cache, https: Https, kind: str) -> None:
+    source = {"type": "json", "path": [https.fail("/data.jsonl", 403)]}
+    url = "https://example.org/terms"
+    with pytest.raises(AccessError, match=rf"answered 403 .*\(its terms: {re.escape(url)}\)$"):
+        load(spec(source=source, access={kind: url}), cache, boundary=UNBOUNDED)
+    with pytest.raises(AccessError, match=r"\(check the credentials\)$"):
+        load(spec(source=source), cache, boundary=UNBOUNDED)

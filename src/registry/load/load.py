@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
 from registry.cache.retry import again_if_lost
+from registry.errors import AccessError
 from registry.extensions import our_own
 from registry.load.materials import check_named
 from registry.load.pinned import check_cached, check_samples, remember_pinned
@@ -97,7 +98,12 @@ def load(
     if workers is not None or elsewhere is not None:
         context = replace(context, jobs=1)
     pin = None if lock is None else lock.samples
-    result = _plan_and_execute(spec, context, pin, verify=verify, full=full)
+    try:
+        result = _plan_and_execute(spec, context, pin, verify=verify, full=full)
+    except AccessError as error:
+        if spec.access is None or str(spec.access.url) in str(error):
+            raise
+        raise AccessError(f"{error} (its terms: {spec.access.url})") from error
     # If damage is found later, when a sample is read.
     result.dataset.origin = partial(
         _reload, spec, cache, boundary=boundary, offline=offline, full=full, lock=lock
