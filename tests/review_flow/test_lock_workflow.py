@@ -63,6 +63,19 @@ elif sys.argv[1] == "pr":
 file.write_text(json.dumps(state))
 """
 
+# Wherever the test runs, no host but the emulator's answers.
+REGISTRY = """
+import runpy, socket
+look_up = socket.getaddrinfo
+def only_here(host, *more, **keys):
+    if host not in ("127.0.0.1", "localhost"):
+        raise socket.gaierror(socket.EAI_NONAME, "not served")
+    return look_up(host, *more, **keys)
+socket.getaddrinfo = only_here
+if __name__ == "__main__":
+    runpy.run_module("registry", run_name="__main__", alter_sys=True)
+"""
+
 
 @dataclass
 class Runner:
@@ -151,10 +164,11 @@ def repository_of(configs: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
 def runner(tmp_path: Path) -> Runner:
     """The built-in manifests in a repository, without the numbers that they expect."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "gh.py").write_text(GH, encoding="utf-8")
-    for name, arguments in (("gh", f"{tmp_path / 'gh.py'}"), ("registry", "-I -m registry")):
+    for name, program in (("gh", GH), ("registry", REGISTRY)):
+        (tmp_path / f"{name}_.py").write_text(program, encoding="utf-8")
         script = tmp_path / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n', encoding="utf-8")
+        run = f'exec {sys.executable} "{tmp_path / f"{name}_.py"}" "$@"'
+        script.write_text(f"#!/bin/sh\n{run}\n", encoding="utf-8")
         script.chmod(0o755)
     catalog = tmp_path / "catalog"
     catalog.mkdir()
@@ -219,7 +233,10 @@ def test_a_problem_of_the_command_itself_proposes_nothing(runner: Runner) -> Non
 
 
 def test_it_may_write_its_branch_and_pull_requests() -> None:
-    assert WORKFLOW["permissions"] == {"contents": "write", "pull-requests": "write"}
+    allowed = WORKFLOW["jobs"]["lock"]["permissions"]
+    assert allowed == {"contents": "write", "pull-requests": "write"}
+    with_token = [step["id"] for step in STEPS if "github.token" in str(step)]
+    assert with_token == ["propose"]
     assert set(WORKFLOW["on"]) == {"schedule", "workflow_dispatch"}
     checkout, *_ = STEPS
     assert checkout["with"] == {"persist-credentials": False}
