@@ -33,17 +33,18 @@ def statuses(result: Invocation) -> dict[str, str]:
     return {line.split()[0]: line.split()[1] for line in result.lines[1:]}
 
 
-def test_second_run_finds_everything_cached(run: Run, demo: Path) -> None:
+def test_second_run_only_counts_what_is_cached(run: Run, demo: Path) -> None:
     first = run("sync", "--tag", "demo")
     assert first.code == 0
     assert first.lines[0].split() == ["dataset", "status", "samples", "size", "time"]
-    assert set(statuses(first)) == set(DEMO)
-    assert set(statuses(first).values()) <= {"built", "cached"}
-    assert statuses(first)["demo-chat"] == "built"
+    # The third is a view of the samples of the second: it is built or cached, as workers race.
+    assert {"demo-chat"} <= set(statuses(first)) <= set(DEMO)
+    assert set(statuses(first).values()) == {"built"}
     second = run("sync", "--tag", "demo", "--offline")
     assert second.code == 0
-    assert statuses(second) == dict.fromkeys(DEMO, "cached")
+    assert second.out == ""
     assert without_time(second.err) == "3 datasets: 3 cached in # s\n"
+    assert statuses(run("sync", DEMO[0])) == {DEMO[0]: "cached"}
 
 
 def test_summary_counts_outcomes_and_warnings(run: Run, own: Path) -> None:
@@ -193,7 +194,7 @@ def test_each_cause_is_printed_once_for_all_datasets_that_it_stops(run: Run, own
     )
     assert names.split() == [*sorted(f"hub-{number}," for number in range(30))[:-1], "hub-9"]
     assert without_time(total) == "33 datasets: 1 built, 1 cached, 31 failed in # s"
-    assert len(result.lines) == 34
+    assert len(result.lines) == 33
 
 
 @pytest.fixture(params=[(out, err) for out in (True, False) for err in (True, False)], ids=str)

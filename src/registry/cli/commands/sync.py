@@ -265,6 +265,7 @@ class SyncLines:
         # Whether they are printed at the end: they may reach the terminal that has the bars.
         self._are_late = has_bars(as_json=False) and not self._is_terminal
         self._has_title = False
+        self._are_many = len(names) > 1
         width = columns_of(sys.stdout) if self._is_terminal else None
         rows = [_HEADERS, *((escape_control(name), *_WIDEST) for name in names)]
         self._width = width or 0
@@ -283,7 +284,12 @@ class SyncLines:
                 yield from self._rows(result)
 
     def _rows(self, result: SyncResult) -> Iterator[str]:
-        """Yield the lines of a result, and the title before the first."""
+        """Yield the lines of a result, and the title before the first.
+
+        Of several datasets, those that were there already are only counted, in the summary.
+        """
+        if self._are_many and result.status == "cached" and not result.pushed:
+            return
         values = (
             result.name,
             result.status,
