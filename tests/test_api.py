@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import registry
 from registry import api
 
 ROOT = Path(__file__).parents[1]
@@ -59,3 +60,7 @@ def test_page_lists_the_stable_names() -> None:
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     stable = {name for names in api.STABLE.values() for name in names.split()}
     assert [name for name in sorted(stable) if f"`{name}`" not in page] == []
+
+
+def test_dir_lists_the_public_names_alone() -> None:
+    assert {name for name in dir(registry) if not name.startswith("_")} == set(registry.__all__)

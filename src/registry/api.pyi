@@ -132,10 +132,13 @@ from registry.extensions import KINDS as KINDS
 from registry.extensions import extension as extension
 from registry.extensions import extensions as extensions
 from registry.extensions import load_extension as load_extension
+from registry.installation import install_advice as install_advice
+from registry.installation import installed_release as installed_release
 from registry.lint.layout import schema_reference as schema_reference
 from registry.load.cached import find_fingerprint as find_fingerprint
 from registry.load.cached import open_cached as open_cached
 from registry.load.cached import sample_warnings as sample_warnings
+from registry.load.dataset import Overrides as Overrides
 from registry.load.dataset import pinned_sources as pinned_sources
 from registry.load.load import load as load
 from registry.load.materials import named_files_of as named_files_of

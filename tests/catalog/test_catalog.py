@@ -581,3 +581,15 @@ def test_include_that_matches_nothing_leaves_other_files_usable(
     catalog = Catalog.open(root)
     assert [problem.rule for problem in catalog.problems] == ["include-nothing"]
     assert catalog["one"].name == "one"
+
+
+def test_a_catalog_prints_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
+    (tmp_path / "m.yaml").write_text(
+        "datasets: {a: {limit: x, source: {type: csv, path: a.csv}}}\n"
+    )
+
+    shown = repr(Catalog.open(tmp_path))
+
+    assert shown.startswith("Catalog('")
+    assert shown.endswith("datasets.yaml': 1 dataset, 1 problem)")

@@ -215,7 +215,7 @@ def test_a_changed_corrections_file_changes_the_samples(write: Write) -> None:
     second = get_dataset("q", root=root)
     assert [first[0].target, second[0].target] == ["B", ["B", "A"]]
     with pytest.raises(TypeError, match="`corrections` is False"):
-        get_dataset("q", root=root, corrections="errata/q.yaml")
+        get_dataset("q", root=root, corrections="errata/q.yaml")  # type: ignore[arg-type]
 
 
 def test_expectations_are_about_the_corrected_samples(write: Write) -> None:

@@ -29,7 +29,13 @@ def test_datasets_are_listed_by_tags(root: Path) -> None:
 @pytest.mark.parametrize("switch", ["locked", "frozen"])
 def test_pin_does_not_cover_other_data(root: Path, switch: str) -> None:
     with pytest.raises(LockStaleError, match=r"`source` selects data that datasets\.lock does not"):
-        get_dataset("data", root=root, source=str(root.parent / "data.jsonl"), **{switch: True})
+        get_dataset(
+            "data",
+            root=root,
+            source=str(root.parent / "data.jsonl"),
+            locked=switch == "locked",
+            frozen=switch == "frozen",
+        )
 
 
 @pytest.mark.parametrize("source", [1, {"path": "x.csv"}, Path("x.csv")])

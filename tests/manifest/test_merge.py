@@ -77,7 +77,7 @@ def test_problem_is_reported_where_its_value_is_written(tmp_path: Any) -> None:
         ("license",): "datasets.yaml:3:3 $.defaults.license",
         ("limit",): "m.yaml:3:5 $.datasets.d.limit",
         ("fields", "target", "from"): "m.yaml:4:23 $.datasets.d.fields.target.from",
-        ("seed",): "override $.seed",
+        ("seed",): "argument `seed`",
     }
     for path, place in places.items():
         problem = merged.problem(path, "is odd", "even it", rule="wrong-value")

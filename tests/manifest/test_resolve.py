@@ -628,11 +628,11 @@ def test_unknown_override_is_a_type_error(name: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "problem"),
     [
-        ({"seed": 3}, "override $.seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
-        ({"shuffle": True}, "override $.shuffle: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
-        ({"shuffle_choices": True}, "override $.shuffle_choices: `shuffle_choices: true` gives a different order on every run (write the seed: `shuffle_choices: 42`)"),
-        ({"limit": -1}, "override $.limit: must be 0 or more, is -1"),
-        ({"limit": "3"}, "override $.limit: must be an integer, is '3'"),
+        ({"seed": 3}, "argument `seed`: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
+        ({"shuffle": True}, "argument `shuffle`: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
+        ({"shuffle_choices": True}, "argument `shuffle_choices`: `shuffle_choices: true` gives a different order on every run (write the seed: `shuffle_choices: 42`)"),
+        ({"limit": -1}, "argument `limit`: must be 0 or more, is -1"),
+        ({"limit": "3"}, "argument `limit`: must be an integer, is '3'"),
     ],
 )  # fmt: skip
 def test_invalid_override_is_reported_at_the_override(

@@ -89,6 +89,10 @@ def use_datasets() -> None:
     assert_type(get_dataset("demo-mcq", shuffle=True, seed=1, limit=5), Dataset)
     assert_type(get_dataset("gsm8k", source="test.jsonl", refresh=True), Dataset)
     get_dataset()  # type: ignore[call-arg]
+    get_dataset("demo-mcq", split="test", revision="v1", shuffle_choices=42, auto_id=True)
+    get_dataset("demo-mcq", fewshot=5, corrections=False, only={"subject": ["a", "b"]})
+    get_dataset("demo-mcq", limit="3")  # type: ignore[arg-type]
+    get_dataset("demo-mcq", lmit=3)  # type: ignore[call-arg]
     get_dataset(1)  # type: ignore[arg-type]
     get_dataset("demo-mcq", "catalog")  # type: ignore[call-arg]
     get_dataset("demo-mcq", source=Path("test.jsonl"))  # type: ignore[arg-type]

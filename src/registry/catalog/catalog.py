@@ -36,6 +36,7 @@ from registry.errors import (
     MappingError,
     Problem,
     SourceError,
+    count_text,
 )
 from registry.manifest.merge import Entry, Layer, current_name, index_defaults, parent_of
 from registry.manifest.models import DatasetSpec
@@ -57,7 +58,7 @@ __all__ = ["Catalog", "display_path", "read_uncached", "valid_index"]
 Other = TypeVar("Other")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Catalog(Names):
     """Datasets by name; `catalog[name]` is resolved on each access."""
 
@@ -77,6 +78,11 @@ class Catalog(Names):
     """Groups as written in the files."""
     indexes: tuple[Path, ...] = ()
     """The index files: the root, and those of the packages that it includes."""
+
+    def __repr__(self) -> str:
+        problems = f", {count_text(len(self.problems), 'problem')}" if self.problems else ""
+        count = count_text(len(self), "dataset")
+        return f"Catalog({display_path(self.index)!r}: {count}{problems})"
 
     @classmethod
     def open(

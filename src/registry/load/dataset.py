@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +35,31 @@ if TYPE_CHECKING:
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["CachedSamples", "get_dataset", "list_datasets", "pinned_sources"]
+__all__ = ["CachedSamples", "Overrides", "get_dataset", "list_datasets", "pinned_sources"]
+
+
+class Overrides(TypedDict, total=False):
+    """Arguments of a call that count in place of keys of the manifest, where they are given."""
+
+    split: str
+    """A split that the manifest declares; else one of the source, and `expect` isn't checked."""
+    revision: str
+    """Of the source: a branch, tag or commit; `expect` isn't checked."""
+    shuffle: bool
+    """Whether to shuffle; needs `seed`."""
+    seed: int | None
+    shuffle_choices: int | None
+    """A seed for the order of each sample's choices; None keeps it."""
+    limit: int | None
+    """The most samples; None means all."""
+    auto_id: bool
+    """Number the samples from 1 in place of their ids."""
+    fewshot: int | Mapping[str, Any] | None
+    """The number of examples before each question, or keys of that block of a manifest."""
+    corrections: bool
+    """False for the samples as the source has them."""
+    only: Mapping[str, Any] | None
+    """Metadata key → the value, or values, of the samples to keep."""
 
 
 def get_dataset(
@@ -47,7 +71,7 @@ def get_dataset(
     locked: bool | None = None,
     frozen: bool | None = None,
     source: str | None = None,
-    **overrides: Any,
+    **overrides: Unpack[Overrides],
 ) -> Dataset:
     """Return the dataset `name` of the catalog. It is built once, then opened from the cache.
 
@@ -64,11 +88,8 @@ def get_dataset(
             don't look for newer ones. None means REGISTRY_FROZEN.
         source: A path or URL with the same data, to read in place of the manifest's. Its
             suffix determines the type; `expect` is not checked.
-        **overrides: `only` (metadata key → value, or values), `shuffle`, `seed`, `shuffle_choices`
-            (a seed), `limit` and `auto_id` of the view; `split`, one of those that the manifest
-            declares. If it declares none, `split` is that of the source, as is `revision`; then
-            `expect` is not checked. `fewshot`, the number of examples before each question, or keys
-            of that block of a manifest; `corrections=False` for the samples as the source has them.
+        **overrides: Those of `Overrides`: `split`, `revision`, `shuffle`, `seed`,
+            `shuffle_choices`, `limit`, `auto_id`, `fewshot`, `corrections` and `only`.
 
     Raises:
         DatasetNotFoundError: no such dataset; the message suggests similar names.
@@ -81,7 +102,7 @@ def get_dataset(
         DecodeError: a file is invalid for its type.
         MappingError: a record can't be mapped to a sample.
         ExpectationError: the samples differ from what `expect` says.
-        TypeError: an unknown override, or a `source` that is not a str.
+        TypeError: an unknown argument, or a `source` that is not a str.
 
     Warns:
         UserWarning: samples that were just built are questionable, such as blank targets.

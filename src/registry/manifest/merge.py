@@ -12,7 +12,7 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import Problem
 from registry.manifest.source import OF_BYTES
 from registry.rules import RULES
-from registry.yamldoc.reader import DataPath, Document, json_path
+from registry.yamldoc.reader import DataPath, Document
 
 __all__ = [
     "RETIRED",
@@ -125,10 +125,13 @@ class Layer(Struct, frozen=True):
         """Return a problem at `path`, which is relative to this layer."""
         if self.document is not None:
             return self.document.problem(self.place(path), message, hint, rule=rule)
+        # In a manifest, `split` and `revision` are keys of the source.
+        is_inner = path[:1] == ("source",) and path[1:] not in ((), ("path",))
+        name = ".".join(map(str, path[1:])) if is_inner else str(path[0])
         return Problem(
             message=message,
-            file=self.kind,
-            path=json_path(path),
+            file=f"argument `{name}`",
+            path="",
             hint=hint,
             rule=rule,
             severity=RULES[rule].severity,

@@ -322,7 +322,7 @@ def test_a_pickle_finds_its_samples(write: Write) -> None:
 def test_overrides_are_checked(write: Write) -> None:
     write()
     with pytest.raises(TypeError, match="`fewshot` must be a number of examples"):
-        get_dataset("quiz", fewshot="5")
+        get_dataset("quiz", fewshot="5")  # type: ignore[arg-type]
     with pytest.raises(ManifestError, match="does not say where the examples are"):
         get_dataset("train", fewshot=3)
     with pytest.raises(ManifestError, match=r"no dataset 'trian' \(similar names: train\)"):
