@@ -13,7 +13,7 @@ from registry import extensions
 from registry.cli import main
 from registry.errors import ExtensionError
 from registry.extensions import extension
-from registry.manifest import validation
+from registry.manifest import schema
 
 Install = Callable[..., None]
 
@@ -83,7 +83,8 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 def forget() -> None:
     """Forget what this process knows of installed packages, which don't change while it runs."""
     extensions.extensions.cache_clear()
-    validation._validator.cache_clear()
+    schema._validator.cache_clear()
+    schema._schemas.cache_clear()
 
 
 @pytest.fixture

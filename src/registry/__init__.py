@@ -6,6 +6,7 @@ Each name is imported from its module on first use, so that `import registry` st
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ if TYPE_CHECKING:
         ChatMessageUser,
     )
     from registry.samples.sample import RecordToSample, Sample, SandboxEnvironmentSpec
+
+if sys.platform == "win32":
+    raise ImportError(
+        "registry runs on Linux and macOS; on Windows, install it inside WSL"
+        " (its cache needs the file locks and renames of those systems)"
+    )
 
 __all__ = [
     "AccessError",
@@ -159,4 +166,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -35,13 +35,15 @@ def names(plan: StarterPlan, folder: Path) -> list[str]:
 
 
 def test_empty_folder_gets_everything(tmp_path: Path) -> None:
-    plan = plan_starter(tmp_path, version="1.2")
+    plan = plan_starter(tmp_path, requirement="eval-registry==1.2")
     assert names(plan, tmp_path) == [*ALWAYS, ".gitattributes"]
     assert plan.existing == ()
 
 
 def test_hooks_and_workflow_are_written_on_request(tmp_path: Path) -> None:
-    plan = plan_starter(tmp_path, version="1.2", with_pre_commit=True, with_workflow=True)
+    plan = plan_starter(
+        tmp_path, requirement="eval-registry==1.2", with_pre_commit=True, with_workflow=True
+    )
     wanted = [".pre-commit-config.yaml", ".github/workflows/datasets.yml"]
     assert names(plan, tmp_path)[-2:] == wanted
 
@@ -50,25 +52,32 @@ def test_hooks_and_workflow_are_written_on_request(tmp_path: Path) -> None:
 def test_hooks_belong_to_the_top_of_the_repository(tmp_path: Path, marker: str) -> None:
     git = tmp_path / ".git"
     git.mkdir() if marker == "folder" else git.write_text("gitdir: elsewhere")
-    plan = plan_starter(tmp_path / "a" / "b", version="1.2", with_pre_commit=True)
+    plan = plan_starter(
+        tmp_path / "a" / "b", requirement="eval-registry==1.2", with_pre_commit=True
+    )
     assert "registry validate --root a/b" in plan.new[tmp_path / ".pre-commit-config.yaml"]
 
 
 def test_existing_file_is_not_planned(tmp_path: Path) -> None:
     (tmp_path / ".gitattributes").write_text("* text\n")
-    plan = plan_starter(tmp_path, version="1.2")
+    plan = plan_starter(tmp_path, requirement="eval-registry==1.2")
     assert plan.existing == (tmp_path / ".gitattributes",)
     assert names(plan, tmp_path) == ALWAYS
 
 
 def test_dangling_link_counts_as_existing(tmp_path: Path) -> None:
     (tmp_path / "datasets.yaml").symlink_to("nowhere")
-    assert tmp_path / "datasets.yaml" in plan_starter(tmp_path, version="1.2").existing
+    assert (
+        tmp_path / "datasets.yaml"
+        in plan_starter(tmp_path, requirement="eval-registry==1.2").existing
+    )
 
 
 def test_existing_catalog_gets_no_example(tmp_path: Path) -> None:
     (tmp_path / "datasets.yaml").write_text("version: 1\n")
-    assert set(names(plan_starter(tmp_path, version="1.2"), tmp_path)).isdisjoint(EXAMPLE)
+    assert set(
+        names(plan_starter(tmp_path, requirement="eval-registry==1.2"), tmp_path)
+    ).isdisjoint(EXAMPLE)
 
 
 def test_schema_files_are_the_shipped_ones(tmp_path: Path) -> None:
@@ -121,10 +130,10 @@ def test_any_folder_is_quoted(root: str) -> None:
 
 
 def test_workflow_has_the_steps_of_the_action() -> None:
-    steps = yaml.safe_load(workflow(".", "1.2.3"))["jobs"]["review"]["steps"][2:]
+    steps = yaml.safe_load(workflow(".", "eval-registry==1.2.3"))["jobs"]["review"]["steps"][2:]
     action = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
     own = action["runs"]["steps"]
     assert [{**step, "env": {}} for step in steps] == [{**step, "env": {}} for step in own]
     assert [list(step["env"]) for step in steps] == [list(step["env"]) for step in own]
     assert steps[0]["env"]["INSTALL"] == "eval-registry==1.2.3"
-    assert "inputs." not in workflow(".", "1.2.3")
+    assert "inputs." not in workflow(".", "eval-registry==1.2.3")

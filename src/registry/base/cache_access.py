@@ -29,7 +29,7 @@ _TRUE = {"1", "true", "yes", "on"}
 _SHARED_FOLDER = stat.S_ISGID | stat.S_IRWXU | stat.S_IRWXG
 _SHARED = stat.S_ISGID | stat.S_IWGRP
 # Never a file that exists, or a link; some of the flags are those of one system.
-_FLAGS = ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
+_FLAGS = ("O_NOFOLLOW", "O_CLOEXEC")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in _FLAGS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import functools
 import hashlib
 import io
@@ -26,11 +27,6 @@ from registry.base.cache_access import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from io import BufferedReader
-
-try:
-    import fcntl
-except ImportError:  # Windows: what is in use is then known by its age only
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "HashedFile",
@@ -247,9 +243,8 @@ def hold(path: Path, descriptor: int | None = None) -> int | None:
     with contextlib.suppress(OSError):  # a file system without locks
         # A descriptor of its own, because the file is closed before it is renamed.
         own = os.open(path, os.O_RDONLY) if descriptor is None else os.dup(descriptor)
-        if fcntl is not None:
-            # Network file systems lock exclusively only what is open for writing: no folder.
-            fcntl.flock(own, fcntl.LOCK_SH if descriptor is None else fcntl.LOCK_EX)
+        # Network file systems lock exclusively only what is open for writing: no folder.
+        fcntl.flock(own, fcntl.LOCK_SH if descriptor is None else fcntl.LOCK_EX)
     return own
 
 
@@ -266,9 +261,6 @@ def claim(path: Path) -> Iterator[bool | None]:
 
     None means that nobody can tell: a file system without locks, or no permission.
     """
-    if fcntl is None:
-        yield None
-        return
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR
     descriptor, is_free = None, None
     try:

@@ -7,6 +7,7 @@ progress. Whoever waits reads both: for whom it waits, and whether that process 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from registry.progress import Deadline, Report
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["lock"]
 
@@ -91,8 +87,6 @@ def _take_free(path: Path) -> int | None:
 
     As `filelock` does it, which takes ten times longer, and also for everything unusual.
     """
-    if fcntl is None:
-        return None
     descriptor = None
     try:
         try:

@@ -19,6 +19,7 @@ from registry.cli.output import print_line
 from registry.cli.streams import escaped_output
 from registry.errors import ExtensionError, RegistryError, did_you_mean
 from registry.extensions import extension, extensions
+from registry.installation import DISTRIBUTION, install_advice
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -165,7 +166,7 @@ class _Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: registry sync --tag demo",
 )
-@click.version_option(package_name="eval-registry", prog_name="registry")
+@click.version_option(package_name=DISTRIBUTION, prog_name="registry")
 def command() -> None:
     """Datasets as reviewed code: the same samples on every machine."""
 
@@ -238,16 +239,25 @@ def _run(arguments: Sequence[str] | None) -> int:
         for line in getattr(error, "problems", None) or [error]:
             print_line(f"error: {line}", err=True)
         return PROBLEMS
+    except ModuleNotFoundError as error:
+        if not (how := install_advice(error)):
+            return _unexpected(error)
+        print_line(f"error: this needs the package {error.name}: {how}", err=True)
+        return PROBLEMS
     except Exception as error:
         # A stream has no file name. A file has one, and that of the cache is a CacheError.
         if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
             raise
-        if os.environ.get("REGISTRY_TRACEBACK"):
-            traceback.print_exception(error)
-        print(
-            f"unexpected {type(error).__name__}: {escape_control(str(error))}\n"
-            "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
-            file=sys.stderr,
-        )
-        return UNEXPECTED
+        return _unexpected(error)
     return result if isinstance(result, int) else CLEAN
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get("REGISTRY_TRACEBACK"):
+        traceback.print_exception(error)
+    print(
+        f"unexpected {type(error).__name__}: {escape_control(str(error))}\n"
+        "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback.",
+        file=sys.stderr,
+    )
+    return UNEXPECTED

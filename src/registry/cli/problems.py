@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from registry.base.escape import escape_control, escape_lines
 from registry.cli.output import json_text
 from registry.errors import Problem
+from registry.installation import installed_release
 from registry.rules import RULES
 
 __all__ = ["FORMATS", "sarif_log"]
@@ -75,7 +75,7 @@ def sarif_log(problems: Iterable[Problem]) -> dict[str, Any]:
         }
         for rule in RULES.values()
     ]
-    driver = {"name": "registry", "version": version("eval-registry"), "rules": rules}
+    driver = {"name": "registry", "version": installed_release(), "rules": rules}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",  # the default, UTF-16 units, counts an emoji twice

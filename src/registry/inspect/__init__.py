@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
+    from registry.load.dataset import Overrides
     from registry.samples.inspect_dataset import InspectDataset
 
 __all__ = ["get_dataset"]
@@ -20,7 +21,7 @@ def get_dataset(
     locked: bool | None = None,
     frozen: bool | None = None,
     source: str | None = None,
-    **overrides: Any,
+    **overrides: Unpack[Overrides],
 ) -> InspectDataset:
     """Return `registry.get_dataset(…).to_inspect()`; the arguments are those of that function.
 

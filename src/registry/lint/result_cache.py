@@ -27,7 +27,7 @@ __all__ = ["CheckResult", "check_catalog"]
 
 # Besides our own code, which is part of the digest of the catalog's content, these libraries
 # determine which manifests are valid.
-_VALIDATORS = ("jsonschema", "msgspec", "pyyaml")
+_VALIDATORS = ("jsonschema-rs", "msgspec", "pyyaml")
 
 
 @dataclass(frozen=True)

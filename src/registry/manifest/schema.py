@@ -1,4 +1,4 @@
-"""The JSON Schemas, and a fast check of whether a value is valid."""
+"""The JSON Schemas, and what a value violates of them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,64 @@ import functools
 import json
 import math
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import unquote
 
+from registry.errors import shorten
 from registry.extensions import extension, extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Iterator
+
+    import jsonschema_rs
+
+    from registry.yamldoc.reader import DataPath
 
 __all__ = [
     "SCHEMAS",
     "SchemaName",
+    "Violation",
+    "as_json",
     "installed_schema",
     "is_surely_valid",
     "read_schema",
     "schema_text",
     "schema_uri",
+    "violations",
 ]
 
 SchemaName = Literal["corrections", "index", "lock", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index", "corrections", "lock")
 
-# jsonschema-rs has no limit of its own: 100,000 nested lists overflow its stack, which crashes the
-# process. A YAML document has at most 64 levels.
-_MAX_LEVELS = 64
-_ATOMS = frozenset({str, int, bool, NoneType})
-_ONLY_STR = frozenset({str})
+MAX_LEVELS = 64
+"""Of a YAML document. jsonschema-rs has no limit: 100,000 nested lists would overflow its stack."""
+_NAMED = {"lock": "pin", "manifest": "dataset"}
+"""For each schema, the definition of the values under `datasets`, whose keys are names."""
+_SURE = 2.0**52
+"""From here on every float is a whole number."""
+
+
+class Violation(NamedTuple):
+    """A keyword of a schema that a value violates."""
+
+    path: DataPath
+    keyword: str
+    limit: Any
+    """What the schema has beside the keyword."""
+    schema: dict[str, Any]
+    """The part of the schema that has the keyword."""
+    instance: Any
+    message: str
+    unknown: tuple[str, ...] = ()
+    """The keys that the schema doesn't have."""
+
+    def path_in(self, value: Any) -> list[int]:
+        """Return where its path is in the order of keys and items."""
+        places = []
+        for step in self.path:
+            places.append(step if isinstance(step, int) else [*value].index(step))
+            value = value[step]
+        return places
 
 
 def schema_text(name: SchemaName) -> str:
@@ -73,44 +105,93 @@ def schema_uri(name: SchemaName, definition: str = "") -> str:
 
 
 def is_surely_valid(value: Any, name: SchemaName, definition: str) -> bool:
-    """Return whether jsonschema-rs accepts a value; if False, jsonschema must decide."""
-    accepts = _fast_validator(name, definition)
+    """Return whether a value is valid by our own schema; False may be due to added sources."""
     try:
-        return accepts is not None and _is_plain(value, _MAX_LEVELS) and accepts(value)
-    except ValueError:  # a string with a lone surrogate can't be passed to Rust
+        return _validator(name, definition).is_valid(as_json(value))
+    except (TypeError, RecursionError):
         return False
 
 
-@functools.cache
-def _fast_validator(name: SchemaName, definition: str) -> Callable[[Any], bool] | None:
-    """Return jsonschema-rs's `is_valid`; None on platforms for which it has no wheel."""
-    try:
-        import jsonschema_rs
-    except ImportError:
-        return None
-    registry = jsonschema_rs.Registry([(schema_uri(key), read_schema(key)) for key in SCHEMAS])
-    schema = {"$ref": schema_uri(name, definition)}
-    return jsonschema_rs.Draft202012Validator(schema, registry=registry, offline=True).is_valid
+def violations(value: Any, name: SchemaName, definition: str) -> Iterator[Violation]:
+    """Yield what a value violates, also below an invalid name, in the order of its keys.
+
+    Raises:
+        TypeError: a value or a key is not what YAML has.
+    """
+    errors = _validator(name, definition, is_extended=True).iter_errors(as_json(value))
+    found = sorted(
+        (_violation(error, value) for error in errors), key=lambda one: one.path_in(value)
+    )
+    for one in found:
+        yield one
+        for key in one.unknown if "patternProperties" in one.schema else ():
+            kind: SchemaName = "lock" if name == "lock" else "manifest"
+            inside = "group" if one.path[-1:] == ("groups",) else _NAMED[kind]
+            for inner in violations(one.instance[key], kind, inside):
+                yield inner._replace(path=(*one.path, key, *inner.path))
 
 
-def _is_plain(value: Any, levels: int) -> bool:
-    """Return whether both validators see the same value: JSON data without floats such as 10.0.
+def as_json(value: Any) -> Any:
+    """Return what JSON Schema has to check in place of a value.
 
-    JSON Schema and jsonschema-rs treat 10.0 as an integer, a YAML author does not. jsonschema-rs
-    also treats a tuple as a list and NaN as not a number, and raises for a key that is not a str.
+    It would take 10.0 for an integer, and knows neither infinite numbers nor half a pair of
+    surrogates.
+
+    Raises:
+        TypeError: a value is none that YAML has, such as a tuple.
     """
     kind = type(value)
-    if kind is float:
-        return math.isfinite(value) and not value.is_integer()
-    if kind is dict:
-        if not _ONLY_STR.issuperset(map(type, value)):
-            return False
-        items = value.values()
-    elif kind is list:
-        items = value
-    else:
-        return kind in _ATOMS
-    for item in items:  # `all` takes twice as long
-        if type(item) not in _ATOMS and (levels == 0 or not _is_plain(item, levels - 1)):
-            return False
-    return True
+    if kind is str:
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if value is None or kind is bool or kind is int:
+        return value
+    if isinstance(value, dict):
+        return {str(as_json(key)): as_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [as_json(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value) or abs(value) >= _SURE:
+            return math.copysign(_SURE / 2 + 0.5, value)
+        return math.nextafter(value, math.inf) if value.is_integer() else value
+    raise TypeError(f"{shorten(value)} is not a value that YAML has")
+
+
+@functools.cache
+def _validator(
+    name: SchemaName, definition: str, *, is_extended: bool = False
+) -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs  # a warm dataset needs none
+
+    read = installed_schema if is_extended else read_schema
+    known = jsonschema_rs.Registry([(schema_uri(key), read(key)) for key in SCHEMAS])
+    schema = {"$ref": schema_uri(name, definition)}
+    return jsonschema_rs.Draft202012Validator(schema, registry=known, offline=True)
+
+
+@functools.cache
+def _schemas() -> dict[str, Any]:
+    return {schema_uri(key): installed_schema(key) for key in SCHEMAS}
+
+
+def _violation(error: jsonschema_rs.ValidationError, value: Any) -> Violation:
+    address, _, pointer = str(error.absolute_keyword_location).partition("#")
+    *steps, keyword = map(_unescaped, pointer.split("/")[1:])
+    schema = _at(_schemas()[address], steps)
+    path = tuple(error.instance_path)
+    unknown = tuple(getattr(error.kind, "unexpected", ()))
+    try:
+        instance = _at(value, path)
+    except KeyError:  # below a key that is no str
+        instance = error.instance
+    return Violation(path, keyword, schema[keyword], schema, instance, error.message, unknown)
+
+
+def _unescaped(step: str) -> str:
+    """Return a step of a JSON Pointer in a URI (RFC 6901, section 6)."""
+    return unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def _at(value: Any, steps: Iterable[str | int]) -> Any:
+    for step in steps:
+        value = value[int(step) if isinstance(value, list) else step]
+    return value

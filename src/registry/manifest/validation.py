@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,25 +13,16 @@ from registry.base.digest import canonical_json
 from registry.base.names import name_fault
 from registry.errors import Problem, did_you_mean, shorten
 from registry.manifest.schema import (
-    SCHEMAS,
     SchemaName,
-    installed_schema,
+    Violation,
     is_surely_valid,
-    schema_uri,
+    violations,
 )
 from registry.manifest.source import SourceModel
 from registry.rules import Finding
 from registry.yamldoc.reader import DataPath, Document
 
-if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import ValidationError
-
 __all__ = ["check_fields", "schema_errors", "source_from_arguments", "validate"]
-
-# jsonschema makes up to 25 calls per level. If they fill the stack, its part in Rust may panic,
-# which is not a RecursionError and crashes the process.
-_MAX_LEVELS = 32
 
 _TYPE_NAMES = {
     "object": "a mapping",
@@ -59,8 +48,6 @@ _TRUST_HINT = (
 _MOST_ERRORS = 1_000
 _MOST_REPEATED = 5
 """Repeated items of one list that are reported."""
-_NAMED = {"lock": "pin", "manifest": "dataset"}
-"""For each schema, the definition of the values under `datasets`, whose keys are names."""
 Model = TypeVar("Model", bound=SourceModel)
 
 
@@ -74,97 +61,25 @@ def schema_errors(
     value: Any, name: SchemaName, definition: str = "", *, most: int | None = None
 ) -> list[Finding]:
     """Return the violations of a schema, or of one definition under its `$defs`, by a value."""
-    # jsonschema is the reference and reports why a value is invalid, but takes 100 times as long,
-    # plus 0.1 s to import. Most files are valid and never need it.
     if is_surely_valid(value, name, definition):
         return []
-    too_deep = Finding((), "nested too deeply to be checked", rule="yaml-limit")
-    if _is_deeper(value, _MAX_LEVELS):
-        return [too_deep]
     try:
-        errors = _validation_errors(_without_valid(value, name, definition), name, definition)
-        reported = chain.from_iterable(map(_report, errors))
+        errors = chain.from_iterable(map(_report, violations(value, name, definition)))
         # A key may violate two parts of a schema in the same way; report it once.
-        found = list(islice(_distinct(reported), _MOST_ERRORS + 1 if most is None else most))
+        found = list(islice(dict.fromkeys(errors), most))
+    except TypeError as error:
+        return [Finding((), str(error), "write a list, or another value of YAML", "wrong-type")]
     except RecursionError:
-        return [too_deep]
+        return [Finding((), "nested too deeply to be checked", rule="yaml-limit")]
     if len(found) > _MOST_ERRORS and most is None:
         message = f"more than {_MOST_ERRORS:,} problems, of which these are the first"
-        found[-1] = Finding((), message, "fix these first", "check-limit")
+        last = Finding((), message, "fix these first", "check-limit")
+        return [*found[:_MOST_ERRORS], last]
     return found
 
 
-def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
-    seen: set[Finding] = set()
-    for finding in findings:
-        if finding not in seen:
-            seen.add(finding)
-            yield finding
-
-
-def _without_valid(value: Any, name: SchemaName, definition: str) -> Any:
-    """Return a document without its valid datasets or pins, as jsonschema would take minutes."""
-    datasets = value.get("datasets") if isinstance(value, dict) and not definition else None
-    if not isinstance(datasets, dict):
-        return value
-    kind: SchemaName = "lock" if name == "lock" else "manifest"
-    invalid = {
-        key: item
-        for key, item in datasets.items()
-        if name_fault(str(key)) or not is_surely_valid(item, kind, _NAMED[kind])
-    }
-    return {**value, "datasets": invalid}
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Return whether dicts and lists are nested more than `levels` deep."""
-    if not isinstance(value, dict | list):
-        return False
-    items: Iterable[Any] = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
-
-
-def _validation_errors(value: Any, name: SchemaName, definition: str) -> Iterator[ValidationError]:
-    """Yield the errors of jsonschema, and those of datasets or pins with an invalid name."""
-    kind: SchemaName = "lock" if name == "lock" else "manifest"
-    for error in _validator(name, definition).iter_errors(value):
-        yield error
-        for key in _invalid_names(error):
-            instance: Any = error.instance
-            inside = "group" if error.absolute_path[-1] == "groups" else _NAMED[kind]
-            for inner in _validator(kind, inside).iter_errors(instance[key]):
-                inner.relative_path.extendleft(reversed([*error.absolute_path, key]))
-                yield inner
-
-
-@functools.cache
-def _validator(name: SchemaName, definition: str) -> Draft202012Validator:
-    """Return the reference validator of a schema, or of a definition in it."""
-    from jsonschema import Draft202012Validator, validators
-    from referencing import Registry
-    from referencing.jsonschema import DRAFT202012
-
-    # JSON Schema would accept 10.0 as an integer.
-    checker = Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    )
-    extend: Any = validators.extend  # it has no types
-    validator: type[Draft202012Validator] = extend(Draft202012Validator, type_checker=checker)
-    # For a resource with a `$schema` jsonschema would use its own validator, not ours.
-    schemas = {schema_uri(known): installed_schema(known) for known in SCHEMAS}
-    for schema in schemas.values():
-        del schema["$schema"]
-    registry: Registry[Any] = Registry().with_contents(
-        schemas.items(), default_specification=DRAFT202012
-    )
-    return validator({"$ref": schema_uri(name, definition)}, registry=registry)
-
-
-def _report(error: ValidationError) -> Iterator[Finding]:
-    path = tuple(error.absolute_path)
-    keyword = str(error.validator)
-    instance: Any = error.instance
-    limit: Any = error.validator_value
+def _report(error: Violation) -> Iterator[Finding]:
+    path, keyword, limit, instance = error.path, error.keyword, error.limit, error.instance
     shown = shorten(instance)
     match keyword:
         case "additionalProperties":
@@ -212,16 +127,12 @@ def _repeated_items(items: Any, path: DataPath) -> Iterator[Finding]:
         yield Finding(path, f"must not contain equal items, is {shorten(items)}", "", "wrong-value")
 
 
-def _missing_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
-    # jsonschema gives the missing key only in its message, so look for all of them here.
-    schema: Any = error.schema
-    instance: Any = error.instance
-    required: Any = error.validator_value
-    for key in required:
-        if key not in instance:
-            hint = schema.get("properties", {}).get(key, {}).get("description", "")
-            if key == "from" and [*instance.values()] == [None]:
-                hint = f"a column is written without braces: `{next(iter(instance))}`"
+def _missing_keys(error: Violation, path: DataPath) -> Iterator[Finding]:
+    for key in error.limit:
+        if key not in error.instance:
+            hint = error.schema.get("properties", {}).get(key, {}).get("description", "")
+            if key == "from" and [*error.instance.values()] == [None]:
+                hint = f"a column is written without braces: `{next(iter(error.instance))}`"
             yield Finding(path, f"the key '{key}' is missing", hint, "missing-key")
 
 
@@ -230,31 +141,16 @@ def _counted(limit: int, keyword: str) -> str:
     return f"{limit} {nouns[keyword[3:]]}{'s' if limit > 1 else ''}"
 
 
-def _unknown_keys(error: ValidationError, path: DataPath) -> Iterator[Finding]:
-    invalid = _invalid_names(error)
-    for key in invalid:
-        what = "group" if path[-1:] == ("groups",) else "dataset"
-        message = f"{shorten(key)} is not a valid {what} name"
-        yield Finding((*path, key), message, name_fault(key), "bad-name")
-    schema: Any = error.schema
-    instance: Any = error.instance
-    known = schema.get("properties", {})
-    for key in instance if not invalid else ():
-        if key not in known:
+def _unknown_keys(error: Violation, path: DataPath) -> Iterator[Finding]:
+    known = error.schema.get("properties", {})
+    for key in error.unknown:
+        if "patternProperties" in error.schema:  # a mapping whose keys are names
+            what = "group" if path[-1:] == ("groups",) else "dataset"
+            message = f"{shorten(key)} is not a valid {what} name"
+            yield Finding((*path, key), message, name_fault(key), "bad-name")
+        else:
             hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
             yield Finding((*path, key), f"unknown key '{key}'", hint, "unknown-key")
-
-
-def _invalid_names(error: ValidationError) -> list[str]:
-    """Return the invalid names in a mapping whose keys are names, e.g. `datasets`."""
-    if error.validator != "additionalProperties":
-        return []
-    schema: Any = error.schema
-    instance: Any = error.instance
-    patterns = schema.get("patternProperties", ())
-    return [
-        key for key in instance if patterns and not any(re.search(name, key) for name in patterns)
-    ]
 
 
 def check_fields(fields: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from registry.errors import MappingError, MissingDependencyError
+from registry.installation import install_advice
 from registry.samples.display.methods import DisplayMethods
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
@@ -102,7 +103,7 @@ class Dataset(FrameMethods, DisplayMethods, Sequence[Sample], abc.ABC):
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "inspect_ai":
                 raise
-            message = "`to_inspect` needs Inspect AI: pip install 'eval-registry[inspect]'"
+            message = f"`to_inspect` needs Inspect AI: {install_advice(error)}"
             raise MissingDependencyError(message) from error
         return InspectDataset(self[:])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from registry.base.conversion import convert
 from registry.base.digest import digest_of
 from registry.base.materials import Material, State
+from registry.installation import installed_release
 
 __all__ = ["AppliedCorrections", "CatalogVersion", "Provenance", "read_provenance"]
 
@@ -21,7 +22,7 @@ _DIGEST = "digest"
 
 def _installed_release() -> str:
     try:
-        return version("eval-registry")
+        return installed_release()
     except PackageNotFoundError:  # the source tree itself is on the path
         return "unknown"
 

@@ -139,7 +139,7 @@ class StarterPlan:
 
 
 def plan_starter(
-    folder: Path, *, version: str, with_pre_commit: bool = False, with_workflow: bool = False
+    folder: Path, *, requirement: str, with_pre_commit: bool = False, with_workflow: bool = False
 ) -> StarterPlan:
     """Return the files of a catalog in a folder.
 
@@ -147,7 +147,7 @@ def plan_starter(
 
     Args:
         folder: Where the index is.
-        version: The version of this package that the workflow installs.
+        requirement: What pip installs as this package in the workflow.
         with_pre_commit: Whether to configure pre-commit, at the top of the git repository.
         with_workflow: Whether to write a GitHub workflow, there as well.
     """
@@ -163,7 +163,7 @@ def plan_starter(
     if with_pre_commit:
         wanted[top / ".pre-commit-config.yaml"] = pre_commit(root)
     if with_workflow:
-        wanted[top / ".github" / "workflows" / "datasets.yml"] = workflow(root, version)
+        wanted[top / ".github" / "workflows" / "datasets.yml"] = workflow(root, requirement)
     existing = tuple(path for path in wanted if os.path.lexists(path))
     new = {path: text for path, text in wanted.items() if path not in existing}
     if folder / "datasets.yaml" in existing:
@@ -193,7 +193,7 @@ def pre_commit(root: str) -> str:
     )
 
 
-def workflow(root: str, version: str) -> str:
+def workflow(root: str, requirement: str) -> str:
     """Return a GitHub workflow that reviews the catalog in a folder of the repository.
 
     It has the steps of the action, with its inputs filled in: a script of its own for the same
@@ -203,7 +203,7 @@ def workflow(root: str, version: str) -> str:
         "root": root,
         "args": "--strict",
         "diff-args": "--build --offline",
-        "install": f"eval-registry=={version}",
+        "install": requirement,
         "python": "python3",
     }
     _, _, steps = _action_text().partition("\n  steps:\n")

@@ -29,6 +29,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
+from registry.installation import install_advice
 from registry.progress import Deadline
 from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.retry import (
@@ -175,9 +176,8 @@ def source_errors(location: str) -> Iterator[None]:
         raise
     except ImportError as error:
         protocol = protocol_of(location)
-        message = (
-            f"{public_location(location)}: reading {protocol}:// needs another package: {error}"
-        )
+        how = install_advice(error) or error
+        message = f"{public_location(location)}: reading {protocol}:// needs another package: {how}"
         raise MissingDependencyError(message) from error
     except _error_types(location) as error:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ import click
 from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, PROBLEMS
 from registry.cli.output import print_line, write_new
+from registry.installation import requirement
 from registry.scaffold.starter import plan_starter
 
 __all__ = ["command"]
@@ -43,7 +43,7 @@ def command(folder: Path, pre_commit: bool, workflow: bool) -> int:
     folder = Path(os.path.abspath(folder))
     plan = plan_starter(
         folder,
-        version=version("eval-registry"),
+        requirement=requirement(),
         with_pre_commit=pre_commit,
         with_workflow=workflow,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry import MissingDependencyError, RegistryError
-from registry.api import Progress, SyncResult
+from registry.api import Progress, SyncResult, install_advice
 
 if TYPE_CHECKING:
     from registry.api import Cache, Order
@@ -38,9 +38,7 @@ class DaskEngine:
             from dask import distributed
         except ImportError as error:
             message = "the engine `dask` needs dask and distributed"
-            raise MissingDependencyError(
-                f"{message} (`pip install 'eval-registry[dask]'`)"
-            ) from error
+            raise MissingDependencyError(f"{message} ({install_advice(error)})") from error
         self._distributed: Any = distributed
 
     def run(self, order: Order) -> Generator[SyncResult]:

@@ -13,6 +13,7 @@ from registry import CacheError
 from registry.api import (
     LibraryError,
     NoProgressError,
+    install_advice,
     is_local,
     local_path,
     protocol_of,
@@ -44,7 +45,9 @@ def open_store(url: str) -> Store:
     try:
         return FsspecStore(url)
     except (ImportError, ValueError) as error:
-        raise CacheError(f"can't open {protocol_of(url)}:// ({error})") from error
+        raise CacheError(
+            f"can't open {protocol_of(url)}:// ({install_advice(error) or error})"
+        ) from error
 
 
 def public_url(url: str) -> str:

@@ -129,8 +129,8 @@ def _corrected_sides(
     if spec.corrections is None:
         raise LogError(f"{name} has no corrections: its manifest has no key `corrections`")
     sides = []
-    for label, overrides in (("original", {"corrections": False}), ("corrected", {})):
-        dataset = here.open(name, offline=offline, **overrides)
+    for label in ("original", "corrected"):
+        dataset = here.open(name, offline=offline, corrections=label == "corrected")
         sides.append(
             Side(
                 label=f"{name} ({label})",

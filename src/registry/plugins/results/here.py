@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec import Struct, convert
 
@@ -20,6 +20,7 @@ from registry.api import (
     CacheEntry,
     Material,
     Opening,
+    Overrides,
     Pin,
     Provenance,
     Settings,
@@ -119,7 +120,7 @@ class Here(Struct, frozen=True, dict=True):
         """Return samples with names of files as the source has them, not of this machine."""
         return dataset.as_stored() if isinstance(dataset, ArrowDataset) else dataset
 
-    def open(self, name: str, *, offline: bool | None, **overrides: Any) -> Dataset:
+    def open(self, name: str, *, offline: bool | None, **overrides: Unpack[Overrides]) -> Dataset:
         """Open a dataset as `get_dataset` does.
 
         Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import LogError, MissingDependencyError, display_path
+from registry.api import LogError, MissingDependencyError, display_path, install_advice
 from registry.plugins.results.runs import (
     Run,
     RunSample,
@@ -68,7 +68,7 @@ def _read_log(file: Path) -> Any:
         if str(error.name).partition(".")[0] != "inspect_ai":
             raise
         message = f"{display_path(file)}: its reader is Inspect AI's"
-        raise MissingDependencyError(f"{message}: pip install 'eval-registry[inspect]'") from error
+        raise MissingDependencyError(f"{message}: {install_advice(error)}") from error
     options: dict[str, Any] = {"resolve_attachments": True}
     if "exclude_fields" in inspect.signature(read_eval_log).parameters:
         options["exclude_fields"] = _UNUSED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from registry.api import (
     Provenance,
     data_of,
     did_you_mean,
+    installed_release,
     is_not_default,
     list_names,
     samples_id,
@@ -217,7 +217,7 @@ def _differences(stated: Provenance, name: str, here: Here) -> Iterator[str]:
     view = data_of(spec.view, keep=is_not_default)
     if view != stated.view:
         yield f"the view was {_view_text(stated.view)}, and is {_view_text(view)} in the manifest"
-    if (release := version("eval-registry")) != stated.release:
+    if (release := installed_release()) != stated.release:
         yield f"release {stated.release} of this package made them; this is {release}"
 
 

@@ -1,0 +1,129 @@
+"""Extras, the release, and platforms that are refused."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from registry.installation import install_advice, installed_release, requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MOST_REQUIRED = 18
+BROUGHT = {"packaging", "tqdm", "xxhash"}
+EXTRAS = ("dask", "inspect", "s3", "site")
+UNLISTED = {"_typeshed", "pandas", "polars", "pydantic_core", "yarl"}
+"""For types and for those who have them, and parts of pydantic and aiohttp."""
+WITHOUT_EXTRAS = """
+import sys
+for name in ("dask", "distributed", "inspect_ai", "jinja2", "s3fs"):
+    sys.modules[name] = None
+"""
+
+
+def test_few_packages_are_required() -> None:
+    assert len(PROJECT["dependencies"]) <= MOST_REQUIRED
+
+
+def test_packages_that_another_one_brings_are_required_by_it() -> None:
+    """We import these without listing them: `datasets` can't do without them either."""
+    from importlib.metadata import requires
+
+    brought = {one.split(";")[0].strip("<>=.0123456789, !~") for one in requires("datasets") or ()}
+    assert brought >= BROUGHT
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Yield each module of ours with a package that it imports."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names.append(str(node.module))
+            for name in names:
+                yield path.stem, name.partition(".")[0]
+
+
+def test_each_package_that_is_imported_is_listed_or_has_a_reason() -> None:
+    groups = PROJECT["optional-dependencies"]
+    listed = [*PROJECT["dependencies"], *(one for key in EXTRAS for one in groups[key])]
+    known = {re.split(r"[<>=\[]", one)[0].replace("-", "_") for one in listed}
+    known |= {"yaml", "registry", *BROUGHT, *sys.stdlib_module_names}
+    unknown = {(module, name) for module, name in imported() if name not in known}
+
+    assert {name for _, name in unknown} == UNLISTED
+
+
+@pytest.mark.parametrize("module", ["dask", "distributed", "inspect_ai", "jinja2", "s3fs"])
+def test_the_extra_that_is_named_exists_and_installs_the_package(module: str) -> None:
+    extra = install_advice(ModuleNotFoundError("x", name=module)).split("[")[1].split("]")[0]
+
+    wanted = PROJECT["optional-dependencies"][extra]
+    assert any(one.replace("-", "_").startswith(module) for one in wanted)
+
+
+def test_a_cause_is_found_behind_the_error_of_a_library() -> None:
+    error = ImportError("Install s3fs to access S3")
+    error.__cause__ = ModuleNotFoundError("No module named 's3fs'", name="s3fs")
+
+    assert install_advice(error) == "pip install 'eval-registry[s3]'"
+    assert not install_advice(ModuleNotFoundError("No module named 'theirs'", name="theirs"))
+    assert not install_advice(ValueError("protocol not known"))
+
+
+def test_the_release_and_what_installs_it_come_from_one_place() -> None:
+    assert installed_release() == PROJECT["version"]
+    assert requirement() == f"git+{PROJECT['urls']['Source']}@v{PROJECT['version']}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needs"),
+    [
+        (["site", "--out", "pages"], "jinja2: pip install 'eval-registry[site]'"),
+        (["browse"], "jinja2: pip install 'eval-registry[site]'"),
+        (["sync", "remote"], "s3:// needs another package: pip install 'eval-registry[s3]'"),
+        (["sync", "--engine", "dask"], "pip install 'eval-registry[dask]'"),
+        (["receipt", "log.eval"], "pip install 'eval-registry[inspect]'"),
+    ],
+)
+def test_commands_name_the_extra_that_they_need(
+    tmp_path: Path, arguments: list[str], needs: str
+) -> None:
+    (tmp_path / "datasets.yaml").write_text(
+        "version: 1\nhosts: [bucket]\ndatasets:\n  remote:\n"
+        "    source: {type: csv, path: s3://bucket/x.csv}\n    fields: {input: q, target: a}\n"
+    )
+    (tmp_path / "log.eval").write_bytes(b"PK")
+    script = f"{WITHOUT_EXTRAS}\nfrom registry.cli import main\nsys.exit(main({arguments!r}))"
+
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={"PATH": "", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert found.returncode in {1, 4}, found.stderr  # 4: a log that can't be read
+    assert needs in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_windows_is_refused_at_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    import registry
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ImportError, match="install it inside WSL"):
+        importlib.reload(registry)
