@@ -144,13 +144,13 @@ from registry.load.load import load as load
 from registry.load.materials import named_files_of as named_files_of
 from registry.load.records import preview_records as preview_records
 from registry.load.records import read_records as read_records
+from registry.lockfile.catalog_lock import catalog_lock as catalog_lock
 from registry.lockfile.models import Lock as Lock
 from registry.lockfile.models import Pin as Pin
 from registry.lockfile.models import lock_text as lock_text
 from registry.lockfile.models import read_lock as read_lock
 from registry.lockfile.origins import PinOrigins as PinOrigins
-from registry.lockfile.pin_cache import CachedPins as CachedPins
-from registry.lockfile.pin_cache import pin_of as pin_of
+from registry.lockfile.pin_cache import CatalogPins as CatalogPins
 from registry.lockfile.pin_cache import pinned_sources_of as pinned_sources_of
 from registry.lockfile.pinned import PinnedSources as PinnedSources
 from registry.lockfile.pinned import pin_sources as pin_sources

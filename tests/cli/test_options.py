@@ -10,8 +10,7 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.cli.options import duration, size
-from registry.errors import DatasetNotFoundError, LockError
-from registry.lockfile.pin_cache import pin_of
+from registry.errors import DatasetNotFoundError
 from tests.cli.invocation import SYNTAX, write
 
 CONTEXT = click.Context(click.Command("x"))
@@ -65,16 +64,6 @@ def test_arguments_override_the_environment(
     assert cache.root.is_relative_to(tmp_path / "cache")
     assert (settings.offline, settings.locked, settings.frozen) == (False, True, False)
     assert options.settings_of(None).index == tmp_path / "nowhere"
-
-
-def test_dataset_without_a_lockfile_has_no_pin(own: Path) -> None:
-    assert pin_of("qa", options.settings_of(None)) is None
-
-
-def test_invalid_lockfile_is_an_error_with_its_place(own: Path) -> None:
-    (own / "datasets.lock").write_text("version: 1\ndatasets: []\n", encoding="utf-8")
-    with pytest.raises(LockError, match=r"datasets\.lock"):
-        options.source_pinner_of(options.settings_of(None))
 
 
 def test_problems_of_files_without_datasets_are_printed(

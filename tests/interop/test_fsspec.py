@@ -135,7 +135,7 @@ WRONG = {
     "demo-mqc.jsonl": "similar names: demo-mcq",
     "demo-mqc.jsonl?limit=1": "similar names: demo-mcq",
     "demo-mcq.jsonl?limt=1": "did you mean 'limit'",
-    "demo-mcq.jsonl?limit=x": "limit: must be an integer",
+    "demo-mcq.jsonl?limit=x": "limit`: must be an integer",
     "demo-mcq.json": "only .jsonl, .parquet, .arrow, .csv are served",
 }
 

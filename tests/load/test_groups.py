@@ -68,10 +68,11 @@ def test_values_of_the_data_are_taken_where_none_are_declared(root: Path) -> Non
 
 def test_the_digest_is_that_of_the_pins(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings.from_environment(root=root)
-    group = Catalog.open(root).group("board")
-    assert group_digest(group, settings) is None
+    catalog = Catalog.open(root)
+    group = catalog.group("board")
+    assert group_digest(group, catalog, settings) is None
     assert main(["lock", "board", "--root", str(root)]) == 0
-    assert group_digest(group, settings) == get_group("board", root=root).digest
+    assert group_digest(group, catalog, settings) == get_group("board", root=root).digest
     assert get_dataset("topics/x", root=root, locked=True).provenance.state == "verified"
 
 

@@ -50,7 +50,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 @pytest.fixture
 def read(path: Path, tmp_path: Path) -> Any:
-    return lambda name: pin_cache.read_pin(path, name, tmp_path / "cache")
+    return lambda name: pin_cache.CachedPins.read(path, tmp_path / "cache").get(name)
 
 
 def test_all_pins_are_found_with_one_parse_of_the_lockfile(read: Any, parsed: list[bytes]) -> None:

@@ -10,12 +10,11 @@ import pytest
 
 from registry import LockStaleError
 from registry.base.materials import Material
-from registry.lockfile.models import PIN_FORMAT, Lock, Pin
+from registry.lockfile.models import PIN_FORMAT, Pin
 from registry.lockfile.pinned import (
     PinnedSources,
     matches,
     pin_sources,
-    source_pinner,
     staleness,
     state_of,
 )
@@ -230,14 +229,6 @@ def test_state_says_how_far_the_samples_are_determined(
     assert state_of(spec, None) == expected
     assert state_of(spec, pin(spec, OWN)) == "verified"
     assert state_of(spec, pin(None, OWN)) == expected
-
-
-def test_pinner_selects_the_pin_by_dataset_name() -> None:
-    lock = Lock({SPEC.name: pin(SPEC, OWN)})
-    assert source_pinner(lock)(SPEC) == pin_sources(SPEC, lock.pins[SPEC.name])
-    assert source_pinner(None)(SPEC) is None
-    with pytest.raises(LockStaleError):
-        source_pinner(Lock(), frozen=True)(SPEC)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from registry.cache.cache import Cache
 from registry.cache.contents import Item, Kind, contents
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, OfflineError
-from registry.lockfile.pinned import source_pinner
 from registry.workflows.cache_usage import CacheUsage, cache_usage
 from tests.conftest import CatalogRoot, Https
 from tests.servers.hub import HubEmulator, parquet_repo
@@ -26,7 +25,7 @@ def cache(cache_dir: Path) -> Cache:
 
 def usage_of(root: Path, cache: Cache) -> CacheUsage:
     catalog = Catalog.open(root)
-    return cache_usage(catalog, catalog, cache, source_pinner(None))
+    return cache_usage(catalog, catalog, cache, lambda _: None)
 
 
 def users(usage: CacheUsage, cache: Cache) -> dict[str, list[str]]:

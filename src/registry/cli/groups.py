@@ -27,7 +27,7 @@ def show_group(
     group: Group, catalog: Catalog, cache: Cache, settings: Settings, *, as_json: bool
 ) -> int:
     """Print the members of a group with their weights and states; return the exit code."""
-    digest = group_digest(group, settings)
+    digest = group_digest(group, catalog, settings)
     if as_json:
         print_json({**group_data(group), "digest": digest})
         return CLEAN

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.cli.output import print_line
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError, ReviewError
 from registry.load.dataset import pinned_sources
 from registry.load.load import load
-from registry.lockfile.models import read_lock
+from registry.lockfile.catalog_lock import catalog_lock
 from registry.lockfile.pinned import PinnedSources
 from registry.workflows.states import DatasetState, states_of
 
@@ -102,7 +102,7 @@ def read_states(
     """Return the states of datasets, and whether the lockfile is invalid, which is reported."""
     lock, failed = None, False
     try:
-        lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
+        lock = catalog_lock(catalog)
     except LockError as error:
         failed = True
         for number, line in enumerate(str(error).splitlines()):

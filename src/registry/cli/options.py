@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import RegistryError, RevisionError
 from registry.extensions import our_own
-from registry.lockfile.models import read_lock
-from registry.lockfile.pinned import SourcePinner, source_pinner
 from registry.settings import Settings, remote_cache
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ __all__ = [
     "run_changed_code",
     "settings_of",
     "size",
-    "source_pinner_of",
     "split",
     "tags",
     "unrun_mappers",
@@ -265,12 +262,6 @@ def unrun_mappers(catalog: Catalog, rules: Rules) -> dict[str, str]:
     head = folder_checkout(catalog.index, "work tree")
     found = changed_code(catalog.boundary.trust, rules.checkout, head)
     return {mapper: one.message for mapper, one in found.items()}
-
-
-def source_pinner_of(settings: Settings) -> SourcePinner:
-    """Return the function that looks up a dataset's pins, for the lockfile and the settings."""
-    lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
-    return source_pinner(lock, locked=settings.locked, frozen=settings.frozen)
 
 
 def current(catalog: Catalog, *names: str) -> list[str]:

@@ -10,7 +10,7 @@ from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ExpectationError, list_names
 from registry.load.dataset import CachedSamples, get_dataset
-from registry.lockfile.pin_cache import CachedPins
+from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings
 from registry.store.selections import ValueRows, value_rows
 
@@ -100,10 +100,10 @@ class GroupDatasets(Mapping[str, "Dataset"]):
         return digest
 
 
-def group_digest(group: Group, settings: Settings) -> str | None:
+def group_digest(group: Group, catalog: Catalog, settings: Settings) -> str | None:
     """Return the digest of a group by the pins of its datasets; None if one has no pin."""
-    pins = CachedPins.read(settings.lock_file, settings.cache_dir)
-    found = ((name, pins.get(name)) for name in group.datasets)
+    pins = CatalogPins.read(settings)
+    found = ((name, pins.get(name, catalog.entries[name].folder)) for name in group.datasets)
     return group.digest({name: pin.ordered for name, pin in found if pin is not None})
 
 

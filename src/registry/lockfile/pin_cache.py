@@ -20,40 +20,70 @@ from registry.catalog.code_version import package_version_key
 from registry.lockfile.models import Pin, parse_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.lockfile.text import read_bytes
+from registry.settings import INDEX_NAME, lock_file_of
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.settings import Settings
 
-__all__ = ["CachedPins", "pin_of", "pinned_sources_of", "read_pin"]
+__all__ = ["CachedPins", "CatalogPins", "pin_of", "pinned_sources_of"]
 
 
 def pinned_sources_of(spec: DatasetSpec, settings: Settings) -> PinnedSources | None:
-    """Return `pin_sources` of a dataset, as in its manifest, for the lockfile of the settings."""
-    path = settings.lock_file
-    pins = CachedPins.read(path, settings.cache_dir, shown_as=display_path(path))
-    return pin_sources(
-        spec,
-        pins.find(spec.name),
-        commit=pins.commits.get(spec.name),
-        locked=settings.locked,
-        frozen=settings.frozen,
-    )
+    """Return `pin_sources` of a dataset, as in its manifest, for the lockfiles of the settings."""
+    return CatalogPins.read(settings).sources(spec)
 
 
-def pin_of(name: str, settings: Settings) -> Pin | None:
-    """Return the pin of a dataset in the lockfile of the settings; None as for `read_pin`."""
-    path = settings.lock_file
-    return read_pin(path, name, settings.cache_dir, shown_as=display_path(path))
+def pin_of(spec: DatasetSpec, settings: Settings) -> Pin | None:
+    """Return the pin of a dataset in the lockfiles of the settings, as `CatalogPins`."""
+    return CatalogPins.read(settings).get(spec.name, spec.folder)
 
 
-def read_pin(path: Path, name: str, cache_dir: Path, *, shown_as: str | None = None) -> Pin | None:
-    """Read the pin of one dataset; None if the lockfile does not exist or has no such dataset.
+@dataclass(frozen=True)
+class CatalogPins:
+    """The pins of a catalog's datasets: those of its lockfile, else of the package's that has them.
 
-    Raises:
-        LockError: the file is invalid.
+    Each method raises a LockError for a lockfile that is invalid.
     """
-    return CachedPins.read(path, cache_dir, shown_as=shown_as).find(name)
+
+    settings: Settings
+    files: dict[Path, CachedPins]
+    """The lockfiles that were read: the catalog's own, and those of packages as they are needed."""
+
+    @classmethod
+    def read(cls, settings: Settings) -> CatalogPins:
+        """Read the catalog's own lockfile."""
+        pins = cls(settings, {})
+        pins._pins(settings.lock_file)
+        return pins
+
+    def lock_file(self, name: str, folder: Path) -> Path:
+        """Return the lockfile for a dataset of the index in `folder`."""
+        own = self.settings.lock_file
+        if folder == own.parent or name in self._pins(own):
+            return own
+        return lock_file_of(folder / INDEX_NAME)
+
+    def get(self, name: str, folder: Path) -> Pin | None:
+        """Return the pin of a dataset of the index in `folder`; None if it has none."""
+        return self._pins(self.lock_file(name, folder)).get(name)
+
+    def sources(self, spec: DatasetSpec) -> PinnedSources | None:
+        """Return `pin_sources` of a dataset, as in its manifest."""
+        pins = self._pins(self.lock_file(spec.name, spec.folder))
+        return pin_sources(
+            spec,
+            pins.get(spec.name),
+            commit=pins.commits.get(spec.name),
+            locked=self.settings.locked,
+            frozen=self.settings.frozen,
+        )
+
+    def _pins(self, path: Path) -> CachedPins:
+        if path not in self.files:
+            shown = display_path(path)
+            self.files[path] = CachedPins.read(path, self.settings.cache_dir, shown_as=shown)
+        return self.files[path]
 
 
 @dataclass(frozen=True)
@@ -107,10 +137,8 @@ class CachedPins:
             raise ValueError("the key differs")
         return cls(header["names"], header["offsets"], memoryview(data)[start:], header["commits"])
 
-    def find(self, name: str) -> Pin | None:
-        """Return the pin of one dataset, as `get`, which is for several."""
-        # Building a dict of ten thousand names would take longer.
-        return self.at(self.names.index(name)) if name in self.names else None
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows or name in self.commits
 
     def get(self, name: str) -> Pin | None:
         """Return the pin of a dataset, or None."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from registry.base.locations import is_local, split_member
 from registry.base.materials import Material, State
 from registry.errors import LockError, LockStaleError
-from registry.lockfile.models import PIN_FORMAT, CommitPin, Lock, Pin
+from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
 from registry.lockfile.spec_digest import (
     location_in,
     portable,
@@ -30,7 +30,6 @@ __all__ = [
     "known_sources",
     "matches",
     "pin_sources",
-    "source_pinner",
     "stale_error",
     "staleness",
     "state_of",
@@ -189,23 +188,6 @@ def for_call(
 
 SourcePinner = Callable[[DatasetSpec], PinnedSources | None]
 """Decides which sources of a dataset are pinned."""
-
-
-def source_pinner(lock: Lock | None, *, locked: bool = False, frozen: bool = False) -> SourcePinner:
-    """Return `pin_sources` bound to the pins of a lock."""
-    found = lock or Lock()
-
-    def pinner(spec: DatasetSpec) -> PinnedSources | None:
-        commit = found.commits.get(spec.name)
-        return pin_sources(
-            spec,
-            found.pins.get(spec.name),
-            commit=None if commit is None else commit.spec,
-            locked=locked,
-            frozen=frozen,
-        )
-
-    return pinner
 
 
 def known_sources(spec: DatasetSpec, pin: Pin) -> PinnedSources:

@@ -32,7 +32,7 @@ from registry.manifest.models import without_corrections
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.samples.digest import SamplesDigest, changed_samples, digest_samples
 from registry.sources.pins import SourceContext
-from registry.workflows.lock_check import check_pin, is_own
+from registry.workflows.lock_check import check_pin
 from registry.workflows.versions import PinnedSamples, version_after
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ LockStatus = Literal[
     "unmoved",
     "commit",
     "unreachable",
-    "uninstalled",
     "failed",
 ]
 
@@ -70,8 +69,7 @@ class LockResult:
     status: LockStatus
     """pinned: for the first time; repinned: its manifest changed; moved, unmoved: by an upgrade;
     broken: kept, although it is not what its sources have now; commit: its server can't be
-    reached, but its manifest names a commit; uninstalled: a dataset of an included package, which
-    needs another package."""
+    reached, but its manifest names a commit."""
     pin: Pin | None = None
     """The pin to write: if pinning failed, the old one, if any."""
     commit: CommitPin | None = None
@@ -206,7 +204,7 @@ def _with_commit(result: LockResult, request: LockRequest) -> LockResult:
     try:
         spec = catalog[name]
         context = SourceContext(boundary=catalog.boundary, cache=request.cache, offline=True)
-        commit = commit_pin(spec, context) if is_own(spec, catalog) else None
+        commit = commit_pin(spec, context)
     except RegistryError:  # the result has this error, or the one that came before it
         return result
     if commit is None:
@@ -264,20 +262,15 @@ def _pin_one(name: str, sides: Sides, request: LockRequest, report: Report) -> L
         with request.catalog.locating(name):
             result = _repin(spec, old, request, report, upgrade=upgrade)
     except RegistryError as error:
-        own = is_own(spec, request.catalog)
-        return _failed(spec, choice, error, stale=not agrees, is_own=own)
+        return _failed(spec, choice, error, stale=not agrees)
     return replace_result(result, note=choice.note)
 
 
-def _failed(
-    spec: DatasetSpec, choice: Choice, error: RegistryError, *, stale: bool, is_own: bool
-) -> LockResult:
+def _failed(spec: DatasetSpec, choice: Choice, error: RegistryError, *, stale: bool) -> LockResult:
     is_answer = (
         not isinstance(error, SourceError) or error.is_answer or isinstance(error, _NOT_UNREACHABLE)
     )
     status: LockStatus = "failed" if is_answer or not spec.is_remote else "unreachable"
-    if isinstance(error, MissingDependencyError) and not is_own:
-        status = "uninstalled"
     note = "both sides pinned other bytes or samples; took the pin of ours for now"
     return LockResult(
         name=spec.name,

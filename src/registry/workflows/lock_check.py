@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
 
-__all__ = ["check_lock", "check_pin", "is_as_written", "is_own"]
+__all__ = ["check_lock", "check_pin", "is_as_written"]
 
 
 def check_lock(
@@ -80,7 +80,7 @@ def _check_one(
     elif pin is None:
         if not spec.is_remote and not _reads_package(spec):
             check.differs("is not pinned", f"`registry lock {name}` pins it")
-        elif commit is not None or (is_own(spec, catalog) and spec.has_commit):
+        elif commit is not None or spec.has_commit:
             _check_commit(check, spec, commit, catalog, cache)
     elif pin.agrees(spec):
         check = check_pin(spec, pin, catalog, cache, build=True, report=report)
@@ -148,11 +148,6 @@ def check_pin(
 def _reads_package(spec: DatasetSpec) -> bool:
     paths = (path for source in spec.all_sources for path in source.paths())
     return any(path.startswith(PACKAGE) for path in paths)
-
-
-def is_own(spec: DatasetSpec, catalog: Catalog) -> bool:
-    """Return whether the dataset is not one of an included package."""
-    return spec.folder == catalog.index.parent
 
 
 def is_as_written(path: Path, lock: Lock) -> bool:

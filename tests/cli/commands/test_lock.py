@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from registry import LockStaleError, get_dataset
+from registry import DigestMismatchError, LockStaleError, get_dataset
 from registry.cli import main
 from registry.cli.commands import lock as lock_verb
 from registry.lockfile.models import Lock, Pin, lock_text, read_lock
@@ -225,33 +225,62 @@ def test_unreachable_server_is_a_failure_of_a_named_dataset(own: Catalog) -> Non
     assert own.pins == {}
 
 
-def test_what_an_included_package_lacks_is_left_out_with_one_warning(
-    own: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def package(own: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Include the catalog of a package, which has a lockfile; return its folder."""
     package = tmp_path / "site" / "qa_lib"
-    package.mkdir(parents=True)
+    (package / "data").mkdir(parents=True)
     (package / "__init__.py").touch()
-    datasets = [
-        f"x{number}: {{source: {{type: csv, path: 'package:qa_gone/x.csv'}}}}"
-        for number in range(7)
-    ]
-    text = f"version: 1\ndatasets: {{{', '.join(datasets)}}}\n"
+    (package / "data" / "x.csv").write_text("input,target\nOne?,1\nTwo?,2\n", "utf-8")
+    text = (
+        "version: 1\ndatasets:\n  theirs: {source: {type: csv, path: data/x.csv}}\n"
+        "  gone: {source: {type: csv, path: 'package:qa_gone/x.csv'}}\n"
+    )
     (package / "datasets.yaml").write_text(text, "utf-8")
+    assert main(["lock", "theirs", "--root", str(package)]) == 0
     monkeypatch.syspath_prepend(str(package.parent))
     index = own.folder / "datasets.yaml"
     text = index.read_text("utf-8")
     index.write_text(text.replace("include: [", "include: ['package:qa_lib', "), "utf-8")
+    return package
+
+
+def test_pins_of_an_included_package_are_those_of_its_lockfile(own: Catalog, package: Path) -> None:
     result = own.lock()
-    assert result.code == 0
-    (warning,) = result.err
-    assert warning == (
-        "warning: 7 datasets are left out, as the package qa_gone is not installed"
-        " (`pip install qa-gone`): x0, x1, x2, x3, x4 and 2 more"
-    )
+    assert (result.code, result.err) == (0, [])
+    assert result.out[-1] == "qa_lib: 2 datasets, pinned by the package's lockfile"
     assert list(own.pins) == ["qa", "qa-one"]
-    assert own.lock("x1").code == 1
+    found = get_dataset("theirs", root=own.folder, locked=True)
+    assert (len(found), found.provenance.state) == (2, "verified")
+    rows = {row["name"]: row for row in own.run("list", "--json").json}
+    assert (rows["theirs"]["state"], rows["gone"]["state"]) == ("verified", "floating")
+    assert own.lock("--check").code == 0
+    (package / "data" / "x.csv").write_text("input,target\nOne?,1\nTwo?,3\n", "utf-8")
+    with pytest.raises(DigestMismatchError, match=r"data/x\.csv: .*pins sha256:"):
+        get_dataset("theirs", root=own.folder)
+    assert own.lock("--check").code == 0, "its package's own check finds that"
+
+
+def test_a_dataset_of_a_package_that_is_pinned_by_name_stays_pinned_here(
+    own: Catalog, package: Path
+) -> None:
+    assert own.lock("theirs").code == 0
+    pin, shipped = own.pins["theirs"], read_lock(package / "datasets.lock")
+    assert shipped is not None
+    assert pin == shipped.pins["theirs"]
+    assert own.lock().code == 0
+    assert own.pins["theirs"] == pin
+    (package / "datasets.lock").unlink()
+    assert get_dataset("theirs", root=own.folder, locked=True).provenance.state == "verified"
+
+
+def test_a_package_that_is_not_installed_is_an_error_where_it_is_asked_for(
+    own: Catalog, package: Path
+) -> None:
+    assert own.lock().code == 0
+    assert own.lock("gone").code == 1
     # Without the package, one's own dataset would not be pinned for anybody.
-    own.write("mine", "datasets: {mine: {extends: x1}}\n")
+    own.write("mine", "datasets: {mine: {extends: gone}}\n")
     result = own.lock()
     assert result.code == 1
     message = "package:qa_gone/x.csv: the package qa_gone is not installed (`pip install qa-gone`)"

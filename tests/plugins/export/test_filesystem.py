@@ -157,7 +157,7 @@ def test_listing_has_every_dataset_and_builds_none(system: RegistryFileSystem) -
 def test_unknown_names_are_missing_files_with_a_hint(system: RegistryFileSystem) -> None:
     with pytest.raises(FileNotFoundError, match="similar names: mixed"):
         system.info("mixd.jsonl")
-    with pytest.raises(ManifestError, match=r"\$\.limit: must be an integer"):
+    with pytest.raises(ManifestError, match=r"argument `limit`: must be an integer"):
         system.open("mixed.jsonl?limit=x")
     with pytest.raises(IsADirectoryError):
         system.open("limit=1")

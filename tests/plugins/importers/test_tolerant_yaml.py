@@ -51,7 +51,8 @@ def test_lines_of_keys() -> None:
         ("a: [", "a.yaml:2: not YAML"),
         ("a: b: c", "a.yaml:1: not YAML"),
         ("[" * 200, "a.yaml:1: more than 64 levels of nesting"),
-        ("[" * 200_000, "more than 64 levels of nesting"),
+        # A newer libyaml refuses it by itself: "exceeded maximum nesting depth".
+        ("[" * 200_000, "nesting"),
         ("a: &a [*a]", "a value contains itself"),
         (
             "\n".join(

@@ -26,6 +26,7 @@ from registry.errors import (
     list_names,
 )
 from registry.extensions import our_own
+from registry.lockfile.pin_cache import CatalogPins
 from registry.progress import Progress
 from registry.workflows.cache_usage import CacheUsage, cache_usage
 
@@ -56,7 +57,7 @@ def _open() -> Cache:
 def _open_with_usage(root: str | None) -> tuple[Catalog, Cache, CacheUsage]:
     """Return the catalog, the cache, and which datasets use what of it; makes no request."""
     catalog, cache, settings = options.open_catalog(root, offline=True, locked=False)
-    return catalog, cache, cache_usage(catalog, catalog, cache, options.source_pinner_of(settings))
+    return catalog, cache, cache_usage(catalog, catalog, cache, CatalogPins.read(settings).sources)
 
 
 def _of_names(

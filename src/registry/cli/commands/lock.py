@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,13 @@ import click
 import registry
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
+from registry.lockfile.catalog_lock import with_packages
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
 from registry.lockfile.text import read_bytes, write_text
@@ -105,10 +108,10 @@ def command(
     """Pin the sources of all datasets, or of NAMES, in datasets.lock.
 
     Of a dataset that can't be built, as with --offline, the commit that its manifest names is
-    written. Pins of unchanged manifests are not changed; merge conflicts are resolved. A pin's
-    version N-X
-    is 1-A at first; N rises if inputs, targets, ids or the set of samples change, else X. With
-    --check and --config-from, a version that says less than what changed is a difference.
+    written. Datasets of an included package have the pins of its own lockfile, unless they are
+    among NAMES. Pins of unchanged manifests are not changed; merge conflicts are resolved. A pin's
+    version N-X is 1-A at first; N rises if inputs, targets, ids or the set of samples change, else
+    X. With --check and --config-from, a version that says less than what changed is a difference.
 
     The exit code is 1
     if a dataset could not be pinned, or a pin no longer holds because its files have changed. A
@@ -175,7 +178,7 @@ def _pin(
     )
     # A conflict is resolved completely, as half a lockfile is invalid.
     also = [name for name in request.conflicting if named and name in catalog]
-    chosen = tuple(dict.fromkeys((*named, *also))) or tuple(catalog)
+    chosen = tuple(dict.fromkeys((*named, *also))) or _locked_here(catalog, *request.old)
     results = []
     with (
         committed(settings.index) as earlier,
@@ -195,6 +198,8 @@ def _pin(
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})
     else:
         _print(results, dropped, failed, catalog, path=display_path(path))
+        if not named:
+            _print_packages(catalog, set(catalog).difference(chosen))
     return PROBLEMS if stray or failed else CLEAN
 
 
@@ -211,10 +216,20 @@ def _write(
     return dropped
 
 
+def _locked_here(catalog: Catalog, *locks: Lock) -> tuple[str, ...]:
+    """Return the datasets whose pins are in the catalog's own lockfile.
+
+    Those of an included package are in the package's, but for those that somebody pinned by name.
+    """
+    locked = {name for lock in locks for name in lock.names}
+    root = catalog.index.parent
+    return tuple(name for name in catalog if name in locked or catalog.entries[name].folder == root)
+
+
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:
     if one.status == "commit":  # without a network that is what can be asked for
         return one.name in named and not isinstance(one.error, OfflineError)
-    if one.status in ("unreachable", "uninstalled"):
+    if one.status == "unreachable":
         return one.name in named or (one.pin is not None and one.stale)
     return one.status in ("failed", "broken")
 
@@ -247,22 +262,15 @@ def _print(
             kept = " (its old pin is kept)" if one.pin is not None else ""
             kept = " (only the commit that its manifest names is written)" if one.commit else kept
             print_error(one.name, f"{one.error}{kept}")
-    _print_uninstalled(
-        [one for one in results if one.status == "uninstalled" and one not in failed]
-    )
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     print_line(f"{path}: {', '.join(_counts(results, unreachable))}")
 
 
-def _print_uninstalled(results: Sequence[LockResult]) -> None:
-    """Print a line for each package that datasets of included packages need."""
-    names: dict[str, list[str]] = {}
-    for one in results:
-        names.setdefault(str(one.error).rpartition(": ")[2], []).append(one.name)
-    for reason, found in names.items():
-        are = "dataset is" if len(found) == 1 else "datasets are"
-        listed = list_names(found, _MAX_NAMES)
-        print_line(f"warning: {len(found)} {are} left out, as {reason}: {listed}", err=True)
+def _print_packages(catalog: Catalog, names: Iterable[str]) -> None:
+    """Print how many datasets have the pins of which package."""
+    for folder, number in sorted(Counter(catalog.entries[name].folder for name in names).items()):
+        package = package_of(folder) or folder.name
+        print_line(f"{package}: {count_text(number, 'dataset')}, pinned by the package's lockfile")
 
 
 def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) -> list[str]:
@@ -337,12 +345,13 @@ def _check(
     cache, path = Cache(settings.cache_dir), settings.lock_file
     shown = display_path(path)
     lock = read_lock(path, shown_as=shown)
+    own = lock or Lock()
     with bars(as_json=as_json) as report:
         run = check_lock(
             catalog,
-            lock or Lock(),
+            with_packages(own, catalog),
             cache,
-            names,
+            names or {*own.names, *_locked_here(catalog)},
             unrun=unrun,
             base=base,
             jobs=jobs,

@@ -26,18 +26,18 @@ from registry.load.cached import find_cached
 from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Pin, read_documents
 from registry.lockfile.origins import pin_origins
-from registry.lockfile.pin_cache import pin_of
+from registry.lockfile.pin_cache import CatalogPins, pin_of
 from registry.lockfile.pinned import state_of
 from registry.manifest.origins import Origin, origins_by_path, origins_of
 from registry.manifest.serialize import data_of, is_set
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.codegen import loader_call
-from registry.settings import lock_file_of
 from registry.yamldoc.reader import DataPath, parse_yaml
 
 if TYPE_CHECKING:
     from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
+    from registry.settings import Settings
 
 __all__ = ["command", "comment_start", "marked_yaml", "without_defaults", "yaml_text"]
 
@@ -120,12 +120,12 @@ def command(
     spec = options.resolve(catalog, name, overrides)
     name = spec.name
     if origin:
-        _print_origins(spec, catalog, as_json=as_json)
+        _print_origins(spec, catalog, settings, as_json=as_json)
         return CLEAN
     if call:
         print(loader_call(spec))
         return CLEAN
-    pin = pin_of(name, settings)
+    pin = pin_of(spec, settings)
     stale = pin is not None and not pin.agrees(catalog[name])
     lock = pinned_sources(spec, catalog, settings, overrides=overrides)
     entry = find_cached(spec, cache, lock, boundary=catalog.boundary)
@@ -189,9 +189,11 @@ def _entry_data(entry: CacheEntry, warnings: Sequence[QualityWarning]) -> dict[s
     }
 
 
-def _print_origins(spec: DatasetSpec, catalog: Catalog, *, as_json: bool) -> None:
+def _print_origins(
+    spec: DatasetSpec, catalog: Catalog, settings: Settings, *, as_json: bool
+) -> None:
     """Print each value with the file, line and layer that it comes from."""
-    lock = lock_file_of(catalog.index)
+    lock = CatalogPins.read(settings).lock_file(spec.name, spec.folder)
     pins = pin_origins(read_documents(lock, shown_as=display_path(lock)))
     origins = [*origins_of(spec, catalog.entries), *pins.get(spec.name, ())]
     if as_json:

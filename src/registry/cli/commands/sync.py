@@ -26,6 +26,7 @@ from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import ManifestError, SourceError, count_text, list_names
 from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Lock, read_lock
+from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines.engine import ENGINES, engine_of
 from registry.workflows.sync import SyncResult, sync
@@ -124,7 +125,7 @@ def command(
     prune_old_leftovers(cache)
     stray = not names and options.print_stray_problems(catalog)
     overrides = options.overrides_of(fewshot=fewshot)
-    pins = options.source_pinner_of(settings)
+    pins = CatalogPins.read(settings).sources
     run = partial(
         sync,
         chosen,

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import click
 
-from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json, print_line, print_table
 from registry.cli.progress_bars import bars
 from registry.errors import OfflineError, count_text
-from registry.lockfile.models import read_lock
+from registry.lockfile.catalog_lock import catalog_lock
 from registry.workflows.verify import VerifyResult, verify
 
 __all__ = ["command"]
@@ -44,8 +43,7 @@ def command(
     if settings.offline:
         raise OfflineError("`verify` asks the sources (unset REGISTRY_OFFLINE and HF_HUB_OFFLINE)")
     chosen = options.choose(catalog, names, tags)
-    lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file))
-    pins = {} if lock is None else lock.pins
+    pins = catalog_lock(catalog).pins
     stray = not names and options.print_stray_problems(catalog)
     results = []
     with bars(as_json=as_json, number=len(chosen)) as report:

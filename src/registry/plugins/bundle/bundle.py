@@ -19,6 +19,7 @@ from registry.api import (
     Progress,
     again_if_lost,
     bars,
+    catalog_lock,
     count_text,
     file_sha256,
     list_names,
@@ -30,7 +31,6 @@ from registry.api import (
     print_json,
     print_line,
     print_table,
-    read_lock,
     size_text,
     write_atomic,
 )
@@ -297,7 +297,7 @@ def command(
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
     chosen = options.choose(catalog, names, tags)
-    lock = read_lock(settings.lock_file) or Lock()
+    lock = catalog_lock(catalog)
     with bars(as_json=as_json) as report:
         done = bundle(
             chosen,

@@ -16,10 +16,10 @@ from registry.api import (
     PROBLEMS,
     ExportError,
     FileSource,
-    Lock,
     SourceContext,
     archive_of,
     bars,
+    catalog_lock,
     count_text,
     denied_by,
     fetch_blob_of,
@@ -34,7 +34,6 @@ from registry.api import (
     print_line,
     protocol_of,
     public_location,
-    read_lock,
     reader_of,
     valid_specs,
 )
@@ -145,7 +144,7 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     and the exit code is 1.
     """
     catalog, cache, settings = options.open_catalog(root)
-    pins = (read_lock(settings.lock_file) or Lock()).pins
+    pins = catalog_lock(catalog).pins
     if not names:
         raise click.UsageError("name the datasets to copy")
     specs, has_invalid = valid_specs(catalog, options.choose(catalog, names, ()))

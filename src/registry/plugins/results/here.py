@@ -16,8 +16,8 @@ from registry import Catalog, Dataset, RegistryError, get_dataset
 from registry.api import (
     ArrowDataset,
     Cache,
-    CachedPins,
     CacheEntry,
+    CatalogPins,
     Material,
     Opening,
     Overrides,
@@ -26,13 +26,11 @@ from registry.api import (
     Settings,
     View,
     cached_property,
-    display_path,
     file_sha256,
     find_fingerprint,
     is_local,
     location_in,
     open_entry,
-    pin_of,
     pin_sources,
 )
 
@@ -64,14 +62,13 @@ class Here(Struct, frozen=True, dict=True):
     settings: Settings
 
     @cached_property
-    def pins(self) -> CachedPins:
-        """The pins of the lockfile."""
-        path = self.settings.lock_file
-        return CachedPins.read(path, self.settings.cache_dir, shown_as=display_path(path))
+    def _pins(self) -> CatalogPins:
+        return CatalogPins.read(self.settings)
 
     def pin(self, name: str) -> Pin | None:
         """Return the pin of a dataset; None also where the catalog lacks it."""
-        return self.pins.get(name) if name in self.catalog else None
+        entry = self.catalog.entries.get(name)
+        return None if entry is None else self._pins.get(name, entry.folder)
 
     def names_with(self, ordered: str, *, original: bool = False) -> list[str]:
         """Return the datasets for which the lockfile has this digest of their samples.
@@ -80,8 +77,8 @@ class Here(Struct, frozen=True, dict=True):
         """
         return [
             name
-            for row, name in enumerate(self.pins.names)
-            if name in self.catalog and ordered == ordered_of(self.pins.at(row), original=original)
+            for name in self.catalog
+            if ordered == ordered_of(self.pin(name), original=original)
         ]
 
     def name_now(self, name: str) -> tuple[str, str]:
@@ -99,7 +96,7 @@ class Here(Struct, frozen=True, dict=True):
         """
         try:
             spec = self.catalog.resolve(name)
-            lock = pin_sources(spec, pin_of(spec.name, self.settings))
+            lock = pin_sources(spec, self.pin(spec.name))
             if original:
                 spec = self.catalog.resolve(name, overrides={"corrections": False})
         except RegistryError:

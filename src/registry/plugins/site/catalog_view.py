@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 
 from markupsafe import Markup
 
 from registry import Catalog, ManifestError, RegistryError, Sample, SourceError
 from registry.api import (
     Cache,
-    CachedPins,
     CacheEntry,
+    CatalogPins,
     DatasetRecord,
     DatasetSpec,
     Opening,
+    Pin,
     PinnedSources,
     PinOrigins,
     Problem,
@@ -28,7 +31,6 @@ from registry.api import (
     open_cached,
     open_entry,
     parents_of,
-    pin_sources,
     preview_records,
     quality_warnings,
     read_records,
@@ -99,8 +101,8 @@ class CatalogView:
             description=spec.summary,
             license=str(spec.license or ""),
             tags=tuple(map(str, spec.tags)),
-            columns=column_names(spec, self._pins.get(name)),
-            is_pinned=self._pins.get(name) is not None,
+            columns=column_names(spec, self._pin(name)),
+            is_pinned=self._pin(name) is not None,
             samples=None if entry is None else (),
             total=None if entry is None else _sample_count(entry, spec),
             warnings=() if entry is None else _warnings_of(spec, entry),
@@ -114,10 +116,11 @@ class CatalogView:
         view = DatasetView(name=name, family=self._family(name), facts=tuple(self._known(name)))
         try:
             spec = self.catalog[name]
-            pin = self._pins.get(name)
+            pin = self._pin(name)
             view = described(view, spec, self.catalog.entries, pin, self.paths)
             if pin is not None:
-                rows = pin_rows(self._pin_origins.of(name), self.paths)
+                origins = self._origins(str(self._pins.lock_file(name, spec.folder)))
+                rows = pin_rows(origins.of(name), self.paths)
                 view = replace(view, pin=rows, is_pinned=True)
             with self.catalog.locating(name):
                 if name in self.failures:
@@ -243,26 +246,18 @@ class CatalogView:
             yield _if_short(row) or command
 
     def _lock(self, spec: DatasetSpec) -> PinnedSources | None:
-        return pin_sources(
-            spec,
-            self._pins.get(spec.name),
-            commit=self._pins.commits.get(spec.name),
-            locked=self.settings.locked,
-            frozen=self.settings.frozen,
-        )
+        return self._pins.sources(spec)
 
     @cached_property
-    def _lock_name(self) -> str:
-        return display_path(self.settings.lock_file)
+    def _pins(self) -> CatalogPins:
+        return CatalogPins.read(self.settings)
+
+    def _pin(self, name: str) -> Pin | None:
+        return self._pins.get(name, self.catalog.entries[name].folder)
 
     @cached_property
-    def _pins(self) -> CachedPins:
-        settings = self.settings
-        return CachedPins.read(settings.lock_file, settings.cache_dir, shown_as=self._lock_name)
-
-    @cached_property
-    def _pin_origins(self) -> PinOrigins:
-        return PinOrigins(self.settings.lock_file, shown_as=self._lock_name)
+    def _origins(self) -> Callable[[str], PinOrigins]:
+        return cache(lambda file: PinOrigins(Path(file), shown_as=display_path(Path(file))))
 
     @cached_property
     def _children(self) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ import click
 from registry.api import (
     CLEAN,
     PROBLEMS,
+    CatalogPins,
     bars,
     count_text,
     has_bars,
@@ -141,7 +142,7 @@ def _build(
             names,
             catalog,
             cache,
-            pin_sources=options.source_pinner_of(settings),
+            pin_sources=CatalogPins.read(settings).sources,
             jobs=jobs,
             processes=min(jobs, most_jobs()),
             offline=settings.offline,
