@@ -148,7 +148,7 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 	$(BIN)/python -m tests.review_flow.oracle $(or $(CHANGES),2000)
 
-faults: $(VENV)/.dev  ## produce every fault of docs/reliability.md, at every point (30 minutes)
+faults: $(VENV)/.dev  ## produce every fault of docs/explanation/reliability.md, at every point (30 minutes)
 	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
 

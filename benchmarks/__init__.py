@@ -1,1 +1,1 @@
-"""Speed and memory, measured side by side with Inspect AI in one run; see docs/performance.md."""
+"""Speed and memory beside Inspect AI in one run; see docs/explanation/performance.md."""

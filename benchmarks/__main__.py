@@ -36,7 +36,7 @@ from benchmarks.whole_files import WholeFiles, failed_files, result_of_files
 
 __all__ = ["main"]
 
-_DOCUMENTS = Path(__file__).parents[1] / "docs"
+_DOCUMENTS = Path(__file__).parents[1] / "docs" / "explanation"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +61,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--quick", action="store_true", help="small data: shows that all cases run, no more")
     add("--work", type=Path, help="folder for data and caches, kept (default: a temporary one)")
     add("--json", type=Path, help="file for the figures; cases not run now stay in it")
-    add("--write-docs", action="store_true", help="put the results into docs/performance.md")
+    add(
+        "--write-docs",
+        action="store_true",
+        help="put the results into docs/explanation/performance.md",
+    )
     add("--parity", type=Path, metavar="PYTHON", help="interpreter with inspect_evals, for real*")
     add("--real", type=Path, metavar="FOLDER", help="where files of benchmarks/real.yaml are")
     options = parser.parse_args(arguments)

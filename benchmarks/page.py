@@ -1,4 +1,4 @@
-"""Put the results into docs/performance.md, each part between two markers."""
+"""Put the results into docs/explanation/performance.md, each part between two markers."""
 
 from __future__ import annotations
 

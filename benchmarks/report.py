@@ -1,4 +1,4 @@
-"""Results as JSON, as a table for the terminal, and as the table of docs/performance.md."""
+"""Results as JSON, and as tables of the terminal and of docs/explanation/performance.md."""
 
 from __future__ import annotations
 

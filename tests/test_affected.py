@@ -22,7 +22,7 @@ from tests.git_repository import GitRepository
         ("tests/faults/conftest.py", "tests/faults"),
         ("tests/terminal/captures/a.txt", "tests/terminal"),
         ("Makefile", "tests/test_make.py"),
-        ("docs/design.md", "tests/docs"),
+        ("docs/explanation/design.md", "tests/docs"),
         ("src/registry/gone.py", ""),
     ],
 )

@@ -43,7 +43,7 @@ from benchmarks.whole_files import WHOLE_FILES, failed_files, files_markdown, re
 from registry import get_dataset
 from tests.parity import cases as parity
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "explanation" / "performance.md"
 ORDER = ["real", "one", "two"]
 CASE = Case(
     name="one",

@@ -9,7 +9,7 @@ import pytest
 
 from registry.docgen import network_page, operations_page, rules_page
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ import a package `registry` that lies in the working directory.
 | 4 | a part of a side of `diff` could not be read, so the comparison is incomplete |
 | 130 | interrupted |
 
-The environment variables are in [README.md](../README.md#environment-variables).
+The environment variables are in [README.md](../../README.md#environment-variables).
 """
 
 
@@ -269,7 +269,7 @@ def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    folder = _ROOT / "docs"
+    folder = _ROOT / "docs" / "reference"
     pages = {
         "operations": operations_page,
         "rules": rules_page,

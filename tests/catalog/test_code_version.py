@@ -107,7 +107,7 @@ def test_added_or_removed_module_changes_the_key(
 def test_other_files_do_not_change_the_key(checkout: Path) -> None:
     before = KEY()
     write(checkout, "src/registry/__pycache__/a.cpython-313.pyc", "")
-    write(checkout, "docs/lock.md", "")
+    write(checkout, "docs/reference/lock.md", "")
     assert KEY() == before
 
 

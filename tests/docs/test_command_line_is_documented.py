@@ -19,12 +19,12 @@ SOURCE = ROOT / "src" / "registry"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (
-        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")),
+        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")),
         *(ROOT / ".github").rglob("*.md"),
         *(ROOT / ".github").rglob("*.yml"),
     )
 }
-GENERATED = "docs/command-line.md"
+GENERATED = "docs/reference/command-line.md"
 
 OPTIONS_OF_OTHER_PROGRAMS = {
     **dict.fromkeys(("--body-file", "--comment", "--jq", "--search", "--state", "--title"), "gh"),

@@ -17,7 +17,7 @@ from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "cookbook.md").read_text(encoding="utf-8")
 NOT_SHIPPED = {"charts", "essays", "reviews", "traits"}
 SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}
 NOT_COMPARED = SOURCE_AND_WORDS | {"accept", "eval", "expect", "fewshot", "folder", "split"}

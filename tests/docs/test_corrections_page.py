@@ -13,7 +13,7 @@ from registry.corrections.file import Correction
 from tests.git_repository import git
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "corrections.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "corrections.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

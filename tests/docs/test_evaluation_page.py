@@ -10,7 +10,7 @@ from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "evaluation.md").read_text(encoding="utf-8")
 
 
 def specs() -> dict[str, DatasetSpec]:
@@ -26,7 +26,7 @@ def test_each_built_in_dataset_has_a_block_or_a_reason() -> None:
     with_block = [name for name, spec in catalog.items() if spec.eval is not None]
     assert sorted([*listed, *with_block]) == sorted(catalog)
     assert PAGE.splitlines()[2].startswith(f"{len(with_block)} of the {len(catalog)} ")
-    text = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "inspect.md").read_text(encoding="utf-8")
     assert f"{len(with_block)} of the {len(catalog)} built-in datasets have an `eval` block" in text
 
 

@@ -11,7 +11,7 @@ from registry.cli import main
 from registry.manifest.models import Fewshot
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "few-shot.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "few-shot.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -61,4 +61,4 @@ def test_every_key_is_explained() -> None:
 
 
 def test_the_page_is_in_the_readme() -> None:
-    assert "](docs/few-shot.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](docs/how-to/few-shot.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

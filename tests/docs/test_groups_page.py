@@ -12,7 +12,7 @@ from registry import Catalog
 from registry.cli import main
 from registry.settings import builtin_root
 
-PAGE = (Path(__file__).parents[2] / "docs" / "groups.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "groups.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

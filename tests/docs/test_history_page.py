@@ -12,7 +12,7 @@ import pytest
 from registry.cli import main
 from tests.git_repository import HERMETIC
 
-PAGE = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "history.md").read_text(encoding="utf-8")
 ANN = {
     f"GIT_{role}_{key}": value
     for role in ("AUTHOR", "COMMITTER")

@@ -13,7 +13,7 @@ from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "inspect.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -40,4 +40,4 @@ def test_table_lists_all_names(key: str, model: type[Solver | Scorer]) -> None:
 
 
 def test_readme_links_to_the_page() -> None:
-    assert "](docs/inspect.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](docs/how-to/inspect.md)" in (ROOT / "README.md").read_text(encoding="utf-8")

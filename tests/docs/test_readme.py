@@ -130,7 +130,7 @@ def test_readme_states_the_number_of_datasets_and_operations() -> None:
 
 
 def test_timings_in_the_readme_match_the_benchmarks() -> None:
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text(encoding="utf-8")
     (cold, _), (warm, theirs) = (
         re.findall(
             rf"^\| real-process-{which} .*?\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms",

@@ -1,4 +1,4 @@
-"""docs/reliability.md and `tests/faults` have the same promises."""
+"""docs/explanation/reliability.md and `tests/faults` have the same promises."""
 
 from __future__ import annotations
 

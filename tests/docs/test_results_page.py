@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "results.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LOG = re.compile(r"logs/\S+\.eval")
 ENTRY_POINT = "[inspect_ai]\nknown = tests.inspect.known_model\n"

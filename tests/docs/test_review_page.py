@@ -14,7 +14,7 @@ from registry.cli import main
 from registry.diff.severity import ChangeClass
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from registry.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "splits.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "splits.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -58,5 +58,7 @@ def test_python_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -
 
 def test_the_page_is_short_and_linked() -> None:
     assert len(PAGE.split()) <= 600
-    assert "](docs/splits.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "](splits.md)" in (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
+    assert "](docs/how-to/splits.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](../how-to/splits.md)" in (ROOT / "docs" / "reference" / "manifests.md").read_text(
+        encoding="utf-8"
+    )

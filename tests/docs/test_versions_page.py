@@ -23,7 +23,7 @@ from registry.samples.sample import Sample
 from registry.workflows.versions import classes_between, next_version
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
 
 
 # --- the example ---

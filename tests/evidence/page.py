@@ -1,4 +1,4 @@
-"""The page docs/evidence.md, generated from the rows: `python -m tests.evidence.page`."""
+"""The page docs/explanation/evidence.md, generated from the rows: `python -m tests.evidence.page`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.evidence.rows import ENOUGH, LEVELS, REPOSITORY, Row, read_families
 
 __all__ = ["PAGE", "evidence_page"]
 
-PAGE = REPOSITORY / "docs" / "evidence.md"
+PAGE = REPOSITORY / "docs" / "explanation" / "evidence.md"
 
 _HEAD = """# Evidence
 

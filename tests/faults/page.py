@@ -1,4 +1,4 @@
-"""The table of docs/reliability.md, from the tests beside this file: `python -m tests.faults.page`."""
+"""The table of docs/explanation/reliability.md, from the tests beside this file: `python -m tests.faults.page`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 __all__ = ["FAULTS", "PAGE", "FaultTests", "files_by_fault", "with_table"]
 
 _FOLDER = Path(__file__).parent
-PAGE = _FOLDER.parents[1] / "docs" / "reliability.md"
+PAGE = _FOLDER.parents[1] / "docs" / "explanation" / "reliability.md"
 _MEASURED = "Measured: "
 _BEGIN, _END = "<!-- table: -->\n", "<!-- :table -->\n"
 

@@ -1,4 +1,4 @@
-"""The page docs/datasets.md, generated from `gaps.yaml`: `python -m tests.gaps.page`."""
+"""The page docs/reference/datasets.md, generated from `gaps.yaml`: `python -m tests.gaps.page`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.evidence.rows import REPOSITORY
 
 __all__ = ["PAGE", "Family", "Gaps", "datasets_page", "read_gaps"]
 
-PAGE = REPOSITORY / "docs" / "datasets.md"
+PAGE = REPOSITORY / "docs" / "reference" / "datasets.md"
 
 _HEAD = """# Datasets
 
 `registry list` shows the built-in catalog, and each manifest in `registry/` names its
-source. [evidence.md](evidence.md) says what shows that their samples are right. Some datasets are
+source. [evidence.md](../explanation/evidence.md) says what shows that their samples are right. Some datasets are
 files of the package inspect_evals, so they need `pip install inspect-evals`. This page says what is
 not there, and why; it is generated from `tests/gaps/gaps.yaml` by `python -m tests.gaps.page`.
 

@@ -1,4 +1,4 @@
-"""What docs/datasets.md says is missing is missing, and what it says is there is there."""
+"""What docs/reference/datasets.md says is missing is missing, and what it says is there is there."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     python -m tests.interop.counts lm-eval inspect croissant=FOLDER intake=FOLDER kedro=FOLDER
 
-Without a folder, the installed package is taken. Prints the tables of docs/interop.md; examples of
+Without a folder, the installed package is taken. Prints the tables of docs/reference/interop.md; examples of
 Kedro are the blocks of YAML in its docstrings.
 """
 

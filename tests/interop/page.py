@@ -1,4 +1,4 @@
-"""The blocks of docs/interop.md: what lies under one heading runs in order, in one folder."""
+"""The blocks of docs/reference/interop.md: what lies under one heading runs in order, in one folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tests.conftest import REPOSITORY
 
-PAGE = REPOSITORY / "docs" / "interop.md"
+PAGE = REPOSITORY / "docs" / "reference" / "interop.md"
 
 
 NOT_SERVED = "registry:// (this environment is older than its entry point: install it again)"

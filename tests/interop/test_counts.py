@@ -1,4 +1,4 @@
-"""The counts in docs/interop.md are those of the installed packages."""
+"""The counts in docs/reference/interop.md are those of the installed packages."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_structs_of_metadata_reach_every_tool() -> None:
 
 
 def test_polars_still_takes_a_dataset_for_a_list_of_rows() -> None:
-    """Hold the page and docs/design.md to it: once this fails, `pl.DataFrame(dataset)` works."""
+    """Hold the page and docs/explanation/design.md to it: once this fails, `pl.DataFrame(dataset)` works."""
     polars = pytest.importorskip("polars", reason="polars is not installed")
     dataset = get_dataset("demo-mcq")
     assert set(polars.DataFrame(dataset).columns) == set(Sample.model_fields)

@@ -16,7 +16,7 @@ nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: ma
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed: make interop")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed: make interop")
 
-NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"
+NOTEBOOK = REPOSITORY / "docs" / "how-to" / "notebook.ipynb"
 # A kernel by its command, as none may be registered for this environment.
 SPEC = {
     "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],

@@ -1,4 +1,4 @@
-"""Every block of docs/interop.md runs, where the tools that it imports are installed."""
+"""Every block of docs/reference/interop.md runs, where the tools that it imports are installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_blocks_of_a_section_run(
     names: dict[str, object] = {}
     for language, text in section.blocks:
         if language == "python":
-            exec(compile(text, f"docs/interop.md: {section.title}", "exec"), names)
+            exec(compile(text, f"docs/reference/interop.md: {section.title}", "exec"), names)
         else:
             run_shell(text)
 
@@ -67,4 +67,4 @@ def test_page_has_the_four_sections() -> None:
 
 
 def test_readme_links_to_the_page() -> None:
-    assert "](docs/interop.md)" in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert "](docs/reference/interop.md)" in (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -353,7 +353,7 @@ def test_key_order_lists_every_key() -> None:
 
 
 def test_manual_lists_keys_in_this_order() -> None:
-    page = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
     table = page.partition("## A dataset")[2].partition("\n\n`validate --fix` puts keys")[0]
     words = [
         word.strip("`,") for row in table.splitlines()[4:] for word in row.split("|")[1].split()

@@ -1,4 +1,4 @@
-"""A plain interpreter of the field language, as docs/manifests.md and docs/operations.md have it.
+"""A plain interpreter of the field language, as docs/reference/manifests.md and docs/reference/operations.md have it.
 
 It takes one record and the expression as the manifest writes it, knows nothing of batches, and is
 slow. Any exception is the error of the record.

@@ -1,4 +1,4 @@
-"""The evaluations that docs/datasets.md names are those of the installed inspect_evals."""
+"""The evaluations that docs/reference/datasets.md names are those of the installed inspect_evals."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_workflow_passes_only_inputs_of_the_action() -> None:
 
 @pytest.mark.parametrize("kind", ["inputs", "outputs"])
 def test_documentation_has_every_input_and_output(kind: str) -> None:
-    page = (REPOSITORY / "docs" / "review.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
     table = page.partition(f"| {kind[:-1]} | meaning |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE) == list(ACTION[kind])
 

@@ -1,4 +1,4 @@
-"""The page docs/columns.md, generated from the manifests: `python -m tests.roads.page`."""
+"""The page docs/explanation/columns.md, generated from the manifests: `python -m tests.roads.page`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.roads.outcome import by_columns
 
 __all__ = ["PAGE", "Way", "columns_page", "way_of"]
 
-PAGE = REPOSITORY / "docs" / "columns.md"
+PAGE = REPOSITORY / "docs" / "explanation" / "columns.md"
 _COUNT = 24
 
 _HEAD = """# Which manifests are mapped by column

@@ -1,4 +1,4 @@
-"""docs/columns.md is current, and tells apart what is mapped by column and by record."""
+"""docs/explanation/columns.md is current, and tells apart what is mapped by column and by record."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 IMAGES = REPOSITORY / "docs" / "images"
-PAGES = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
+PAGES = [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]
 
 
 def shown() -> set[Path]:

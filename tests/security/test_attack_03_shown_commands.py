@@ -17,7 +17,7 @@ SHOWN = [
     *REPOSITORY.glob("*.md"),
     *REPOSITORY.glob("*.yml"),
     *REPOSITORY.glob(".*.yaml"),
-    *(REPOSITORY / "docs").glob("*.md"),
+    *(REPOSITORY / "docs").rglob("*.md"),
     *(REPOSITORY / ".github").rglob("*.*"),
     *(REPOSITORY / "src").rglob("*.py"),
     REPOSITORY / "datasets.lock",

@@ -131,7 +131,7 @@ def test_pin_that_both_sides_upgraded_is_pinned_anew(repository: GitRepository, 
 
 @pytest.fixture
 def driven(repository: GitRepository) -> GitRepository:
-    """Make git merge the lock with the driver that docs/lock.md describes."""
+    """Make git merge the lock with the driver that docs/reference/lock.md describes."""
     driver = f"{sys.executable} -I -m registry lock --merge %O %A %B"
     repository.git("config", "merge.registry-lock.driver", driver)
     repository.write({".gitattributes": "datasets.lock merge=registry-lock\n"})

@@ -103,8 +103,8 @@ def _check_all_have_choices(samples: Dataset, need: str) -> None:
         )
     raise ValueError(
         f"{found}, and the dataset does not say how to score the others: add, for example,"
-        " `eval: {scorer: includes}`, or name one: `-T scorer=includes` (docs/inspect.md lists the"
-        " scorers)"
+        " `eval: {scorer: includes}`, or name one: `-T scorer=includes`"
+        " (docs/how-to/inspect.md lists the scorers)"
     )
 
 

@@ -1,6 +1,6 @@
 """Coerce the values of a record to the fields of a sample.
 
-Every function follows Inspect AI's loaders; `docs/design.md` lists where ours differ.
+Every function follows Inspect AI's loaders; `docs/explanation/design.md` lists where ours differ.
 """
 
 from __future__ import annotations

@@ -388,5 +388,5 @@ def test_data_media_and_files_of_a_sandbox_are_accepted(tmp_path: Path, name: st
 
 
 def test_the_documentation_has_each_suffix() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "scale.md").read_text("utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "scale.md").read_text("utf-8")
     assert {one for one in _SUFFIXES if not re.search(rf"{re.escape(one)}[\s`]", text)} == set()

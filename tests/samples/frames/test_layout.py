@@ -10,7 +10,7 @@ from registry.samples.frames.layout import COLUMNS, MESSAGE, METADATA_TYPES, fra
 from registry.store import schema
 from tests.conftest import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "interop.md").read_text("utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "interop.md").read_text("utf-8")
 
 
 def test_page_lists_every_column_with_its_type() -> None:

@@ -70,7 +70,7 @@ _NAMED = 12
     default="local",
     show_default=True,
     help="Where datasets are built: by threads, which give large builds to processes; by processes,"
-    " which map large sources in parts; or by a Dask cluster (docs/scale.md).",
+    " which map large sources in parts; or by a Dask cluster (docs/reference/scale.md).",
 )
 @click.option(
     "--scheduler",

@@ -294,7 +294,7 @@ def check_names(datasets: Mapping[str, str]) -> None:
         raise BundleError(
             f"it can't have {list_names(found, 50)}: only data, text and media with the usual"
             " suffixes, under names that no other program runs or obeys (rename a file, or put its"
-            " text into the data; docs/scale.md has the rule)"
+            " text into the data; docs/reference/scale.md has the rule)"
         )
 
 

@@ -254,7 +254,9 @@ def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
     try:
         remote = remote_cache(environ)
     except RegistryError as error:
-        yield fail(name, str(error).partition(" (")[0], "see docs/scale.md for its variables")
+        yield fail(
+            name, str(error).partition(" (")[0], "see docs/reference/scale.md for its variables"
+        )
         return
     if remote is None:
         yield fine(name, "none (REGISTRY_REMOTE_CACHE)")

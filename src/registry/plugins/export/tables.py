@@ -46,7 +46,7 @@ _STRING = pa.large_string()
 
 
 def schema_of(exported: Exported) -> pa.Schema:
-    """Return the columns of docs/interop.md, with the provenance in the metadata."""
+    """Return the columns of docs/reference/interop.md, with the provenance in the metadata."""
     return frame_schema().with_metadata({PROVENANCE_KEY: provenance_text(exported.provenance)})
 
 

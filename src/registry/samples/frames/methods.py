@@ -55,7 +55,7 @@ class FrameMethods:
     def batches(
         self, size: int | None = None, *, metadata: MetadataForm = "json"
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the samples as Arrow data, in order, with the columns of docs/interop.md.
+        """Yield the samples as Arrow data, in order, with the columns of docs/reference/interop.md.
 
         Args:
             size: Rows of each batch but the last; by default as many as need no copy.
