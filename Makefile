@@ -26,7 +26,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots inspect upstream fuzz faults cluster bench audit release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots inspect upstream fuzz faults cluster bench audit changelog release lint check format docs clean
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -166,6 +166,9 @@ bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with 
 
 audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
 	$(BIN)/python -I .ci/audit.py
+
+changelog: $(VENV)/.dev  ## move the files of changes/ into CHANGELOG.md, under the version of pyproject.toml (look: CHANGELOG="--draft")
+	$(BIN)/towncrier build --yes --version "$$(.ci/version)" $(CHANGELOG)
 
 release: | $(UV)  ## make wheel, sdist, hash-locked environment and bill of materials in dist/
 	.ci/release

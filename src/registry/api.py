@@ -1,7 +1,7 @@
 """What everything outside the core may import, besides `registry`: plugins, ours and others'.
 
-Each name is imported from its module on first use. A name of `STABLE` changes only with a line in
-CHANGELOG.md; those of `INTERNAL` serve our own plugins, and may change at any time. `api.pyi`
+Each name is imported from its module on first use. A name of `STABLE` changes only with an entry of
+the changelog; those of `INTERNAL` serve our own plugins, and may change at any time. `api.pyi`
 beside this file tells type checkers the same.
 """
 

@@ -42,6 +42,7 @@ OPTIONS_OF_OTHER_PROGRAMS = {
     "--log-dir": "inspect eval",
     "--model": "inspect eval",
     "--model-role": "inspect eval",
+    "--draft": "towncrier",
     "--numprocesses": "pytest",
     "--only": "benchmarks",
     "--quick": "benchmarks",
