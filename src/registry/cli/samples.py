@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.escape import escape_control, escape_lines
 from registry.cli.terminal import columns_of, console_of
+from registry.samples.display.sample import text_of_input
 from registry.samples.fields import REST, field_data
 from registry.samples.letters import letter_of
 
@@ -56,10 +57,7 @@ def print_sample(
 
 def sample_lines(sample: Sample) -> Iterator[str]:
     """Yield the lines of a sample."""
-    if isinstance(sample.input, str):
-        yield from sample.input.splitlines()
-    else:
-        yield from (f"{message.role}: {message.text}" for message in sample.input)
+    yield from text_of_input(sample.input).splitlines()
     yield ""
     if choices := sample.choices:
         yield from (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
@@ -85,9 +83,15 @@ def record_lines(record: Mapping[str, Any]) -> Iterator[str]:
 
 def _record_value(value: Any) -> str:
     if isinstance(value, bytes):
-        return f"({len(value):,} bytes)"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        return _shown(value)
+    text = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_shown)
+    )
     return text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text) - _MOST:,} more)"
+
+
+def _shown(value: object) -> str:
+    return f"({len(value):,} bytes)" if isinstance(value, bytes) else str(value)
 
 
 def _one_line(value: Any) -> str:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from registry.base.digest import digest_of
 from registry.errors import MappingError
 from registry.samples.messages import (
@@ -79,7 +81,10 @@ def to_message(value: Any, index: int) -> ChatMessage:
         raise MappingError("a message must be a dict", field=field, value=value)
     content = value.get("content")
     if content is None:
-        raise MappingError("content not specified for chat input", field=field, value=value)
+        message = "content not specified for chat input"
+        if "tool_calls" in value or "function_call" in value:
+            message += " (add `do: [messages]`, which reads tool calls beside no content)"
+        raise MappingError(message, field=field, value=value)
     role = value.get("role")
     if not isinstance(role, str) or role not in _MESSAGES:
         message = f"role must be one of {', '.join(_MESSAGES)}"
@@ -92,6 +97,15 @@ def to_message(value: Any, index: int) -> ChatMessage:
         # same on every machine. 22 characters, as Inspect's ids have.
         identifier = digest_of(identity).removeprefix("sha256:")[:22]
         return make(id=identifier, content=content, source="input", **extra)
+    except ValidationError as error:
+        # The first is enough: a part of no known type is wrong for each type there is.
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(key) for key in first["loc"])
+        message = (
+            f"not a message: {where}: {first['msg']} (`do: [messages]` reads the forms of OpenAI,"
+            " Anthropic and ShareGPT)"
+        )
+        raise MappingError(message, field=field, value=value) from error
     except (TypeError, ValueError) as error:  # TypeError: a value without a JSON form
         raise MappingError(f"not a message: {error}", field=field, value=value) from error
 

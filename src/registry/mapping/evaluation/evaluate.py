@@ -18,7 +18,7 @@ from itertools import repeat
 from typing import Any
 
 from registry.decode.frame import MISSING, NotColumnarError
-from registry.errors import MappingError
+from registry.errors import MappingError, shorten
 from registry.manifest.expressions import (
     AllOf,
     AnyOf,
@@ -60,6 +60,7 @@ __all__ = ["Evaluator", "compile_condition", "compile_expression"]
 Predicate = Callable[[Batch], list[bool]]
 """A compiled condition: the records of a batch → whether each meets it."""
 
+_LONG_ARGUMENTS = 80
 _FEW = 64
 """Values on which a heavy operation works between two looks at their size and the clock."""
 _MOST_BYTES = 1 << 28
@@ -192,6 +193,8 @@ class Evaluator:
         made = build_operation(call, self)
         apply = self._mapped(made, call) if isinstance(made, Step) else made
         arguments = "" if call.arguments is None else f"({call.arguments})"
+        if len(arguments) > _LONG_ARGUMENTS:
+            arguments = f"({shorten(call.arguments)})"
 
         def step(batch: Batch, values: list[Any]) -> list[Any]:
             try:

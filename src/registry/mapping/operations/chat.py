@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from registry.errors import MappingError, ReachError
+from registry.mapping.conditions import is_empty
 from registry.mapping.operations.base import (
     Operation,
     OperationExample,
@@ -14,14 +15,18 @@ from registry.mapping.operations.base import (
     expect_type,
     options,
 )
+from registry.mapping.operations.conversation import (
+    CONTENT_KEYS,
+    ROLE_KEYS,
+    ROLE_NAMES,
+    ROLES,
+    Conversation,
+)
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
 
-__all__ = ["OPERATIONS", "ROLES"]
-
-ROLES = ("system", "user", "assistant", "tool")
-"""The roles of messages."""
+__all__ = ["OPERATIONS"]
 
 # First bytes of a file → media type.
 _MAGIC = (
@@ -37,28 +42,24 @@ _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 
 def _messages(argument: Any, _: Any) -> Step:
-    chosen = options(argument, role="role", content="content", roles={})
+    chosen = options(argument, role=None, content=None, roles={}, system=None)
     if not isinstance(chosen["roles"], dict) or any(
         role not in ROLES for role in chosen["roles"].values()
     ):
         raise ValueError(f"`roles` is a mapping from a role's name to {', '.join(ROLES)}")
-    names: dict[str, str] = {**{role: role for role in ROLES}, **chosen["roles"]}
+    role_keys = (chosen["role"],) if chosen["role"] else ROLE_KEYS
+    content_keys = (chosen["content"],) if chosen["content"] else CONTENT_KEYS
+    roles = {**ROLE_NAMES, **chosen["roles"]}
 
-    def messages(value: Any) -> list[dict[str, Any]]:
+    def messages(value: Any, system: Any = None) -> list[dict[str, Any]]:
+        first = [] if is_empty(system) else [{"role": "system", "content": system}]
         if isinstance(value, str):
-            return [{"role": "user", "content": value}]
+            return [*Conversation().read(first), {"role": "user", "content": value}]
+        items = expect_type(value, list, "a string or a list of messages")
         return [
-            message(item) for item in expect_type(value, list, "a string or a list of messages")
+            *Conversation().read(first),
+            *Conversation(role_keys, content_keys, roles).read(items),
         ]
-
-    def message(item: Any) -> dict[str, Any]:
-        expect_type(item, dict, "a list of messages")
-        role, content = item.get(chosen["role"]), item.get(chosen["content"])
-        if not isinstance(role, str) or role not in names:
-            raise MappingError(f"the role is not one of {', '.join(names)}", value=role)
-        # Other keys are kept: a tool's message needs its `tool_call_id`, for example.
-        rest = {key: item[key] for key in item if key not in (chosen["role"], chosen["content"])}
-        return {**rest, "role": names[role], "content": content}
 
     return Step(messages)
 
@@ -102,12 +103,19 @@ def _bytes_of(value: Any, boundary: Boundary) -> bytes:
 OPERATIONS = (
     Operation(
         "messages",
-        "Chat messages from a string, or from a list of dicts with other names of keys and roles.",
+        "Chat messages from a string, or from a list in the form of OpenAI, Anthropic, ShareGPT or "
+        "Inspect, with tool calls and results; `role`, `content` and `roles` name other keys and "
+        "roles, and `system` is an expression for a first message of the system.",
         _messages,
         OperationExample(
-            {"messages": {"role": "from", "content": "value", "roles": {"human": "user"}}},
+            "messages",
             [{"from": "human", "value": "Hello"}],
             [{"role": "user", "content": "Hello"}],
+        ),
+        expressions=lambda argument: (
+            [argument["system"]]
+            if isinstance(argument, dict) and argument.get("system") is not None
+            else []
         ),
     ),
     Operation(

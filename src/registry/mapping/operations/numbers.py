@@ -25,7 +25,7 @@ from registry.mapping.operations.base import (
 )
 from registry.mapping.sizes import check_size, size_of
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "parse_json", "parse_literal"]
 
 _LARGEST_INDENT = 16
 
@@ -53,21 +53,21 @@ def _expect_scalar(value: Any) -> Any:
 def _parse(argument: Any, _: Any) -> Step:
     if argument not in (None, "json", "literal"):
         raise ValueError("takes json or literal")
-    if argument == "literal":
-        return on_text(_parse_literal)
-
-    def parsed(text: str) -> Any:
-        try:
-            return parse_exact(text)
-        except InexactError as error:
-            raise MappingError(f"can't be read exactly: {error}", value=text) from error
-        except (ValueError, RecursionError) as error:
-            raise MappingError(f"is not JSON: {error}", value=text) from error
-
-    return on_text(parsed)
+    return on_text(parse_literal if argument == "literal" else parse_json)
 
 
-def _parse_literal(text: str) -> Any:
+def parse_json(text: str) -> Any:
+    """Return the value of JSON; a MappingError if it is none, or can't be read exactly."""
+    try:
+        return parse_exact(text)
+    except InexactError as error:
+        raise MappingError(f"can't be read exactly: {error}", value=text) from error
+    except (ValueError, RecursionError) as error:
+        raise MappingError(f"is not JSON: {error}", value=text) from error
+
+
+def parse_literal(text: str) -> Any:
+    """Return the value of a Python literal; a MappingError if it is none."""
     try:
         with no_warnings():  # of escapes such as \d in the data
             value = ast.literal_eval(text.strip())

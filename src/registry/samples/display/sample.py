@@ -58,7 +58,7 @@ def text_of_input(value: str | list[ChatMessage]) -> str:
     """Return an input as text, each message after its role."""
     if isinstance(value, str):
         return value
-    return "\n".join(f"{one.role}: {_content(one)}" for one in value)
+    return "\n".join(f"{_speaker(one)}: {_content(one)}" for one in value)
 
 
 def _input(value: str | list[ChatMessage], budget: Budget) -> str:
@@ -66,24 +66,37 @@ def _input(value: str | list[ChatMessage], budget: Budget) -> str:
         return budget.text(value, _INPUT)
     most = _INPUT // max(1, min(len(value), _MOST_PARTS))
     lines = [
-        f"<b>{budget.text(one.role, 50)}</b> {budget.text(_content(one), most)}"
+        f"<b>{budget.text(_speaker(one), 50)}</b> {budget.text(_content(one), most)}"
         for one in value[:_MOST_PARTS]
     ]
     return "<br>".join([*lines, *_more(len(value), "messages")])
 
 
+def _speaker(message: ChatMessage) -> str:
+    """Return the role of a message, and the function of which it is the result."""
+    function = getattr(message, "function", None)
+    return f"{message.role} {function}" if function else message.role
+
+
 def _content(message: ChatMessage) -> str:
     """Return the text of a message; other parts, such as images, by their kind and size."""
-    parts = []
-    for part in message.content_list:
-        if part.type in {"text", "reasoning"}:
-            parts.append(str(getattr(part, part.type)))
-        else:
-            size = len(str(getattr(part, part.type, "")))
-            parts.append(f"[{part.type}, {size:,} characters]")
+    parts = list(map(_part, message.content_list))
+    if (error := getattr(message, "error", None)) is not None:
+        parts.append(f"[error: {error.message}]")
     calls = getattr(message, "tool_calls", None) or ()
     parts += [f"[call of {call.function}: {_plain(call.arguments)}]" for call in calls]
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
+
+
+def _part(part: Any) -> str:
+    match part.type:
+        case "text":
+            return str(part.text)
+        case "reasoning":
+            # What is redacted has a signature in the place of the text.
+            return f"[reasoning: {part.summary or '' if part.redacted else part.reasoning}]"
+    size = len(str(getattr(part, part.type, "")))
+    return f"[{part.type}, {size:,} characters]"
 
 
 def _target(target: str | list[str], budget: Budget) -> str:
