@@ -14,14 +14,13 @@ from registry import (
     ChatMessageUser,
     CheckpointSampleConfig,
     ContentImage,
-    ContentReasoning,
     ContentText,
     Sample,
-    ToolCall,
-    ToolCallError,
 )
 from registry.cli import samples
 from registry.cli.samples import print_sample, record_lines
+from registry.samples.content import ContentReasoning
+from registry.samples.messages import ToolCall, ToolCallError
 from tests.cli.invocation import Terminal
 
 Capture = pytest.CaptureFixture[str]
