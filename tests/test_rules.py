@@ -134,6 +134,7 @@ CASES = [
         others={"a.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"},
         used="e",
     ),
+    one("override-nothing", f"{CSV}, {MARK}override: true", ".override"),
     one("unknown-parent", f"{MARK}extends: dd", ".extends"),
     one("extends-cycle", f"{MARK}extends: d", ".extends"),
     Case(
@@ -445,6 +446,7 @@ NEIGHBOURS = {
     "python-in-catalog": ("registry.py", "setup.py"),
     "nested-index": ("data/datasets.yaml", "data/other.yaml"),
     "duplicate-name": ("[a.yaml, m.yaml]", "[m.yaml]"),
+    "override-nothing": ("override", "auto_id"),
     "unknown-parent": ("extends: dd", CSV),
     "extends-cycle": ("extends: d", CSV),
     "unknown-replacement": ("use: dd", "use: d"),

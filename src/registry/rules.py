@@ -159,6 +159,7 @@ _TABLE = (
     _blocking("catalog", "include-nothing", "A pattern that matches no file is usually a misspelt folder.", _CATALOG),
     _blocking("catalog", "include-limit", "A pattern must not keep a reviewer's machine busy.", _CATALOG),
     _blocking("catalog", "duplicate-name", "One name must not mean two datasets.", _CATALOG),
+    _blocking("catalog", "override-nothing", "The name may be misspelt, and the package's dataset is still what its name means.", _CATALOG),
     _blocking("catalog", "unknown-parent", "`extends` names a dataset that is not in the catalog.", _RESOLVE),
     _blocking("catalog", "extends-cycle", "Datasets that extend each other can't be resolved.", _RESOLVE),
     _blocking("catalog", "extends-depth", "Nobody follows a long chain, and resolving all of them takes too long.", _RESOLVE),

@@ -588,6 +588,7 @@ def test_warm_catalog_equals_cold_catalog_and_uncached_reader(root: Path, seed: 
     write(root / "datasets.yaml", f"{INDEX}trust: ['pkg:f']\n{defaults}{inline}")
     reader = CatalogReader(read_uncached)
     reader.read_index(root / "datasets.yaml")
+    reader.finish()
     problems = tuple(one.displayed(str) for one in reader.problems)
     boundary = Boundary(trust=frozenset({"pkg:f"})).allowing([str(root)])
     expected = Catalog(root / "datasets.yaml", reader.entries, problems, boundary)
@@ -601,7 +602,7 @@ def test_built_in_catalog_is_the_same_cold_and_warm() -> None:
     specs = {name: cold[name] for name in cold}
     reader = CatalogReader(read_uncached)
     reader.read_index(builtin_root())
-    reader.add_derived()
+    reader.finish()
     direct = Catalog(builtin_root(), reader.entries, boundary=cold.boundary)
     warm = Catalog.open(builtin_root())
     assert len(specs) > 200

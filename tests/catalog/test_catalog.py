@@ -233,6 +233,50 @@ def test_name_of_a_package_stays_that_of_its_dataset(
     assert check_all(catalog, [catalog.index.parent / "m"], select=["duplicate-name"]) == [problem]
 
 
+@pytest.mark.parametrize("order", ["m/*.yaml, 'package:base'", "'package:base', m/*.yaml"])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_dataset_that_overrides_is_extended_in_place_of_that_of_the_package(
+    write: Callable[..., Path], packages: Path, order: str, depth: int
+) -> None:
+    """At depth 1, a package overrides a dataset of another, and is included itself."""
+    theirs = f"{dataset('one', 'theirs.csv')}  child: {{extends: one}}\n"
+    write_package(packages, "base", INDEX, p=theirs)
+    ours = dataset("one", "ours.csv").replace("source:", "override: true\n    source:")
+    index = f"version: 1\ninclude: [{order}]\n"
+    write_package(packages, "above", index, a=ours)
+    root = packages / "above"
+    if depth:
+        root = write("include: ['package:base', 'package:above']\n")
+    for catalog in (Catalog.open(root), Catalog.open(root)):  # cold, warm
+        assert catalog.problems == ()
+        home = packages / "above"
+        assert [catalog[name].source.path for name in ("one", "child")] == [
+            (str(home / "ours.csv"),)
+        ] * 2
+        assert {catalog[name].folder for name in ("one", "child")} == {home}
+        (place,) = catalog.entries["one"].overridden
+        assert (place.folder, place.line) == (packages / "base", 2)
+        assert catalog.dependents("one") == ["child"]
+
+
+def test_overrides_compete_like_any_other_names(write: Callable[..., Path], packages: Path) -> None:
+    ours = dataset("one", "ours.csv").replace("source:", "override: true\n    source:")
+    write_package(packages, "base", INDEX, p=dataset("one"))
+    write_package(packages, "beside", INDEX, p=ours)
+    root = write("include: ['package:base', 'package:beside']\n")
+    assert [one.rule for one in Catalog.open(root).problems] == ["duplicate-name"]
+    root = write("include: ['package:base', m/*.yaml]\n", a=ours, b=ours)
+    (problem,) = Catalog.open(root).problems
+    assert (problem.rule, problem.file) == ("duplicate-name", "m/b.yaml")
+    root = write("include: [m/*.yaml]\n", a=ours, b="datasets: {}\n")
+    (problem,) = Catalog.open(root).problems
+    assert problem.hint == "check the spelling and `include`, or remove `override`"
+    extends = "datasets:\n  one: {override: true, extends: one}\n"
+    catalog = Catalog.open(write("include: ['package:base', m/*.yaml]\n", a=extends))
+    with pytest.raises(ManifestError, match=r"forms a cycle: one → one \(it takes the place of"):
+        catalog["one"]
+
+
 def test_catalog_of_this_package_can_be_included(write: Callable[..., Path]) -> None:
     catalog = Catalog.open(write("include: ['package:registry']\n"))
     assert catalog.problems == ()

@@ -54,7 +54,7 @@ def test_duplicate_of_a_dataset_of_a_package_names_the_package() -> None:
     problem = duplicate_name(own, theirs)
     assert shown(problem) == (
         "m.yaml:2:3 $.datasets.one: the name 'one' is already defined by package registry"
-        " (choose another; that one is at datasets.yaml:3)"
+        " (choose another, or write `override: true` to take its place; that one is at datasets.yaml:3)"
     )
     elsewhere = replace(problem.problem, path="$.datasets.two")
     assert conflicts(theirs, [problem.problem, elsewhere], root) == [problem.problem]

@@ -38,6 +38,7 @@ def write(path: Path, text: str) -> None:
 def read(index: Path) -> CatalogReader:
     reader = CatalogReader(read_uncached)
     reader.read_index(index)
+    reader.finish()
     return reader
 
 
@@ -77,6 +78,7 @@ def test_existing_names_cannot_be_reused(root: Path) -> None:
     document = parse_yaml(f"datasets:\n  one: {{{SOURCE}}}\n  new: {{{SOURCE}}}\n", file="n.yaml")
     defaults = index_defaults(parse_yaml("version: 1\n", file="datasets.yaml"))
     reader.add_manifest(parse_file(ParsedText(document), "manifest"), root, defaults)
+    reader.finish()
     assert list(reader.entries) == ["one", "two", "three", "new"]
     assert "new" not in known
     assert problems_of(reader) == [

@@ -549,7 +549,8 @@ def test_name_of_a_dataset_of_a_package_gives_neither_dataset(
     assert result.code == 1
     assert (
         "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
-        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)\n"
+        " shipped_sets (choose another, or write `override: true` to take its place; that one is"
+        f" at {shipped}/m/theirs.yaml:2)\n"
     ) in result.err
     with pytest.raises(ManifestError, match="already defined by package shipped_sets"):
         get_dataset("theirs")

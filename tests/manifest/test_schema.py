@@ -247,7 +247,7 @@ RESOLVED = ("split", "companion", "is_original")
 
 def test_dataset_schema_has_the_keys_of_its_models() -> None:
     own = set(keys_of(DatasetSpec)) - {"name", "folder", "view", *RESOLVED}
-    resolved = {"extends", "splits", "default_split", *RETIRED}
+    resolved = {"extends", "override", "splits", "default_split", *RETIRED}
     assert set(properties_of("dataset")) == own | set(keys_of(View)) | resolved
 
 

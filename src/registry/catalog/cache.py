@@ -44,6 +44,7 @@ from registry.manifest.merge import (
     Entry,
     Layer,
     Merged,
+    Place,
     current_name,
     index_defaults,
     parent_of,
@@ -223,7 +224,11 @@ class CompiledEntries(Mapping[str, Entry]):
         self._indexes: dict[int, tuple[Path, Layer]] = {}
 
     def __getitem__(self, name: str) -> Entry:
-        return Entry(name, *self._place(self._numbers[name]))
+        places = self._compiled.header["overridden"].get(name, ())
+        overridden = (
+            Place(Path(folder), self._display(file), line) for folder, file, line in places
+        )
+        return Entry(name, *self._place(self._numbers[name]), tuple(overridden))
 
     def _place(self, number: int) -> tuple[Document, Path, Layer]:
         """Return the file of a dataset or a group, and the folder and defaults of its index."""
@@ -302,7 +307,7 @@ def compile_catalog(
     reach = reach or IncludeReach()
     reader = CatalogReader(files, reach=reach, deadline=deadline)
     reader.read_index(index, lenient=lenient)
-    reader.add_derived()
+    reader.finish()
     secret = {
         row: document_from(record, record.path)
         for row, record in enumerate(files.read.values())
@@ -376,6 +381,11 @@ def _header(index: Path, reader: CatalogReader, files: CachedFiles) -> dict[str,
         "parents": parents_of(reader.entries),
         "retired": retired_of(reader.entries),
         "groups": list(reader.groups),
+        "overridden": {
+            name: [[str(one.folder), one.file, one.line] for one in entry.overridden]
+            for name, entry in reader.entries.items()
+            if entry.overridden
+        },
     }
 
 

@@ -38,7 +38,7 @@ from registry.errors import (
     SourceError,
     count_text,
 )
-from registry.manifest.merge import Entry, Layer, current_name, index_defaults, parent_of
+from registry.manifest.merge import Entry, Layer, current_name, home_of, index_defaults, parent_of
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
@@ -313,6 +313,15 @@ class Catalog(Names):
             yield entry
             entry = parent_of(entry, self.entries)
 
+    def dependents(self, name: str) -> list[str]:
+        """Return the datasets that extend one, directly or not."""
+        lineages = {one: [*self.lineage(one)][1:] for one in self if not self.entries[one].split}
+        return [one for one, above in lineages.items() if self.entries[name] in above]
+
+    def home_of(self, name: str) -> Path:
+        """Return the folder of the index whose lockfile has the pin of a dataset."""
+        return home_of(self.lineage(name))
+
     def file_for(self, name: str) -> Path | None:
         """Return a path for a new manifest that matches a glob of the index, or None."""
         document = read_yaml(self.index, shown_as=display_path(self.index), is_index=True)
@@ -333,12 +342,13 @@ class Catalog(Names):
         Raises:
             ManifestError: the manifest is invalid.
         """
-        reader = CatalogReader(read_uncached, self.entries, groups=self.groups)
+        root = self.index.parent
+        reader = CatalogReader(read_uncached, self.entries, groups=self.groups, root=root)
         parsed = parse_file(ParsedText(document), "manifest")
-        reader.add_manifest(parsed, self.index.parent, self._defaults())
+        reader.add_manifest(parsed, root, self._defaults())
         if reader.problems:
             raise ManifestError(problem.displayed(str) for problem in reader.problems)
-        reader.add_derived()
+        reader.finish()
         return replace(self, entries=reader.entries, groups=reader.groups, content=None)
 
     def _check_link(self, file: Path) -> None:
@@ -375,16 +385,15 @@ class Catalog(Names):
             return self
         allowed = Settings.from_environment(root=self.index).allow_paths
         reach = IncludeReach(allowed)
-        reader = CatalogReader(read_uncached, self.entries, reach, groups=self.groups)
+        root = self.index.parent
+        reader = CatalogReader(read_uncached, self.entries, reach, groups=self.groups, root=root)
         for file in new:
             self._check_link(file)
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute(), lenient=True)
             else:
-                reader.read_manifest(
-                    file, FileState.or_absent(file), self.index.parent, self._defaults()
-                )
-        reader.add_derived()
+                reader.read_manifest(file, FileState.or_absent(file), root, self._defaults())
+        reader.finish()
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(
             self, entries=reader.entries, groups=reader.groups, problems=problems, content=None

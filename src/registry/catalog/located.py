@@ -22,6 +22,7 @@ __all__ = [
     "include_limit",
     "include_nothing",
     "include_outside",
+    "overrides_nothing",
     "unread",
 ]
 
@@ -86,10 +87,19 @@ def duplicate_name(entry: Entry | GroupEntry, first: Entry | GroupEntry) -> Loca
     if package:
         message = f"the name '{entry.name}' is already defined by package {package}"
         hint = "choose another; that one is at"
+        if isinstance(entry, Entry):
+            hint = "choose another, or write `override: true` to take its place; that one is at"
     problem = entry.problem((), message, hint, rule="duplicate-name")
     table = "groups" if isinstance(first, GroupEntry) else "datasets"
     line = first.document.position((table, entry.name)).line
     return LocatedProblem(problem, first.document.file, line)
+
+
+def overrides_nothing(entry: Entry) -> LocatedProblem:
+    """Return the problem for `override` in a dataset whose name no package has."""
+    message = f"no included package has a dataset '{entry.name}'"
+    hint = "check the spelling and `include`, or remove `override`"
+    return LocatedProblem(entry.problem(("override",), message, hint, rule="override-nothing"))
 
 
 def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Problem]:

@@ -23,6 +23,7 @@ from registry.catalog.located import (
     include_limit,
     include_nothing,
     include_outside,
+    overrides_nothing,
     unread,
 )
 from registry.catalog.permissions import IncludeReach, permissions_of
@@ -108,6 +109,7 @@ class CatalogReader:
         reach: IncludeReach | None = None,
         *,
         groups: Mapping[str, GroupEntry] | None = None,
+        root: Path | None = None,
         deadline: float = math.inf,
     ) -> None:
         """Start with the datasets in `known`, whose names are in use.
@@ -117,6 +119,7 @@ class CatalogReader:
             known: Datasets that are already read.
             reach: Where included manifests may be, beside the folders of the indexes.
             groups: Groups that are already read.
+            root: The folder of the catalog that has these; else that of the index read first.
             deadline: The processor time of this process at which no further manifest is read.
         """
         self.is_stopped = False
@@ -130,7 +133,9 @@ class CatalogReader:
         self.problems: list[LocatedProblem] = []
         self.permissions: dict[Path, dict[str, Any]] = {}
         self.indexes: list[IndexFiles] = []
+        self._root = root
         self._has_splits = False
+        self._claims: dict[str, list[Entry]] = {}
         self._read = read
         self._reach = reach or IncludeReach()
         self._files_read: set[str] = set()
@@ -148,6 +153,7 @@ class CatalogReader:
         """
         if path in self.permissions:
             return
+        self._root = path.parent if not self.permissions else self._root
         self.permissions[path] = {}  # an included index may include this one
         self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
@@ -213,11 +219,40 @@ class CatalogReader:
         most = most_manifests()
         return f"the catalog has more than {most:,} manifests" if files > most else ""
 
-    def add_derived(self) -> None:
-        """Add the datasets that the others imply, once all files are read."""
+    def finish(self) -> None:
+        """Decide what each name means, and add the splits, once all files are read."""
+        for name, claims in self._claims.items():
+            self._settle(name, claims)
         if self._has_splits:
             for entry in list(derived_entries(self.entries)):
                 self.entries.setdefault(entry.name, entry)
+
+    def _settle(self, name: str, claims: list[Entry]) -> None:
+        """Decide which of several datasets has a name, and report those that are not overridden."""
+        left = [one for one in claims if not any(self._overrides(by, one) for by in claims)]
+        left = left or claims  # of packages that include each other
+        # Its dependents in the package are written for it, and only the own can be changed.
+        first, *others = sorted(left, key=self._is_own)
+        taken = tuple(one.place for one in claims if self._overrides(first, one))
+        self.entries[name] = replace(first, overridden=taken)
+        self.problems += (duplicate_name(one, first) for one in others)
+        if len(claims) == 1 and not any(may_hide_datasets(one.problem) for one in self.problems):
+            self.problems.append(overrides_nothing(first))
+
+    def _overrides(self, entry: Entry, other: Entry) -> bool:
+        """Return whether a dataset takes the place of one in a package that its index includes."""
+        if not entry.overrides or entry.folder == other.folder or self._is_own(other):
+            return False
+        if self._is_own(entry):
+            return True
+        included = {Path(one.path).parent: one.included for one in self.indexes}
+        reached, waiting = {entry.folder}, [entry.folder]
+        while waiting:
+            packages = (one for one in included.get(waiting.pop(), ()) if isinstance(one, str))
+            new = {Path(one).parent for one in packages} - reached
+            reached |= new
+            waiting += new
+        return other.folder in reached
 
     def read_manifest(self, path: Path, state: FileState, folder: Path, defaults: Layer) -> None:
         """Read a manifest of the index in `folder`, unless it was read by this or another path."""
@@ -250,12 +285,10 @@ class CatalogReader:
             self._has_splits |= "splits" in value
             entry = Entry(name, document, folder, defaults)
             first = self.entries.setdefault(name, entry)
-            if first is entry:
-                continue
-            if self._is_own(first) and not self._is_own(entry):
-                # Its dependents in the package are written for it, and only the own can be changed.
-                self.entries[name], entry, first = entry, first, entry
-            self.problems.append(duplicate_name(entry, first))
+            if first is not entry:
+                self._claims.setdefault(name, [first]).append(entry)
+            elif entry.overrides:
+                self._claims[name] = [entry]
         groups = document.value.get("groups") if isinstance(document.value, dict) else None
         for name, value in groups.items() if isinstance(groups, dict) else ():
             if isinstance(value, dict):
@@ -270,8 +303,7 @@ class CatalogReader:
 
     def _is_own(self, entry: Entry | GroupEntry) -> bool:
         """Return whether a dataset, or a group, is of the root index, and not of a package."""
-        root = next(iter(self.permissions), None)
-        return root is None or entry.folder == root.parent
+        return entry.folder == self._root
 
 
 def _patterns(index: Document) -> list[str]:

@@ -46,6 +46,7 @@ _LINE = re.compile(r"#\s*yaml-language-server:\s*\$schema=\S")
 
 DATASET_KEYS = (
     "extends",
+    "override",
     "description",
     "homepage",
     "license",

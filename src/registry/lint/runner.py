@@ -21,7 +21,7 @@ from registry.lint.stray_files import code_problems, nested_index_problems
 from registry.lint.suppressions import apply_ignores, read_ignores
 from registry.rules import RULES, run_checks
 from registry.settings import INDEX_NAME, lock_file_of
-from registry.yamldoc.reader import read_partially
+from registry.yamldoc.reader import json_path, read_partially
 
 __all__ = ["check", "count_checked", "files_under", "split_packages"]
 
@@ -183,18 +183,31 @@ def split_packages(
     """Return the problems that are the catalog's own, and those of each included package by index.
 
     A package's are in files that only its authors can change. That its name, or its pin, does not
-    fit the rest of the catalog is a problem of the catalog.
+    fit the rest of the catalog is a problem of the catalog, and so is what is wrong in a dataset
+    that extends one that the catalog overrides.
     """
     own: list[Problem] = []
     of_packages: dict[Path, list[Problem]] = {}
     owner = _owner(catalog) if problems else lambda _: catalog.index
+    changed = _changed_by_overrides(catalog) if problems and len(catalog.indexes) > 1 else ()
     for problem in problems:
         index = owner(problem.file)
-        if index == catalog.index or problem.rule in _OF_THE_CATALOG:
+        is_own = problem.rule in _OF_THE_CATALOG or _is_below(problem.path, changed)
+        if index == catalog.index or is_own:
             own.append(problem)
         else:
             of_packages.setdefault(index, []).append(problem)
     return own, of_packages
+
+
+def _changed_by_overrides(catalog: Catalog) -> tuple[str, ...]:
+    """Return the places of what extends datasets that override those of packages."""
+    names = [name for name in catalog if catalog.entries[name].overridden]
+    return tuple(json_path(("datasets", one)) for name in names for one in catalog.dependents(name))
+
+
+def _is_below(path: str, places: tuple[str, ...]) -> bool:
+    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:

@@ -103,7 +103,7 @@ class GroupDatasets(Mapping[str, "Dataset"]):
 def group_digest(group: Group, catalog: Catalog, settings: Settings) -> str | None:
     """Return the digest of a group by the pins of its datasets; None if one has no pin."""
     pins = CatalogPins.read(settings)
-    found = ((name, pins.get(name, catalog.entries[name].folder)) for name in group.datasets)
+    found = ((name, pins.get(name, catalog.home_of(name))) for name in group.datasets)
     return group.digest({name: pin.ordered for name, pin in found if pin is not None})
 
 

@@ -35,8 +35,9 @@ def with_packages(own: Lock, catalog: Catalog) -> Lock:
         path = lock_file_of(index)
         lock = read_lock(path, shown_as=display_path(path)) or Lock()
         for name in lock.names:
-            entry = catalog.entries.get(name)
-            if entry is None or entry.folder != index.parent or own.row_of(name) is not None:
+            if name not in catalog.entries or own.row_of(name) is not None:
+                continue
+            if catalog.home_of(name) != index.parent:
                 continue
             if name in lock.pins:
                 pins[name] = lock.pins[name]

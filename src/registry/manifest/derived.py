@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from registry.errors import did_you_mean
 from registry.manifest.merge import Entry, Layer, Merged, current_name, parent_of
 from registry.manifest.paths import with_absolute_paths
@@ -32,7 +34,7 @@ def derived_entries(entries: Mapping[str, Entry]) -> Iterator[Entry]:
         splits, default = declared_splits(name, entries)
         for split in splits:
             if split != default:
-                yield Entry(f"{name}:{split}", entry.document, entry.folder, entry.defaults)
+                yield replace(entry, name=f"{name}:{split}")
 
 
 def declared_splits(name: str, entries: Mapping[str, Entry]) -> tuple[tuple[str, ...], str | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ __all__ = [
     "Entry",
     "Layer",
     "Merged",
+    "Place",
     "current_name",
+    "home_of",
     "index_defaults",
     "merge",
     "parent_of",
@@ -45,6 +47,15 @@ _DEEP: frozenset[DataPath] = frozenset(
 )
 
 
+class Place(Struct, frozen=True):
+    """Where a dataset is defined."""
+
+    folder: Path
+    """The folder of its index."""
+    file: str
+    line: int
+
+
 class Entry(Struct, frozen=True):
     """One dataset as written in a file, or a split of one, which is named `NAME:SPLIT`."""
 
@@ -54,6 +65,8 @@ class Entry(Struct, frozen=True):
     """The folder of the index, to which its paths are relative."""
     defaults: Layer
     """The defaults of the index that includes the file."""
+    overridden: tuple[Place, ...] = ()
+    """The datasets of included packages whose place it takes."""
 
     @property
     def written(self) -> str:
@@ -77,6 +90,17 @@ class Entry(Struct, frozen=True):
     def is_retired(self) -> bool:
         """Whether it only says that its dataset was renamed or removed."""
         return any(key in self.value for key in RETIRED)
+
+    @property
+    def overrides(self) -> bool:
+        """Whether it is to take the place of a dataset of that name in an included package."""
+        return self.value.get("override") is True
+
+    @property
+    def place(self) -> Place:
+        """Where it is written."""
+        line = self.document.position(("datasets", self.written)).line
+        return Place(self.folder, self.document.file, line)
 
     def problem(self, path: DataPath, message: str, hint: str = "", *, rule: str) -> Problem:
         """Return a problem at `path`, which is relative to this entry."""
@@ -103,6 +127,22 @@ def parent_of(entry: Entry, entries: Mapping[str, Entry]) -> Entry | None:
     named = entry.value.get("extends")
     found = entries.get(current_name(named, entries)) if isinstance(named, str) else None
     return None if found is None or found.is_retired else found
+
+
+def home_of(lineage: Iterable[Entry]) -> Path:
+    """Return the folder of the index that a dataset belongs to, and whose lockfile pins it.
+
+    That is the index that includes its file; but for a dataset of a package that extends one that
+    was overridden, it is the index that overrides: the package knows nothing of these samples.
+
+    Args:
+        lineage: The dataset and its ancestors, in this order.
+    """
+    entry, *ancestors = lineage
+    home = entry.folder
+    for one in ancestors:
+        home = one.folder if any(home == place.folder for place in one.overridden) else home
+    return home
 
 
 class Layer(Struct, frozen=True):

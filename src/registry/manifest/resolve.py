@@ -16,7 +16,7 @@ from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
 from registry.manifest.derived import SPLIT_KEYS, declared_splits, default_layer, split_layer
-from registry.manifest.merge import Entry, Layer, Merged, current_name, merge, parent_of
+from registry.manifest.merge import Entry, Layer, Merged, current_name, home_of, merge, parent_of
 from registry.manifest.models import (
     DatasetSpec,
     Evaluation,
@@ -45,6 +45,11 @@ __all__ = [
 
 _VIEW_KEYS = View.__struct_fields__
 _SOURCE_KEYS = ("split", "revision")
+_NAMES = ("extends", "override")
+"""Keys about the names of the catalog, which are done with once its files are read."""
+_IN_ITS_PLACE = (
+    "it takes the place of the package's: write all keys, or extend that one under another name"
+)
 _STATES = {"deprecated": "is deprecated", "removed": "was removed"}
 _FEWSHOT, _RULE = "fewshot", "bad-fewshot"
 _CORRECTIONS = "corrections"
@@ -139,7 +144,8 @@ def _chain(entry: Entry, entries: Mapping[str, Entry], limits: Limits) -> list[E
         if any(known.name == found.name for known in chain):
             names = " → ".join([known.name for known in reversed(chain)] + [found.name])
             message = f"`extends` forms a cycle: {names}"
-            problem = chain[0].problem(("extends",), message, rule="extends-cycle")
+            hint = _IN_ITS_PLACE if chain[0].overrides and found.name == chain[0].name else ""
+            problem = chain[0].problem(("extends",), message, hint, rule="extends-cycle")
             raise ManifestError([problem])
         chain.insert(0, found)
     return chain
@@ -151,7 +157,7 @@ def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
     for number, entry in enumerate(chain):
         kind = "own" if entry is chain[-1] else "parent"
         # That a dataset is deprecated says nothing about those that extend it.
-        unused = ("extends",) if kind == "own" else ("extends", "deprecated")
+        unused = _NAMES if kind == "own" else (*_NAMES, "deprecated")
         value = {key: item for key, item in entry.value.items() if key not in unused}
         value = with_absolute_paths(value, inherited, entry.folder)
         inherited = {**inherited, **value.get("source", {})}
@@ -282,10 +288,14 @@ def spec_of(entry: Entry, merged: Merged, entries: Mapping[str, Entry]) -> Datas
     Raises:
         ManifestError: a key is missing or invalid.
     """
-    spec = _spec(entry.name, merged, entry.folder, entry.split)
+    spec = _spec(entry.name, merged, _home(entry, entries, merged.boundary), entry.split)
     if spec.fewshot is not None:
         spec = _with_companion(spec, spec.fewshot, merged, entries)
     return without_corrections(spec) if merged.is_original else spec
+
+
+def _home(entry: Entry, entries: Mapping[str, Entry], boundary: Boundary) -> Path:
+    return home_of(reversed(_chain(entry, entries, boundary.limits)))
 
 
 def _with_companion(
@@ -322,7 +332,8 @@ def _with_companion(
         overrides = None if split is None else {"split": split}
         other = checked_entry(name, entries, boundary=merged.boundary, overrides=overrides)
         other.value.pop(_FEWSHOT, None)
-        companion = _spec(name, other, entries[name].folder, entries[name].split)
+        home = _home(entries[name], entries, merged.boundary)
+        companion = _spec(name, other, home, entries[name].split)
     if companion.mapper not in (None, spec.mapper):
         # Whoever judges code before it runs looks at the mapper of the dataset.
         message = f"the samples of '{name}' are made by code, '{companion.mapper}'"

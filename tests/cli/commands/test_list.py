@@ -134,6 +134,7 @@ def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> Non
             "locked": False,
             "stale": False,
             "version": None,
+            "overrides": [],
         }
         for name, tags in (("qa", ["small", "text"]), ("qa-one", ["small"]))
     ]

@@ -274,6 +274,34 @@ def test_a_dataset_of_a_package_that_is_pinned_by_name_stays_pinned_here(
     assert get_dataset("theirs", root=own.folder, locked=True).provenance.state == "verified"
 
 
+def test_what_extends_a_dataset_that_overrides_that_of_a_package_is_pinned_here(
+    own: Catalog, package: Path
+) -> None:
+    text = (package / "datasets.yaml").read_text("utf-8")
+    (package / "datasets.yaml").write_text(f"{text}  kid: {{extends: theirs, limit: 1}}\n", "utf-8")
+    assert main(["lock", "kid", "--root", str(package)]) == 0
+    source = "source: {type: csv, path: qa.csv}, fields: {input: q, target: a}"
+    own.write("mine", f"datasets:\n  theirs: {{override: true, {source}}}\n")
+    assert get_dataset("kid", root=own.folder).provenance.state == "floating"
+    result = own.lock()
+    assert (result.code, result.err) == (0, [])
+    assert list(own.pins) == ["kid", "qa", "qa-one", "theirs"]
+    assert own.pins["kid"].sources == own.pins["qa"].sources, "portable"
+    assert get_dataset("kid", root=own.folder, locked=True).provenance.state == "verified"
+    assert own.lock("--check").code == 0
+    shown = own.run("show", "theirs")
+    assert shown.out[-4:-2] == [
+        f"# overrides that of package qa_lib: {package}/datasets.yaml:3",
+        "# extended by kid",
+    ]
+    data = own.run("show", "theirs", "--json").json
+    place = {"package": "qa_lib", "file": f"{package}/datasets.yaml", "line": 3}
+    assert (data["overrides"], data["extended_by"]) == ([place], ["kid"])
+    (row,) = (one for one in own.run("list", "--json").json if one["overrides"])
+    assert (row["name"], row["overrides"]) == ("theirs", ["qa_lib"])
+    assert "(overrides that of package qa_lib)" in own.run("list", "theirs").out[1]
+
+
 def test_a_package_that_is_not_installed_is_an_error_where_it_is_asked_for(
     own: Catalog, package: Path
 ) -> None:

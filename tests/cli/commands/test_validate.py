@@ -472,10 +472,23 @@ def test_name_of_a_dataset_of_a_package_is_an_error_in_the_own_file(
     (problem,) = (line for line in result.lines[:-1] if "warning" not in line)
     assert problem == (
         "m/zz.yaml:2:3 $.datasets.theirs: the name 'theirs' is already defined by package"
-        f" shipped_sets (choose another; that one is at {shipped}/m/theirs.yaml:2)"
+        " shipped_sets (choose another, or write `override: true` to take its place; that one is"
+        f" at {shipped}/m/theirs.yaml:2)"
         " [duplicate-name]"
     )
     assert result.lines[-1].startswith("1 error")
+
+
+@pytest.mark.parametrize("paths", [[], ["m/zz.yaml"]])
+def test_dataset_that_overrides_that_of_a_package_is_no_problem_unless_it_breaks_others(
+    run: Run, own: Path, shipped: Path, paths: list[str]
+) -> None:
+    write(own / "m", "zz.yaml", OWN.replace("qa: {", "theirs: {override: true, "))
+    assert run(*paths).code == 0
+    write(own / "m", "zz.yaml", SAME_NAME.replace("{source", "{override: true, source"))
+    found = run("--json", *paths).json
+    place = "$.datasets.theirs-apart.source.encoding"
+    assert [one["path"] for one in found if one["severity"] == "error"] == [place][len(paths) :]
 
 
 OWN = "datasets:\n  qa: {license: mit, source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"

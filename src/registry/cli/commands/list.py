@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from registry.base.escape import escape_control
 from registry.base.materials import State
+from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import group_data
 from registry.cli.opening import read_states, valid_specs
@@ -84,8 +85,8 @@ def command(
     the samples, commit where the manifest names the commit of its bytes, else floating; `stale` is
     locked for an older manifest. A broken manifest
     or lockfile is reported and the datasets are listed; the exit code is then 1. Splits are in
-    brackets, the default one first; counts and states are those of the default one. Groups follow,
-    each in one row.
+    brackets, the default one first; counts and states are those of the default one. A dataset that
+    overrides that of a package says so. Groups follow, each in one row.
     """
     catalog, cache, settings = options.open_catalog(root)
     broken = options.print_stray_problems(catalog)
@@ -98,12 +99,22 @@ def command(
     states, is_lock_invalid = read_states(specs, catalog, cache, settings)
     by_name = {spec.name: spec for spec in specs}
     splits = {spec.name: catalog.splits_of(spec.name) for spec in specs}
-    rows = [_row(spec, states[spec.name], splits[spec.name]) for spec in specs]
+    overrides = {
+        name: [package_of(place.folder) for place in catalog.entries[name].overridden]
+        for name in by_name
+    }
+    rows = [
+        _row(spec, states[spec.name], splits[spec.name], overrides[spec.name]) for spec in specs
+    ]
     rows.sort(key=_SORTS[sort])
     groups = [one for one in groups if _group_matches(one, wanted)]
     if as_json:
-        shown = ((by_name[row.name], states[row.name], splits[row.name]) for row in rows)
-        print_json([*(_data(*one) for one in shown), *map(group_data, groups)])
+        shown = [
+            _data(by_name[row.name], states[row.name], splits[row.name])
+            | {"overrides": overrides[row.name]}
+            for row in rows
+        ]
+        print_json([*shown, *map(group_data, groups)])
     else:
         summary = _summary(rows, len(listed))
         summary += f", {count_text(len(groups), 'group')}" if groups else ""
@@ -119,11 +130,14 @@ def _matches(spec: DatasetSpec, words: Iterable[str]) -> bool:
     return all(word in text or fnmatchcase(name, word) for word in words)
 
 
-def _row(spec: DatasetSpec, state: DatasetState, splits: Sequence[str]) -> Row:
+def _row(
+    spec: DatasetSpec, state: DatasetState, splits: Sequence[str], overrides: Sequence[str]
+) -> Row:
     shown = f"[{', '.join(splits)}]" if splits else ""
+    taken = f"(overrides that of package {', '.join(overrides)})" if overrides else ""
     return Row(
         name=spec.name,
-        description=" ".join(filter(None, (spec.summary, shown))),
+        description=" ".join(filter(None, (spec.summary, shown, taken))),
         tags=tuple(spec.tags),
         samples=state.samples,
         bytes=state.bytes,

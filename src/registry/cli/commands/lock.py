@@ -223,7 +223,7 @@ def _locked_here(catalog: Catalog, *locks: Lock) -> tuple[str, ...]:
     """
     locked = {name for lock in locks for name in lock.names}
     root = catalog.index.parent
-    return tuple(name for name in catalog if name in locked or catalog.entries[name].folder == root)
+    return tuple(name for name in catalog if name in locked or catalog.home_of(name) == root)
 
 
 def _is_failure(one: LockResult, named: Sequence[str]) -> bool:

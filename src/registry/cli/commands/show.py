@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import yaml
 from registry.base.escape import escape_control, escape_double_quoted, escape_lines
 from registry.base.locations import public_location
 from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
 from registry.cli.excerpts import end_of, lines_of
 from registry.cli.groups import show_group
@@ -43,6 +44,7 @@ __all__ = ["command", "comment_start", "marked_yaml", "without_defaults", "yaml_
 
 
 _SHOWN_SOURCES = 3
+_SHOWN_DEPENDENTS = 20
 _PIPE = 1000
 """Columns of a line with its comment in a pipe, where nobody counts them."""
 
@@ -134,9 +136,12 @@ def command(
         cached = entry and _entry_data(entry, warnings)
         pinned = pin and {**data_of(pin, keep=is_set), "stale": stale}
         state = state_of(catalog[name], pin)
-        print_json({"spec": _spec_data(spec), "cache": cached, "pin": pinned, "state": state})
+        data = {"spec": _spec_data(spec), "cache": cached, "pin": pinned, "state": state}
+        print_json({**data, **_override_data(name, catalog)})
         return CLEAN
     _print_spec(spec, catalog, show_all=show_all)
+    for line in _override_lines(name, catalog):
+        print_line(f"# {line}")
     print_line(f"# {_pin_line(catalog[name], pin, stale=stale)}")
     print_line(f"# {_cache_line(name, entry)}")
     for warning in warnings:
@@ -155,6 +160,25 @@ def _print_spec(spec: DatasetSpec, catalog: Catalog, *, show_all: bool) -> None:
     for line in text.split("\n"):
         start = comment_start(line)
         print_styled(line[:start] + paint(line[start:], sys.stdout, dim=True), sys.stdout)
+
+
+def _override_data(name: str, catalog: Catalog) -> dict[str, Any]:
+    """Return what a dataset overrides, and what extends it; {} if it overrides nothing."""
+    if not (places := catalog.entries[name].overridden):
+        return {}
+    found = [
+        {"package": package_of(one.folder), "file": one.file, "line": one.line} for one in places
+    ]
+    return {"overrides": found, "extended_by": catalog.dependents(name)}
+
+
+def _override_lines(name: str, catalog: Catalog) -> Iterator[str]:
+    """Yield what a dataset overrides, and what extends it."""
+    places = catalog.entries[name].overridden
+    for place in places:
+        yield f"overrides that of package {package_of(place.folder)}: {place.file}:{place.line}"
+    if places and (names := catalog.dependents(name)):
+        yield f"extended by {list_names(names, _SHOWN_DEPENDENTS)}"
 
 
 def _pin_line(spec: DatasetSpec, pin: Pin | None, *, stale: bool) -> str:

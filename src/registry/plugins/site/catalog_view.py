@@ -253,7 +253,7 @@ class CatalogView:
         return CatalogPins.read(self.settings)
 
     def _pin(self, name: str) -> Pin | None:
-        return self._pins.get(name, self.catalog.entries[name].folder)
+        return self._pins.get(name, self.catalog.home_of(name))
 
     @cached_property
     def _origins(self) -> Callable[[str], PinOrigins]:
