@@ -110,7 +110,7 @@ INTERNAL = {
     "pipeline.expectations": "check_samples quality_warnings",
     "pipeline.open": "Opening open_entry",
     "pipeline.plan": "plan",
-    "plots": "svg",
+    "plots": "Bar Plot ranges_of svg",
     "progress": "Deadline log_waits silent",
     "samples.digest": "samples_id",
     "samples.fields": "COMPARED SETTINGS field_data",

@@ -181,6 +181,9 @@ from registry.pipeline.expectations import quality_warnings as quality_warnings
 from registry.pipeline.open import Opening as Opening
 from registry.pipeline.open import open_entry as open_entry
 from registry.pipeline.plan import plan as plan
+from registry.plots import Bar as Bar
+from registry.plots import Plot as Plot
+from registry.plots import ranges_of as ranges_of
 from registry.plots import svg as svg
 from registry.progress import Deadline as Deadline
 from registry.progress import Progress as Progress

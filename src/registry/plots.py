@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ __all__ = [
     "label_line",
     "median_of",
     "plain_lines",
+    "ranges_of",
     "svg",
     "text_lines",
 ]
@@ -92,20 +94,30 @@ def histogram_of_counts(
 
 def _ranges(counts: Mapping[int, int], most: int) -> Iterator[Bar]:
     """Yield the bars of a histogram."""
+    ranges = ranges_of(counts, most)
+    lows = [low for low, _ in ranges]
+    sums = [0] * len(ranges)
+    for value, count in counts.items():
+        sums[bisect_right(lows, value) - 1] += count
+    for (_, label), count in zip(ranges, sums, strict=True):
+        yield Bar(label=label, count=count)
+
+
+def ranges_of(counts: Mapping[int, int], most: int = 12) -> list[tuple[int, str]]:
+    """Return the least value and the label of each range of a histogram, ascending.
+
+    If few numbers are much larger than the others, the last range has them all.
+    """
     least, greatest = min(counts), max(counts)
     end = _rank(counts, _TAIL)
     # An outlier would push all others into one bar.
     has_tail = greatest - least > 2 * (end - least) and greatest - least >= most
     width = _width(least, end if has_tail else greatest, most - has_tail)
-    first = least // width
-    bars = ((end if has_tail else greatest) // width) - first + 1
-    sums = [0] * (bars + has_tail)
-    for value, count in counts.items():
-        sums[min(value // width - first, len(sums) - 1)] += count
-    for index, count in enumerate(sums):
-        low = (first + index) * width
-        label = f"{low:,}" if width == 1 else f"{low:,}–{low + width - 1:,}"  # noqa: RUF001 (range)
-        yield Bar(label=f"≥ {low:,}" if has_tail and index == bars else label, count=count)
+    first, last = least // width, (end if has_tail else greatest) // width
+    lows = [number * width for number in range(first, last + 1)]
+    labels = [f"{low:,}" if width == 1 else f"{low:,}–{low + width - 1:,}" for low in lows]  # noqa: RUF001 (range)
+    tail = [((last + 1) * width, f"≥ {(last + 1) * width:,}")] if has_tail else []
+    return [*zip(lows, labels, strict=True), *tail]
 
 
 def _width(least: int, greatest: int, most: int) -> int:

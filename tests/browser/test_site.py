@@ -200,16 +200,6 @@ def test_samples_show_the_target(site: Path, visit: Visit) -> None:
     assert page.locator("svg.plot").count() >= 2
 
 
-def test_samples_of_a_page_are_filtered(site: Path, visit: Visit) -> None:
-    page = visit(f"{site.as_uri()}/datasets/planets.html")
-    page.keyboard.press("/")
-    page.keyboard.type("QUESTION 17:")
-    assert page.locator("article.sample:visible").count() == 1
-    assert page.get_by_role("status").text_content() == "1 of 20 samples on this page"
-    page.keyboard.press("Escape")
-    assert page.locator("article.sample:visible").count() == 20
-
-
 def test_link_leads_to_a_sample(site: Path, visit: Visit) -> None:
     page = visit(f"{site.as_uri()}/datasets/planets.html#sample=planet%207%2F%C3%A9")
     assert current(page) == "planet 7/é"
@@ -325,7 +315,7 @@ def test_pages_can_be_read_without_javascript(site: Path, visit: Visit) -> None:
     assert names(page)[-1] == "unbuilt"
     page.goto(f"{site.as_uri()}/datasets/planets.html")
     assert page.locator("article.sample:visible").count() == 20
-    assert not page.locator("#filter").is_visible()
+    assert not page.locator("#find").is_visible()
 
 
 def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:

@@ -165,7 +165,7 @@ def test_page_of_a_dataset_that_can_not_be_parsed_shows_where(
     live: LiveCatalog, manifest: Path, was_open: bool
 ) -> None:
     manifest.write_text(MANIFEST + MOONS, encoding="utf-8")
-    assert not was_open or "notice" not in page(live)
+    assert not was_open or 'class="notice bad"' not in page(live)
     broken = MANIFEST.replace("Questions about", '"Questions about') + MOONS
     manifest.write_text(broken, encoding="utf-8")
     text = page(live)
@@ -176,7 +176,7 @@ def test_page_of_a_dataset_that_can_not_be_parsed_shows_where(
     assert ("What follows is as it was before." in text) is was_open
     assert ("Which has rings?" in text) is was_open
     manifest.write_text(MANIFEST + MOONS, encoding="utf-8")
-    assert "notice" not in page(live)
+    assert 'class="notice bad"' not in page(live)
 
 
 def test_other_datasets_of_a_file_are_not_blamed(live: LiveCatalog, manifest: Path) -> None:

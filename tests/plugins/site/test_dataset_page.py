@@ -63,10 +63,10 @@ def test_dataset_that_is_not_cached_says_how_to_build_it() -> None:
     assert "registry sync qa" in dataset_page(DatasetView(name="qa")).split("Samples</h2>")[1]
 
 
-def test_empty_dataset_has_no_filter() -> None:
+def test_empty_dataset_has_no_table() -> None:
     page = dataset_page(DatasetView(name="qa", samples=(), total=0))
     assert "This dataset has no samples." in page
-    assert 'id="filter"' not in page
+    assert 'id="explorer"' not in page
 
 
 @pytest.mark.parametrize("size", [100, 6_000, 1_000_000])

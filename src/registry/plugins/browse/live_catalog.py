@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -42,6 +42,7 @@ from registry.plugins.site.home_page import (
     search_script,
 )
 from registry.plugins.site.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_page
+from registry.plugins.site.sample_table import KeptTables, SampleTable
 
 __all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
 
@@ -49,6 +50,7 @@ __all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
 SEARCH_FILE = "search/0.js"
 
 _MOST_REMEMBERED = 16
+_MOST_TABLES = 2
 
 
 def open_leniently(settings: Settings) -> Catalog:
@@ -200,21 +202,43 @@ class LiveCatalog:
             page.view,
             page.part,
             shown=page.shown,
-            scripts=("dataset.js", _live_script(state, name)),
+            scripts=("dataset.js", "ask.js", "explore.js", _live_script(state, name)),
             policy=POLICY,
+            asks_server=True,
         )
+
+    def table(self, name: str) -> SampleTable | None:
+        """Return all samples of a dataset, or of a preview of it; None if there are none."""
+        catalog = self._catalog()
+        return self._view_of(catalog).table(name) if name in site_names(catalog) else None
+
+    def _view_of(
+        self,
+        catalog: Catalog,
+        most: int = SAMPLES_PER_PAGE,
+        failures: Mapping[str, RegistryError] | None = None,
+    ) -> CatalogView:
+        return CatalogView(
+            catalog,
+            Cache(self.settings.cache_dir),
+            self.settings,
+            site_names(sorted(catalog)),
+            most,
+            failures or {},
+            tables=self._tables,
+            previews=True,
+        )
+
+    @cached_property
+    def _tables(self) -> KeptTables:
+        return KeptTables(_MOST_TABLES)
 
     def _readable(self, catalog: Catalog, name: str, first: int) -> _Page:
         failures = self._build(catalog, name) if self.build else {}
-        names = site_names(sorted(catalog))
-        cache = Cache(self.settings.cache_dir)
         start = max(first - SAMPLES_PER_PAGE, 1)
         # One more than a page has tells whether there is another page.
         most = first - start + SAMPLES_PER_PAGE + 1
-        catalog_view = CatalogView(
-            catalog, cache, self.settings, names, most, failures, previews=True
-        )
-        view = catalog_view.dataset(name, first=start)
+        view = self._view_of(catalog, most, failures).dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
         part = sample_page(view.samples or (), view.records, view.reports, first=first, start=start)
         linked = replace(

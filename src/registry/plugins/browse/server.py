@@ -9,7 +9,9 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from registry import RegistryError
@@ -17,6 +19,7 @@ from registry.api import escape_control
 from registry.plugins.browse.gate import HEADERS, Gate
 from registry.plugins.browse.live_catalog import SEARCH_FILE, LiveCatalog
 from registry.plugins.site.environment import SCRIPTS, STYLE, asset
+from registry.plugins.site.sample_table import Question, SampleTable
 
 __all__ = ["application", "free_socket", "serving"]
 
@@ -24,13 +27,14 @@ _ADDRESS = "127.0.0.1"
 _TRIED_PORTS = 50
 _POLL_SECONDS = 0.5
 _MOST_WAITING = 64
+_MOST_WORDS = 20
 _HEARTBEAT_POLLS = 20
 """A browser that is gone is noticed when it is written to."""
 _ENTRY = (
     '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/">'
     '<link rel="icon" href="data:,"><title>Datasets</title>'
 )
-_ASSETS = frozenset({STYLE, *SCRIPTS, "live.js"})
+_ASSETS = frozenset({STYLE, *SCRIPTS, "ask.js", "live.js"})
 _LIVE = web.AppKey("live", LiveCatalog)
 _GATE = web.AppKey("gate", Gate)
 _STOPPING = web.AppKey("stopping", asyncio.Event)
@@ -95,6 +99,8 @@ def application(live: LiveCatalog, gate: Gate) -> web.Application:
     app.router.add_get("/events", _events)
     app.router.add_get("/assets/{name}", _asset)
     app.router.add_get("/datasets/{name}.html", _dataset)
+    app.router.add_get("/tables/{name}.json", _table)
+    app.router.add_get("/tables/{name}/rows.json", _rows)
     app.router.add_get(r"/samples/{name}@{first:[1-9]\d{0,15}}.html", _dataset)
     # `index.html`, `list/2.html`, `search/0.js`: keys of a dict, never paths of files.
     app.router.add_get("/{file:.+}", _listed)
@@ -150,6 +156,46 @@ async def _dataset(request: web.Request) -> web.StreamResponse:
     return _page(await asyncio.to_thread(request.app[_LIVE].dataset_page, name, first))
 
 
+async def _table(request: web.Request) -> web.StreamResponse:
+    return _json(await asyncio.to_thread(lambda: _table_of(request).head()))
+
+
+async def _rows(request: web.Request) -> web.StreamResponse:
+    """Answer a question about the samples of a dataset."""
+    asked = request.query
+    try:
+        question = Question(
+            words=tuple(asked.getall("word", ()))[:_MOST_WORDS],
+            chosen=tuple(_pair(one) for one in asked.getall("chosen", ())),
+            sort=None if (column := int(asked.get("sort", "-1"))) < 0 else column,
+            descending=asked.get("descending") == "1",
+            first=max(int(asked.get("first", "0")), 0),
+        )
+    except ValueError as error:
+        raise web.HTTPBadRequest(reason="a part of the question is no number") from error
+    return _json(await asyncio.to_thread(lambda: _answer(_table_of(request), question)))
+
+
+def _table_of(request: web.Request) -> SampleTable:
+    name = request.match_info["name"].replace("+", ":")
+    if (table := request.app[_LIVE].table(name)) is None:
+        raise web.HTTPNotFound
+    return table
+
+
+def _answer(table: SampleTable, question: Question) -> dict[str, Any]:
+    try:
+        answer = table.answer(question)
+    except IndexError as error:  # the dataset has changed meanwhile
+        raise web.HTTPBadRequest(reason="the table has no such column or group") from error
+    return {"total": answer.total, "rows": answer.rows, "counts": answer.counts}
+
+
+def _pair(text: str) -> tuple[int, int]:
+    facet, _, group = text.partition(".")
+    return int(facet), int(group)
+
+
 async def _asset(request: web.Request) -> web.StreamResponse:
     name = request.match_info["name"]
     if name not in _ASSETS:
@@ -202,6 +248,11 @@ def _script(text: str | None) -> web.Response:
     if text is None:
         raise web.HTTPNotFound
     return web.Response(text=text, content_type="text/javascript", headers=HEADERS)
+
+
+def _json(data: object) -> web.Response:
+    body = msgspec.json.encode(data)
+    return web.Response(body=body, content_type="application/json", headers=HEADERS)
 
 
 def _text(text: str, *, status: int) -> web.Response:

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from registry import Catalog, ManifestError, RegistryError, Sample, SourceError
+from registry import (
+    Catalog,
+    ManifestError,
+    MemoryDataset,
+    RegistryError,
+    Sample,
+    SourceError,
+)
 from registry.api import (
     Cache,
     CacheEntry,
@@ -42,6 +49,7 @@ from registry.api import (
 from registry.plugins.site.dataset_view import (
     DatasetView,
     Family,
+    PlotView,
     ShownPaths,
     children_of,
     column_names,
@@ -50,6 +58,8 @@ from registry.plugins.site.dataset_view import (
     pin_rows,
 )
 from registry.plugins.site.environment import visible
+from registry.plugins.site.sample_table import KeptTables, SampleTable
+from registry.plugins.site.table_files import fitting_table
 
 __all__ = ["CatalogView", "is_about", "site_names"]
 
@@ -57,6 +67,9 @@ __all__ = ["CatalogView", "is_about", "site_names"]
 _NAMED = 5
 _LAST_RECORD = 5_000
 """A record is found by reading all before it."""
+_PREVIEWED = 5_000
+"""Records of a preview that are in its table."""
+_MOST_PLOTS = 12
 _REPORT_TEXT = 2_000
 """Characters of a row that reports a fault; a longer one is printed by a command."""
 
@@ -83,6 +96,9 @@ class CatalogView:
     """How many samples of a dataset are shown at most."""
     failures: Mapping[str, RegistryError] = field(default_factory=dict)
     """Datasets that could not be built, and why."""
+    table_size: int = 0
+    """Bytes that the table of a dataset has at most; 0 leaves it out."""
+    tables: KeptTables = field(default_factory=KeptTables)
     previews: bool = False
     """Whether to map the first records of local files whose samples are not cached."""
 
@@ -182,8 +198,9 @@ class CatalogView:
         # As stored: a page that is published must not show the paths of this machine.
         dataset = open_entry(opening, entry, self.cache, fingerprint).as_stored()
         chosen = range(len(dataset))[first - 1 : first - 1 + self.most]
-        # The plots as SVG, which has escaped the labels.
-        plots = dataset.describe().plots() if first == 1 else ()
+        table = None
+        if first == 1:
+            table = self.tables.get((fingerprint, spec.view), lambda: SampleTable.of(dataset))
         samples = tuple(dataset[chosen.start : chosen.stop])
         numbers = dataset.records_at(chosen)
         return replace(
@@ -193,9 +210,34 @@ class CatalogView:
             records=self._records(spec, numbers, lock),
             reports=tuple(self._reports(spec, samples, numbers, lock, first)),
             total=len(dataset),
-            plots=tuple(Markup(visible(svg(one))) for one in plots),  # nosec B704 # noqa: S704
+            plots=() if table is None else tuple(_plots(table)),
+            table=table and self._shown_table(table),
             warnings=_warnings_of(spec, entry),
         )
+
+    def _shown_table(self, table: SampleTable) -> SampleTable | None:
+        """Return what a page without a server has of a table."""
+        shown = fitting_table(table, self.table_size) if self.table_size else None
+        return shown if shown and shown.rows else None
+
+    def table(self, name: str) -> SampleTable | None:
+        """Return the table of a dataset, or of a preview of it; None if it has no samples here."""
+        spec = self.catalog[name]
+        lock, boundary = self._lock(spec), self.catalog.boundary
+        fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
+        if entry is not None:
+            opening = Opening.of(spec, boundary)
+
+            def make() -> SampleTable:
+                return SampleTable.of(
+                    open_entry(opening, entry, self.cache, fingerprint).as_stored()
+                )
+
+            return self.tables.get((fingerprint, spec.view), make)
+        if not self.previews or any(source.is_remote for source in spec.sources):
+            return None
+        pairs, _ = preview_records(spec, self.cache, _PREVIEWED, boundary=boundary)
+        return SampleTable.of(MemoryDataset([sample for _, sample in pairs], name=name))
 
     def _preview(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
         """Add samples made of local files, without the order that the view of the spec has."""
@@ -285,6 +327,13 @@ def _texts(name: str, error: RegistryError) -> tuple[str, ...]:
         return (text if text.startswith(f"{name}: ") else f"{name}: {text}",)
     # An invalid file is a problem of all its datasets: first what is about this one.
     return tuple(map(str, sorted(error.problems, key=lambda one: not is_about(one, name))))
+
+
+def _plots(table: SampleTable) -> Iterator[PlotView]:
+    """Yield what can be counted of samples as SVG, which has escaped the labels."""
+    for plot in table.plots()[:_MOST_PLOTS]:
+        drawn = Markup(visible(svg(plot)))  # nosec B704 # noqa: S704
+        yield PlotView(svg=drawn, is_counted=plot.title != "Duplicates")
 
 
 def is_about(problem: Problem, name: str) -> bool:

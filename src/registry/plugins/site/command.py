@@ -60,6 +60,16 @@ registry site --out site --tag demo --build
     help="How many samples of a dataset are shown at most, up to 20 on a page.",
 )
 @click.option(
+    "--table",
+    "table_size",
+    default="2MB",
+    show_default=True,
+    metavar="SIZE",
+    callback=options.size,
+    help="How much of a dataset its table may have: the samples that are searched, filtered and"
+    " sorted on its page. 0MB leaves the tables out, and so does `--samples 0`.",
+)
+@click.option(
     "--build", is_flag=True, help="Build datasets that are not cached, to show their samples."
 )
 @click.option(
@@ -78,6 +88,7 @@ def command(
     names: tuple[str, ...],
     out: Path,
     samples: int,
+    table_size: int,
     build: bool,
     force: bool,
     tags: tuple[str, ...],
@@ -104,7 +115,9 @@ def command(
     stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
     unread = [] if names or tags else [str(one) for one in catalog.unread_problems()]
     failures = _build(chosen, catalog, cache, settings, jobs, as_json=as_json) if build else {}
-    view = CatalogView(catalog, cache, settings, chosen, samples, failures)
+    view = CatalogView(
+        catalog, cache, settings, chosen, samples, failures, table_size if samples else 0
+    )
     title = settings.index.parent.name or "Datasets"
     pages = write_site(folder, view, title=title, problems=unread, processes=min(jobs, most_jobs()))
     written = list(_shown(pages, len(chosen), as_json=as_json))

@@ -10,6 +10,7 @@ from registry.api import count_text
 from registry.plugins.site.dataset_view import DatasetView, SpecRow
 from registry.plugins.site.environment import LINKED_POLICY, fitting, html_size, linked_page
 from registry.plugins.site.sample_pages import SamplePage, sample_file, sample_pages
+from registry.plugins.site.table_files import table_file, table_scripts
 
 __all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
 
@@ -28,13 +29,16 @@ class Snippet:
 
 
 def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
-    """Yield the file and the text of each page of a dataset: its own, then further samples."""
+    """Yield the files of a dataset with their texts: its page, further samples, its table."""
     parts = list(sample_pages(view.samples or (), view.records, view.reports)) or [SamplePage()]
     starts = [part.first for part in parts]
     shown = len(view.samples or ())
     for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):
         linked = replace(part, previous=previous, following=following, starts=starts)
         yield sample_file(view.name, part.first), dataset_page(view, linked, shown=shown)
+    if view.table is not None:
+        for number, script in enumerate(table_scripts(view.table)):
+            yield table_file(view.name, number), script
 
 
 def dataset_page(
@@ -42,8 +46,9 @@ def dataset_page(
     part: SamplePage,
     *,
     shown: int,
-    scripts: Iterable[str] = ("dataset.js",),
+    scripts: Iterable[str] = ("dataset.js", "explore.js"),
     policy: str = LINKED_POLICY,
+    asks_server: bool = False,
 ) -> str:
     """Return a page of a dataset, which lies in a folder beside those of the others.
 
@@ -53,6 +58,7 @@ def dataset_page(
         shown: How many samples are on any page.
         scripts: Names of scripts.
         policy: The Content-Security-Policy.
+        asks_server: Whether a server has the table, and not scripts beside the page.
     """
     page: dict[str, Any] = {
         "base": "../",
@@ -60,6 +66,8 @@ def dataset_page(
         "policy": policy,
         "view": view,
         "part": part,
+        "shown": shown,
+        "asks_server": asks_server,
         "position": part.position(view.total, shown),
         "previous": _link(view.name, part.previous),
         "following": _link(view.name, part.following),
@@ -74,6 +82,7 @@ def dataset_page(
         "dataset.html",
         **page,
         snippets=snippets(view.name),
+        has_table=(asks_server and view.samples is not None) or view.table is not None,
         spec=spec,
         pin=pin,
         spec_note=spec_note,

@@ -25,10 +25,12 @@ from registry.api import (
     state_of,
 )
 from registry.plugins.site.environment import cut, shorten
+from registry.plugins.site.sample_table import SampleTable
 
 __all__ = [
     "DatasetView",
     "Family",
+    "PlotView",
     "ShownPaths",
     "SpecRow",
     "children_of",
@@ -54,6 +56,15 @@ class SpecRow:
     value: str
     layer: str
     place: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotView:
+    """A bar chart."""
+
+    svg: Markup
+    is_counted: bool
+    """Whether the groups of the table say the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +106,9 @@ class DatasetView:
     """The row that reports a fault of each sample, or the command that prints it."""
     total: int | None = None
     """The number of samples; None if they are not built, and these only a preview."""
-    plots: tuple[Markup, ...] = ()
-    """SVG."""
+    plots: tuple[PlotView, ...] = ()
+    table: SampleTable | None = None
+    """The samples that can be searched and sorted on a page without a server."""
     family: Family | None = None
     """What it extends and what extends it; None if nothing does."""
 

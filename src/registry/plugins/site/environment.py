@@ -39,7 +39,7 @@ __all__ = [
 _Item = TypeVar("_Item")
 
 STYLE = "registry.css"
-SCRIPTS = ("theme.js", "search.js", "dataset.js")
+SCRIPTS = ("theme.js", "search.js", "dataset.js", "explore.js")
 """All scripts; `theme.js` runs before the page is drawn."""
 
 _COMMON = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src 'self' data:"

@@ -52,6 +52,7 @@ class _Order:
     names: tuple[str, ...]
     most: int
     failures: Mapping[str, RegistryError]
+    table_size: int
     folder: Path
 
 
@@ -70,6 +71,7 @@ def write_pages(folder: Path, view: CatalogView, *, processes: int = 1) -> Itera
         names=view.names,
         most=view.most,
         failures=view.failures,
+        table_size=view.table_size,
         folder=folder.absolute(),
     )
     try:
@@ -90,7 +92,13 @@ def _open(tell: object, order: _Order) -> None:
     settings = order.settings
     catalog = Catalog.open(settings.index)
     view = CatalogView(
-        catalog, Cache(settings.cache_dir), settings, order.names, order.most, order.failures
+        catalog,
+        Cache(settings.cache_dir),
+        settings,
+        order.names,
+        order.most,
+        order.failures,
+        order.table_size,
     )
     _opened["view"] = order.folder, view
 

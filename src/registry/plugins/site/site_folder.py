@@ -16,10 +16,10 @@ __all__ = ["MARKER", "SiteFolder", "write_file"]
 MARKER = "registry-site.json"
 """The file that says that a folder is a site of ours, and which files are."""
 _MADE_BY, _FORMAT = "registry site", 1
-_FOLDERS = ("assets", "datasets", "list", "samples", "search")
+_FOLDERS = ("assets", "datasets", "list", "samples", "search", "tables")
 _FILE = re.compile(r"index\.html|assets/[a-z]+\.(?:css|js)|list/\d+\.html|search/\d+\.js")
 _PAGE = re.compile(r"datasets/(?P<name>[^/]+)\.html")
-_SAMPLES = re.compile(r"samples/(?P<name>[^@/]+)@\d+\.html")
+_PARTS = re.compile(r"(?:samples|tables)/(?P<name>[^@/]+)@\d+\.(?:html|js)")
 _MOST_MARKER = 1 << 26
 
 
@@ -82,19 +82,22 @@ class SiteFolder:
 
     def finish(self) -> int:
         """Remove the files of an earlier site that this one does not have; return how many."""
-        stale = {*(self._old or ()), *self._sample_pages()} - self._written
+        stale = {*(self._old or ()), *self._parts()} - self._written
         with _writing(self.path):
             for file in stale:
                 (self.path / file).unlink(missing_ok=True)
             self._mark(sorted(self._written))
         return len(stale)
 
-    def _sample_pages(self) -> Iterator[str]:
-        """Yield further pages of datasets of ours, whose number is known when they are written."""
+    def _parts(self) -> Iterator[str]:
+        """Yield further files of datasets of ours, whose number is known when they are written."""
+        folders = ("samples", "tables")
         with _writing(self.path):
-            found = [f"samples/{one.name}" for one in (self.path / "samples").iterdir()]
+            found = [
+                f"{one}/{file.name}" for one in folders for file in (self.path / one).iterdir()
+            ]
         for file in found:
-            page = _SAMPLES.fullmatch(file)
+            page = _PARTS.fullmatch(file)
             if page and f"datasets/{page['name']}.html" in (self._old or ()):
                 yield file
 
@@ -114,7 +117,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def _is_own(file: str) -> bool:
-    if page := _PAGE.fullmatch(file) or _SAMPLES.fullmatch(file):
+    if page := _PAGE.fullmatch(file) or _PARTS.fullmatch(file):
         name, plus, split = page["name"].partition("+")
         parts = (name, split.lower()) if plus else (name,)
         return all(re.search(NAME_PATTERN, part) for part in parts)

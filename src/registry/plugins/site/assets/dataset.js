@@ -1,26 +1,7 @@
-// The page of a dataset: filter its samples, go to one by its link or by keys, copy code.
+// The page of a dataset: go to a sample by its link or by keys, copy code.
 "use strict";
 (() => {
   const samples = [...document.querySelectorAll("article.sample")];
-  const filter = document.getElementById("filter");
-  const status = document.getElementById("filter-status");
-  const texts = new Map(); // in lower case, made when they are first needed
-
-  const textOf = (sample) => {
-    if (!texts.has(sample)) texts.set(sample, sample.textContent.toLowerCase());
-    return texts.get(sample);
-  };
-
-  const select = () => {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const sample of samples) {
-      sample.hidden = !words.every((word) => textOf(sample).includes(word));
-      if (!sample.hidden) shown += 1;
-    }
-    status.textContent = words.length ? `${shown} of ${samples.length} samples on this page` : "";
-  };
-
   const go = (sample) => {
     for (const other of document.querySelectorAll("article.current")) other.classList.remove("current");
     sample.classList.add("current");
@@ -41,26 +22,21 @@
       // taken as it is
     }
     const found = samples.find((sample) => sample.dataset.id === id);
-    if (found) {
-      filter.value = "";
-      select();
-      go(found);
-    } else if (status) {
-      status.textContent = `The sample ${id} is not on this page.`;
-    }
+    const status = document.getElementById("sample-status");
+    if (found) go(found);
+    else if (status) status.textContent = `The sample ${id} is not on this page.`;
   };
 
   const step = (by) => {
-    const visible = samples.filter((sample) => !sample.hidden);
-    if (!visible.length) return;
-    const at = visible.indexOf(document.querySelector("article.current"));
-    const next = at < 0 ? (by > 0 ? 0 : visible.length - 1) : at + by;
+    if (!samples.length) return;
+    const at = samples.indexOf(document.querySelector("article.current"));
+    const next = at < 0 ? (by > 0 ? 0 : samples.length - 1) : at + by;
     const link = document.querySelector(next < 0 ? "a[rel=prev]" : "a[rel=next]");
-    if (link && !visible[next]) {
+    if (link && !samples[next]) {
       location.assign(`${link.href}#sample-${link.dataset.sample}`); // on the page before or after
       return;
     }
-    go(visible[Math.max(0, Math.min(visible.length - 1, next))]);
+    go(samples[Math.max(0, Math.min(samples.length - 1, next))]);
   };
 
   const copy = async (button) => {
@@ -78,25 +54,12 @@
   for (const button of document.querySelectorAll("button[data-copies]")) {
     button.addEventListener("click", () => copy(button));
   }
-  if (filter) {
-    filter.addEventListener("input", select);
-    follow();
-    addEventListener("hashchange", follow);
-  }
+  follow();
+  addEventListener("hashchange", follow);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select")) {
-      if (event.key === "Escape" && event.target === filter) {
-        filter.value = "";
-        select();
-        filter.blur();
-      }
-      return;
-    }
-    if (event.key === "/" && filter) {
-      event.preventDefault();
-      filter.focus();
-    } else if (event.key === "j") step(1);
+    if (event.target.closest("input, textarea, select")) return;
+    if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
   });
 })();
