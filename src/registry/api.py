@@ -59,6 +59,7 @@ INTERNAL = {
     "cache.cache": "Cache CacheEntry",
     "cache.contents": "contents older_formats size_of",
     "cache.meta": "check_meta seal unseal",
+    "cache.remote": "Packed",
     "cache.retry": "again_if_lost",
     "cache.verify": "paths_of",
     "catalog.cache": "parents_of",

@@ -49,6 +49,7 @@ from registry.cache.contents import size_of as size_of
 from registry.cache.meta import check_meta as check_meta
 from registry.cache.meta import seal as seal
 from registry.cache.meta import unseal as unseal
+from registry.cache.remote import Packed as Packed
 from registry.cache.retry import again_if_lost as again_if_lost
 from registry.cache.verify import paths_of as paths_of
 from registry.catalog.cache import parents_of as parents_of

@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = ("commands", "exporters", "importers", "sources")
 _OWN = {
     "diff_page": "registry.plugins.site.diff_page",
     "open_remote_cache": "registry.plugins.remote_cache.of_dataset",
-    "prune_remote": "registry.plugins.remote_cache.remote_cache",
+    "prune_remote": "registry.plugins.remote_cache.prune",
     "remote_samples_of": "registry.plugins.remote_cache.of_dataset",
 }
 """Function of our own plugins that the core calls → its module."""

@@ -21,8 +21,7 @@ from registry.cache.meta import seal, unseal
 from registry.catalog.catalog import Catalog
 from registry.cli import main
 from registry.plugins.remote_cache.of_dataset import open_remote_cache
-from registry.plugins.remote_cache.record import SAMPLES, record_of, record_text
-from registry.plugins.remote_cache.remote_cache import entry_folder
+from registry.plugins.remote_cache.record import SAMPLES, entry_folder, record_of, record_text
 from registry.plugins.remote_cache.stores import open_store, public_url
 from registry.workflows.sync import sync
 from tests.conftest import S3, Https, OneDataset, Page, permit

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache, CacheEntry
     from registry.progress import Report
 
-__all__ = ["RemoteCache", "RemoteSamples"]
+__all__ = ["Packed", "Packs", "Pushes", "RemoteCache", "RemoteSamples"]
 
 
 class RemoteSamples(Protocol):
@@ -23,16 +25,57 @@ class RemoteSamples(Protocol):
         """Publish an entry in the local cache; None, and never again, if it can't be used."""
 
 
-class RemoteCache(Protocol):
+class Packed(NamedTuple):
+    """What was stored together."""
+
+    entries: int
+    objects: int
+    bytes: int
+
+
+class Pushes(Protocol):
+    """Where a run puts what it built: the remote cache, or packs of it."""
+
+    def push(self, entry: CacheEntry, *, replace: bool = False) -> str:
+        """Store an entry; return `pushed`, `packed` (at the end) or, if it was there, `present`.
+
+        Raises:
+            CacheError: it can't be stored.
+        """
+
+
+class Packs(Pushes, Protocol):
+    """Collects the entries of a run."""
+
+    def finish(self) -> Packed:
+        """Store them together.
+
+        Raises:
+            CacheError: they can't be stored.
+        """
+
+
+class RemoteCache(Pushes, Protocol):
     """A cache that machines share."""
 
     @property
     def shown(self) -> str:
         """Where it is, without secrets."""
 
-    def push(self, entry: CacheEntry, *, replace: bool = False) -> str:
-        """Store an entry; return `pushed`, or `present` if it was there.
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a folder, which can be read without a request."""
 
-        Raises:
-            CacheError: it can't be stored.
+    def expecting(
+        self, names: Collection[str], *, lock: str, cache: Cache
+    ) -> AbstractContextManager[None]:
+        """Fetch what these datasets need in few requests, if it was packed for this lockfile.
+
+        Args:
+            names: The datasets that are about to be opened.
+            lock: Digest of the lockfile's bytes.
+            cache: The local cache, which may have some of them.
         """
+
+    def packing(self, *, lock: str, cache: Cache) -> Packs:
+        """Return what collects entries of a run, to be packed at its end."""

@@ -40,6 +40,7 @@ __all__ = [
     "no_corrections",
     "offline",
     "open_catalog",
+    "opened_remote_cache",
     "overrides_of",
     "plain",
     "print_stray_problems",
@@ -226,12 +227,24 @@ def require_remote_cache() -> RemoteCache:
     Raises:
         RegistryError: there is none, or a setting is invalid.
     """
-    remote = remote_cache()
-    if remote is None:
+    opened = opened_remote_cache()
+    if opened is None:
         raise RegistryError(
             "no remote cache (REGISTRY_REMOTE_CACHE names it: a folder, or a URL such as"
             " s3://bucket/folder)"
         )
+    return opened
+
+
+def opened_remote_cache() -> RemoteCache | None:
+    """Return the remote cache, or None.
+
+    Raises:
+        RegistryError: a setting is invalid.
+    """
+    remote = remote_cache()
+    if remote is None:
+        return None
     opened: RemoteCache = our_own("open_remote_cache")(remote)
     return opened
 

@@ -15,7 +15,7 @@ from registry.workflows.engines.job import Job, SyncResult
 if TYPE_CHECKING:
     from registry.base.materials import SamplesId
     from registry.cache.cache import Cache
-    from registry.cache.remote import RemoteCache
+    from registry.cache.remote import Pushes
     from registry.catalog.catalog import Catalog
     from registry.lockfile.pinned import SourcePinner
 
@@ -33,7 +33,7 @@ def sync(
     offline: bool = False,
     refresh: bool = False,
     expected: Mapping[str, SamplesId] | None = None,
-    push_to: RemoteCache | None = None,
+    push_to: Pushes | None = None,
     engine: Engine | None = None,
     overrides: Mapping[str, Any] | None = None,
     report: ReportNamed,

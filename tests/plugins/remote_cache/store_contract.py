@@ -26,7 +26,7 @@ def check_store(store: Store, folder: Path) -> None:
     store.write("v2/k/entry.json", b"third")
     assert store.read("v2/k/entry.json", 100) == b"third"
 
-    data = bytes(range(256)) * 20_000
+    data = bytes(range(256)) * 40_000
     (folder / "file").write_bytes(data)
     moved: list[int] = []
     store.upload(folder / "file", "v2/k/data", moved.append)
@@ -39,6 +39,8 @@ def check_store(store: Store, folder: Path) -> None:
     assert sum(moved) == len(data)
     store.download("v2/k/data", folder / "part", 1000, moved.append)
     assert (folder / "part").read_bytes() == data[:1000]
+    store.download("v2/k/data", folder / "inside", 1000, moved.append, start=9_000_000)
+    assert (folder / "inside").read_bytes() == data[9_000_000:9_001_000]
 
     found = {one.name: one for one in store.objects()}
     assert {name: one.size for name, one in found.items()} == {

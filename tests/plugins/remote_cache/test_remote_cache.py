@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ import pytest
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import CacheError, LockError
 from registry.plugins.remote_cache.folder_store import FolderStore
-from registry.plugins.remote_cache.record import SAMPLES, Record, Writer
-from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings, prune_remote
+from registry.plugins.remote_cache.record import SAMPLES, Record, Writer, parse_index
+from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
 from registry.progress import silent
 from tests.cache.entries import key
 
@@ -170,7 +168,7 @@ class Failing(FolderStore):
             setattr(self, name, self._fail)
         self._error = error
 
-    def _fail(self, *_: object) -> Any:
+    def _fail(self, *_: object, **__: object) -> Any:
         self.calls += 1
         raise self._error
 
@@ -287,72 +285,16 @@ def test_progress_is_reported(tmp_path: Path, folder: Path) -> None:
     assert set(seen) == {5_000_000}
 
 
-def write(pruned: Path, name: str, days: float) -> None:
-    path = pruned / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"x")
-    os.utime(path, (time.time() - days * DAY,) * 2)
-
-
-@pytest.fixture
-def pruned(tmp_path: Path) -> Path:
-    """Give a remote cache with entries of 40 and 3 days, one that was never finished, and more."""
-    pruned = tmp_path / "remote"
-    for days, name in ((40, "old"), (3, "new")):
-        write(pruned, f"{ENTRIES}/{key(name)}/{STORED}", days)
-        write(pruned, f"{ENTRIES}/{key(name)}/entry.json", days)
-    write(pruned, f"{ENTRIES}/{key('unfinished')}/{STORED}.{'0' * 32}.part", 2)
-    write(pruned, f"{ENTRIES}/{key('uploading')}/{STORED}", 0.5)
-    write(pruned, f"v1/samples/{key('older format')}/entry.json", 100)
-    write(pruned, "notes/of somebody.txt", 1000)
-    write(pruned, "v2/other/file", 1000)
-    write(pruned, "v1/samples/raw/a.csv", 1000)
-    write(pruned, f"v1/samples/{key('old')}/notes.txt", 1000)
-    write(pruned, f"mine/v1/samples/{key('old')}/entry.json", 1000)
-    return pruned
-
-
-def names(pruned: Path) -> set[str]:
-    return {path.relative_to(pruned).as_posix() for path in pruned.rglob("*") if path.is_file()}
-
-
-def test_old_entries_and_unfinished_ones_are_removed(pruned: Path) -> None:
-    before = names(pruned)
-    planned = prune_remote(remote(pruned), older=30 * DAY, dry_run=True)
-    assert names(pruned) == before
-    removed = prune_remote(remote(pruned), older=30 * DAY)
-    assert removed == planned
-    expected = [
-        f"v1/samples/{key('older format')}/entry.json",
-        f"{ENTRIES}/{key('unfinished')}/{STORED}.{'0' * 32}.part",
-        f"{ENTRIES}/{key('old')}/entry.json",  # before what it describes
-        f"{ENTRIES}/{key('old')}/{STORED}",
-    ]
-    assert sorted(one.name for one in removed) == sorted(expected)
-    old = [one.name for one in removed if key("old") in one.name]
-    assert old == expected[2:]
-    assert before - names(pruned) == {one.name for one in removed}
-
-
-def test_an_entry_of_which_a_part_is_new_stays(pruned: Path) -> None:
-    write(pruned, f"{ENTRIES}/{key('old')}/entry.json", 1)
-    removed = prune_remote(remote(pruned), older=30 * DAY)
-    assert not any(f"{ENTRIES}/{key('old')}/" in one.name for one in removed)
-
-
-def test_an_upload_that_may_still_run_stays(pruned: Path) -> None:
-    removed = prune_remote(remote(pruned), older=0)
-    assert not any(key("uploading") in one.name for one in removed)
-    assert {key("old"), key("new"), key("unfinished")} <= {
-        one.name.split("/")[2] for one in removed
-    }
-
-
-def test_what_was_pushed_again_is_young(tmp_path: Path, pruned: Path) -> None:
-    one = remote(pruned)
-    one.push(entry(tmp_path))
-    for path in pruned.rglob("*"):
-        os.utime(path, (time.time() - 40 * DAY,) * 2)
-    one.push(entry(tmp_path), replace=True)
-    prune_remote(one, older=30 * DAY)
-    assert one.find(FINGERPRINT, pinned=2, dataset="d") is not None
+def test_a_pack_keeps_what_was_packed_before(tmp_path: Path, folder: Path) -> None:
+    one, own, cache = remote(folder), entry(tmp_path), Cache(tmp_path / "writer")
+    with cache.temporary() as temporary:
+        (temporary / SAMPLES).write_bytes(b"others")
+        other = cache.publish(temporary, "samples", f"sha256:{key('two')}", META)
+    one.pack([own], lock="1" * 64, cache=cache)
+    one.pack([other], lock="1" * 64, cache=cache)
+    (index,) = (path for path in folder.rglob("*.json") if path.parent.name == "packs")
+    records = {record.fingerprint: record for record in parse_index(index.read_bytes())}
+    assert {*records} == {FINGERPRINT, f"sha256:{key('two')}"}
+    fetched = fetch(tmp_path, one, records[FINGERPRINT])
+    assert fetched is not None
+    assert (fetched.folder / SAMPLES).read_bytes() == b"samples"

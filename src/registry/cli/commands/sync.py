@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 import click
 
 from registry.base.escape import escape_control
+from registry.base.fs import file_sha256
 from registry.base.materials import SamplesId
+from registry.cache.cache import Cache
 from registry.cache.housekeeping import prune_old_leftovers
+from registry.cache.remote import Packed, Packs, RemoteCache
 from registry.catalog.catalog import Catalog, display_path
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
@@ -23,12 +28,13 @@ from registry.cli.progress_bars import Reporter, bars, has_bars
 from registry.cli.terminal import Columns, columns_of
 from registry.diff.review.refusals import refusals
 from registry.diff.review.state import ReviewedSide, read_state, side_of
-from registry.errors import ManifestError, SourceError, count_text, list_names
+from registry.errors import LockError, ManifestError, SourceError, count_text, list_names
 from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines.engine import ENGINES, engine_of
+from registry.workflows.shard import Shard, divide
 from registry.workflows.sync import SyncResult, sync
 from registry.yamldoc.reader import read_yaml
 
@@ -36,7 +42,7 @@ __all__ = ["SyncLines", "command", "print_failures"]
 
 
 _STATUSES = ("built", "fetched", "cached", "failed")
-_PUSHED = ("pushed", "present", "failed")
+_PUSHED = ("pushed", "packed", "present", "failed")
 
 _HEADERS = ("dataset", "status", "samples", "size", "time")
 _WIDEST = ("fetched", "10,000,000", "999.9 MB", "999.9 s")
@@ -45,6 +51,25 @@ _FEW = 5
 """So many failures of one cause are printed one by one, if their locations differ."""
 _NAMED = 12
 """Datasets that are named for each cause on a terminal; a pipe gets all names."""
+
+
+class _ShardType(click.ParamType[Shard]):
+    """The value of `--shard`."""
+
+    name = "shard"
+
+    def convert(
+        self, value: str | Shard, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Shard:
+        """Return the shard of a text such as `3/16`."""
+        if isinstance(value, Shard):
+            return value
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", value)
+        shard = Shard(*map(int, found.groups())) if found else Shard(0, 0)
+        if not 1 <= shard.number <= shard.of:
+            hint = "NUMBER/COUNT with a number from 1, such as 3/16; of an index from 0, add 1"
+            self.fail(f"'{value}' is no shard ({hint})", param, ctx)
+        return shard
 
 
 @click.command(
@@ -65,6 +90,12 @@ _NAMED = 12
     help="Store the samples in the remote cache, REGISTRY_REMOTE_CACHE, too.",
 )
 @click.option(
+    "--pack",
+    is_flag=True,
+    help="Push them together, in few large objects: each machine with this lockfile then makes few"
+    " requests (docs/scale.md).",
+)
+@click.option(
     "--engine",
     type=click.Choice(tuple(ENGINES)),
     default="local",
@@ -76,6 +107,13 @@ _NAMED = 12
     "--scheduler",
     metavar="ADDRESS",
     help="The scheduler of the Dask cluster, tcp://HOST:PORT. Default: workers of this machine.",
+)
+@click.option(
+    "--shard",
+    metavar="NUMBER/COUNT",
+    type=_ShardType(),
+    help="Build only this part of the datasets, such as 3/16: parts of about the same number of"
+    " bytes, the same in all jobs of an array (docs/scale.md).",
 )
 @click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
 @options.fewshot
@@ -95,8 +133,10 @@ def command(
     locked: bool | None,
     frozen: bool | None,
     push: bool,
+    pack: bool,
     engine: str,
     scheduler: str | None,
+    shard: Shard | None,
     refresh: bool,
     fewshot: int | None,
     reviewed: Path | None,
@@ -113,8 +153,10 @@ def command(
         raise click.UsageError("--scheduler needs --engine dask")
     if fewshot is not None and (reviewed is not None or not names):
         raise click.UsageError("--fewshot needs NAMES, and excludes --reviewed")
+    if pack and (not push or engine == "dask" or shard is not None):
+        raise click.UsageError("--pack needs --push, and excludes --engine dask and --shard")
     builder = engine_of(engine, scheduler)
-    push_to = options.require_remote_cache() if push else None
+    remote = options.require_remote_cache() if push else options.opened_remote_cache()
     catalog, cache, settings = options.open_catalog(
         root, offline=offline, locked=locked, frozen=frozen
     )
@@ -125,7 +167,11 @@ def command(
     prune_old_leftovers(cache)
     stray = not names and options.print_stray_problems(catalog)
     overrides = options.overrides_of(fewshot=fewshot)
-    pins = CatalogPins.read(settings).sources
+    pins = CatalogPins.read(settings)
+    if shard is not None:
+        chosen = _of_shard(shard, chosen, catalog, pins)
+    lock = file_sha256(settings.lock_file) if settings.lock_file.is_file() else None
+    packs = _packs(remote, lock, cache, settings) if pack else None
     run = partial(
         sync,
         chosen,
@@ -133,22 +179,65 @@ def command(
         cache,
         pin_sources=partial(pinned_sources, catalog=catalog, settings=settings, overrides=overrides)
         if overrides
-        else pins,
+        else pins.sources,
         overrides=overrides,
         jobs=jobs,
         processes=min(jobs, most_jobs()),
         offline=settings.offline,
         refresh=refresh,
         expected=_expected(state),
-        push_to=push_to,
+        push_to=packs or (remote if push else None),
         engine=builder,
     )
-    results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
+    # A worker of a cluster asks for what it builds.
+    is_used = not refresh and engine != "dask"
+    with _packed(chosen, remote if is_used else None, lock, cache, settings):
+        results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
     failed = any(result.error or result.push_error for result in results)
+    if packs is not None:
+        _print_packed(packs.finish())
     built = {result.name for result in results if result.error is None}
-    is_all = not (names or tags)
+    is_all = not (names or tags or shard)
     differing = failed_groups(catalog, built, settings, is_all=is_all) if catalog.groups else 0
     return PROBLEMS if stray or failed or differing else CLEAN
+
+
+def _packs(remote: RemoteCache | None, lock: str | None, cache: Cache, settings: Settings) -> Packs:
+    if remote is None or lock is None:
+        place = display_path(settings.lock_file)
+        raise LockError(f"{place}: no such file: packs are made for a lockfile (`registry lock`)")
+    return remote.packing(lock=lock, cache=cache)
+
+
+def _packed(
+    names: Sequence[str],
+    remote: RemoteCache | None,
+    lock: str | None,
+    cache: Cache,
+    settings: Settings,
+) -> AbstractContextManager[None]:
+    """Let what was packed for this lockfile be fetched together."""
+    if remote is None or lock is None or (settings.offline and not remote.is_local):
+        return contextlib.nullcontext()
+    return remote.expecting(set(names), lock=lock, cache=cache)
+
+
+def _print_packed(packed: Packed) -> None:
+    what = f"the samples of {packed.entries:,} entries" if packed.entries != 1 else "one entry"
+    size = size_text(packed.bytes)
+    print_line(f"packed {what} in {count_text(packed.objects, 'object')}, {size}", err=True)
+
+
+def _of_shard(shard: Shard, names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[str]:
+    """Return the datasets of a shard, and say which division it is of."""
+    division = divide(
+        names, catalog, shard.of, pin_of=lambda spec: pins.get(spec.name, spec.folder)
+    )
+    chosen, size = division.shards[shard.number - 1], division.bytes[shard.number - 1]
+    what = f"{len(chosen):,} of {count_text(len(names), 'dataset')}, about {size_text(size)}"
+    line = f"shard {shard.number} of {shard.of}: {what}; division {division.digest}"
+    print_line(f"{line}, which is the same in all jobs if they agree", err=True)
+    return chosen
 
 
 def _expected(state: ReviewedSide | None) -> dict[str, SamplesId]:

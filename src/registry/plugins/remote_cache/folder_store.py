@@ -51,8 +51,8 @@ class Store(Protocol):
     def size(self, name: str) -> int | None:
         """Return the number of bytes of an object; None if there is none."""
 
-    def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
-        """Write the first `size` bytes of an object to a new file."""
+    def download(self, name: str, path: Path, size: int, moved: Moved, *, start: int = 0) -> None:
+        """Write `size` bytes of an object from `start` to a new file; less if it ends earlier."""
 
     def upload(self, path: Path, name: str, moved: Moved) -> None:
         """Store a file as an object; readers see all of it or none."""
@@ -95,9 +95,10 @@ class FolderStore:
             self._check_root()
             return None
 
-    def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
-        """Write the first `size` bytes of an object to a new file."""
+    def download(self, name: str, path: Path, size: int, moved: Moved, *, start: int = 0) -> None:
+        """Write `size` bytes of an object from `start` to a new file; less if it ends earlier."""
         with self._open(name) as source, path.open("xb") as target:
+            source.seek(start)
             _copy(source, target, size, moved)
 
     def upload(self, path: Path, name: str, moved: Moved) -> None:

@@ -16,8 +16,7 @@ from registry.plugins.remote_cache.folder_store import Moved, StoredObject
 __all__ = ["FsspecStore"]
 
 # What is read at once: a connection that is slower than this in the time limit is given up.
-_PIECE = 1 << 20
-_BLOCK = 1 << 22
+_PIECE = 1 << 23
 # Their objects appear complete or not at all, and they know no folders. With the others an object
 # is written under another name and then renamed.
 _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss"}
@@ -53,15 +52,10 @@ class FsspecStore:
     def read(self, name: str, most: int) -> bytes | None:
         """Return the content of an object, or the first `most` bytes; None if there is none."""
         try:
-            data: bytes = self._fs.cat_file(self._path(name), start=0, end=most)
+            return self._range(name, 0, most)
         except FileNotFoundError as error:
             self._check_bucket(error)
             return None
-        except Exception as error:  # some of these errors are no OSError
-            if _code(error) not in _NO_RANGE:
-                raise
-            return b""  # nobody writes an empty object, but something may have
-        return data
 
     def size(self, name: str) -> int | None:
         """Return the number of bytes of an object; None if there is none."""
@@ -75,17 +69,31 @@ class FsspecStore:
             self._check_bucket(error)
             return None
 
-    def download(self, name: str, path: Path, size: int, moved: Moved) -> None:
-        """Write the first `size` bytes of an object to a new file."""
-        # Not `get_file`: it has no bound, and shows no progress with some file systems.
-        with (
-            self._fs.open(self._path(name), "rb", block_size=_BLOCK) as source,
-            path.open("xb") as target,
-        ):
-            while size > 0 and (piece := source.read(min(size, _PIECE))):
+    def download(self, name: str, path: Path, size: int, moved: Moved, *, start: int = 0) -> None:
+        """Write `size` bytes of an object from `start` to a new file; less if it ends earlier."""
+        # Not `get_file`: it has no bound, and shows no progress with some file systems. Not `open`
+        # either: object stores are then asked for the size first, and for smaller ranges.
+        end = start + size
+        with path.open("xb") as target:
+            while start < end:
+                piece = self._range(name, start, min(end, start + _PIECE))
                 target.write(piece)
-                size -= len(piece)
                 moved(len(piece))
+                start += len(piece)
+                if not piece:
+                    break
+
+    def _range(self, name: str, start: int, end: int) -> bytes:
+        """Return a part of an object: less if it ends before, or nothing if that is no part."""
+        try:
+            data: bytes = self._fs.cat_file(self._path(name), start=start, end=end)
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # some of these errors are no OSError
+            if _code(error) not in _NO_RANGE:
+                raise
+            return b""  # nobody writes an empty object, but something may have
+        return data
 
     def upload(self, path: Path, name: str, moved: Moved) -> None:
         """Store a file as an object."""

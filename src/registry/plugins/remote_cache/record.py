@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,10 +18,16 @@ from registry.api import CACHE_FORMAT, canonical_json, check_meta, convert, seal
 
 __all__ = [
     "ENTRY",
+    "MAX_INDEX_BYTES",
     "MAX_RECORD_BYTES",
     "SAMPLES",
     "Record",
     "Writer",
+    "entry_folder",
+    "index_object",
+    "index_text",
+    "pack_object",
+    "parse_index",
     "parse_record",
     "record_of",
     "record_text",
@@ -32,6 +39,8 @@ ENTRY = "entry.json"
 """Name of the record of an entry."""
 MAX_RECORD_BYTES = 1 << 24
 """A reader takes one byte more at most, by which `parse_record` sees that a record is too large."""
+MAX_INDEX_BYTES = 1 << 27
+"""The same for the index of packs: some 100,000 records."""
 
 _RECORD_FORMAT = 1
 _KEPT = ("name", "samples", "source", "batches", "columns", "quality", "limit")
@@ -51,7 +60,7 @@ class Writer(Struct, frozen=True):
         return hmac.new(self.key, head + canonical_json(meta), hashlib.sha256).hexdigest()
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, omit_defaults=True):
     """What a remote cache says about an entry; nothing of it is trusted before it is checked."""
 
     fingerprint: str
@@ -63,6 +72,22 @@ class Record(Struct, frozen=True):
     """Bytes of its samples file."""
     writer: str | None = None
     signature: str | None = None
+    pack: str | None = None
+    """Digest of the pack that has its samples file; None if that is an object of its own."""
+    offset: int = 0
+    """Where the samples file begins in the pack."""
+
+    @property
+    def samples_object(self) -> str:
+        """The name of the object that has its samples file."""
+        if self.pack is not None:
+            return pack_object(self.pack)
+        return f"{entry_folder(self.fingerprint)}/{self.sha256}.arrow"
+
+    @property
+    def end(self) -> int:
+        """Where the samples file ends in that object."""
+        return self.offset + self.size
 
     @property
     def _signed(self) -> dict[str, Any]:
@@ -92,6 +117,29 @@ class _Text(Record, frozen=True, kw_only=True):
     """Its format."""
 
 
+class _Index(Struct, frozen=True):
+    """Contents of the index of packs."""
+
+    remote: int
+    """Its format."""
+    records: list[Record]
+
+
+def entry_folder(fingerprint: str) -> str:
+    """Return the folder of an entry in a store."""
+    return f"v{CACHE_FORMAT}/samples/{fingerprint.removeprefix('sha256:')}"
+
+
+def pack_object(sha256: str) -> str:
+    """Return the name of a pack in a store."""
+    return f"v{CACHE_FORMAT}/packs/{sha256}.pack"
+
+
+def index_object(lock: str) -> str:
+    """Return the name of the index of the packs for a lockfile, given the digest of its bytes."""
+    return f"v{CACHE_FORMAT}/packs/{lock.removeprefix('sha256:')}.json"
+
+
 def record_of(fingerprint: str, meta: Mapping[str, Any]) -> Record:
     """Return the record of a local entry, from the content of its `meta.json`."""
     file = meta["files"][SAMPLES]
@@ -112,20 +160,60 @@ def parse_record(data: bytes, fingerprint: str) -> Record:
     """
     if len(data) > MAX_RECORD_BYTES:
         raise CacheError("its entry.json is too large")
-    try:
+    with _invalid("its entry.json"):
         found = convert(unseal(data), _Text)
-        if found.remote != _RECORD_FORMAT:
-            raise ValueError(f"its format is {found.remote}, not {_RECORD_FORMAT}")
-        files = {SAMPLES: {"size": found.size, "sha256": found.sha256}}
-        # As for an entry of the local cache, so that what is published there can be found there.
-        check_meta(
-            {**found.meta, "fingerprint": found.fingerprint, "files": files}, "samples", fingerprint
-        )
+        _check_format(found.remote)
+        return _checked(found, fingerprint)
+
+
+def index_text(records: Iterable[Record]) -> bytes:
+    """Return the content of the index of packs."""
+    return seal({"remote": _RECORD_FORMAT, "records": msgspec.to_builtins(list(records))})
+
+
+def parse_index(data: bytes) -> list[Record]:
+    """Return the records of the index of packs.
+
+    Raises:
+        CacheError: it is cut, altered, too large or of another format.
+    """
+    if len(data) > MAX_INDEX_BYTES:
+        raise CacheError("its index of packs is too large")
+    with _invalid("its index of packs"):
+        found = convert(unseal(data), _Index)
+        _check_format(found.remote)
+        return [_checked(record, record.fingerprint) for record in found.records]
+
+
+@contextlib.contextmanager
+def _invalid(what: str) -> Iterator[None]:
+    try:
+        yield
     # A deeply nested text, which anyone can give a correct checksum, is a RecursionError.
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise CacheError(f"its entry.json is invalid: {error}") from error
-    if not _SHA256.fullmatch(found.sha256) or found.size < 0:
-        raise CacheError("its entry.json has no digest or no size of its samples")
+        raise CacheError(f"{what} is invalid: {error}") from error
+
+
+def _check_format(remote: int) -> None:
+    if remote != _RECORD_FORMAT:
+        raise ValueError(f"its format is {remote}, not {_RECORD_FORMAT}")
+
+
+def _checked(found: Record, fingerprint: str) -> Record:
+    """Return a record if it could be that of an entry of the local cache.
+
+    Raises:
+        ValueError: it is not, or it leads elsewhere than to samples.
+    """
+    files = {SAMPLES: {"size": found.size, "sha256": found.sha256}}
+    # As for an entry of the local cache, so that what is published there can be found there.
+    check_meta(
+        {**found.meta, "fingerprint": found.fingerprint, "files": files}, "samples", fingerprint
+    )
+    digests = [found.sha256, *filter(None, [found.pack])]
+    if not all(map(_SHA256.fullmatch, digests)) or found.size < 0 or found.offset < 0:
+        raise ValueError("it has no digest or no size of its samples")
     if set(found.meta) != {*_KEPT}:
-        raise CacheError("its entry.json has other keys than those of samples")
-    return Record(fingerprint, found.meta, found.sha256, found.size, found.writer, found.signature)
+        raise ValueError("it has other keys than those of samples")
+    values = {name: getattr(found, name) for name in Record.__struct_fields__}
+    return Record(**values)

@@ -2,6 +2,7 @@
 
     v2/samples/<fingerprint>/<sha256>.arrow   the samples, by the digest of their bytes
     v2/samples/<fingerprint>/entry.json       what they are, and who wrote them; written last
+    v2/packs/…                                the samples of many entries, see `pack`
 
 What is there is trusted only as far as it is proven: by a digest that the lockfile holds, or by the
 signature of a writer that a setting names. Its bytes are compared with their digests, and its
@@ -10,22 +11,30 @@ samples checked, before they are published locally. Whatever is wrong with it, t
 
 from __future__ import annotations
 
-import re
+import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from registry import CacheError, RegistryError
-from registry.api import CACHE_FORMAT, Cache, CacheEntry, Progress, Report, file_sha256, is_local
+from registry.api import Cache, CacheEntry, Packed, Progress, Report, file_sha256, is_local
+from registry.plugins.remote_cache.pack import Windows, collect
 from registry.plugins.remote_cache.record import (
     ENTRY,
+    MAX_INDEX_BYTES,
     MAX_RECORD_BYTES,
     SAMPLES,
     Record,
     Writer,
+    entry_folder,
+    index_object,
+    index_text,
+    pack_object,
+    parse_index,
     parse_record,
     record_of,
     record_text,
@@ -37,30 +46,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Check",
-    "Pruned",
+    "PackWriter",
     "Pushed",
     "RemoteCache",
     "RemoteSettings",
-    "entry_folder",
-    "prune_remote",
 ]
 
 
 Check = Callable[[CacheEntry], None]
 """Raises a RegistryError for samples that are invalid, or not those of the lockfile."""
-Pushed = Literal["pushed", "present"]
+Pushed = Literal["pushed", "packed", "present"]
 
 _PAUSE_SECONDS = 300.0
 """How long it is not asked after it gave no answer."""
 _UPLOAD_FACTOR = 10
 """How much longer an upload may show no progress: libraries report it by parts of 50 MB."""
-
-_OURS = re.compile(
-    r"v[0-9]+/samples/[0-9a-f]{64}/(?:entry\.json|[0-9a-f]{64}\.arrow)(?:\.[0-9a-f]{32}\.part)?"
-)
-"""Objects of an entry, of any format of the cache, and parts of them."""
-# An upload may take that long before its record is written.
-_UNFINISHED_SECONDS = 24 * 60 * 60
 
 
 class RemoteSettings(Struct, frozen=True, kw_only=True):
@@ -77,11 +77,6 @@ class RemoteSettings(Struct, frozen=True, kw_only=True):
     """How long it may send nothing."""
 
 
-def entry_folder(fingerprint: str) -> str:
-    """Return the folder of an entry in a store."""
-    return f"v{CACHE_FORMAT}/samples/{fingerprint.removeprefix('sha256:')}"
-
-
 class RemoteCache:
     """Finds, fetches and pushes samples; one per process and setting, used by any thread."""
 
@@ -95,6 +90,7 @@ class RemoteCache:
         self._paused_until = 0.0
         self._failure = ""
         self._wrong: set[str] = set()
+        self._packed = Windows()
 
     @property
     def is_local(self) -> bool:
@@ -113,7 +109,7 @@ class RemoteCache:
         if not self._may_ask(pinned) or fingerprint in self._wrong:
             return None
         try:
-            record = self._read_record(fingerprint)
+            record = self._packed.records.get(fingerprint) or self._read_record(fingerprint)
         except CacheError as error:
             self._note_wrong(fingerprint, error, dataset)
             return None
@@ -174,7 +170,21 @@ class RemoteCache:
         return None
 
     def _download(self, record: Record, path: Path, report: Report) -> None:
-        name = _samples_name(record)
+        window = self._packed.of(record)
+        if window is None:
+            self._get(record.samples_object, path, record.offset, record.size, report)
+        else:
+            with window.lock:
+                if not window.file.exists():
+                    part = window.file.with_suffix(".part")
+                    part.unlink(missing_ok=True)
+                    self._get(window.object, part, window.start, window.size, report)
+                    part.rename(window.file)
+                window.take(record, path)
+        if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
+            raise CacheError("its samples don't have their digest")
+
+    def _get(self, name: str, path: Path, start: int, size: int, report: Report) -> None:
         done = 0
 
         def get(store: Store, progress: Callable[[], None]) -> None:
@@ -183,18 +193,84 @@ class RemoteCache:
                 done += count
                 progress()
 
-            store.download(name, path, record.size, moved)
+            store.download(name, path, size, moved, start=start)
 
-        report(Progress("fetch", 0, record.size))
+        report(Progress("fetch", 0, size))
         try:
-            self._store.call(get, tick=lambda: report(Progress("fetch", done, record.size)))
+            self._store.call(get, tick=lambda: report(Progress("fetch", done, size)))
         except NoAnswerError as error:
             # A cause is what the store answered; a silent one is not asked again.
             if error.__cause__ and self._store.call(lambda store, _: store.size(name)) is None:
                 raise CacheError("its samples are gone") from error
             raise
-        if path.stat().st_size != record.size or file_sha256(path) != record.sha256:
-            raise CacheError("its samples don't have their digest")
+
+    @contextlib.contextmanager
+    def expecting(self, names: Collection[str], *, lock: str, cache: Cache) -> Iterator[None]:
+        """Fetch what these datasets need in few requests, if it was packed for this lockfile.
+
+        Args:
+            names: The datasets that are about to be opened.
+            lock: Digest of the lockfile's bytes.
+            cache: The local cache, which may have some of them.
+        """
+        records = self._read_index(lock)
+        wanted = [
+            record
+            for record in records
+            if record.meta["name"] in names and cache.find("samples", record.fingerprint) is None
+        ]
+        if not wanted:
+            yield
+            return
+        with cache.temporary() as folder:
+            self._packed = Windows(records, wanted)
+            self._packed.place(folder)
+            try:
+                yield
+            finally:
+                self._packed = Windows()
+
+    def _read_index(self, lock: str) -> Sequence[Record]:
+        name = index_object(lock)
+        try:
+            data = self._store.call(lambda store, _: store.read(name, MAX_INDEX_BYTES + 1))
+            return () if data is None else parse_index(data)
+        except CacheError as error:
+            self._warn("", f"{error}; its entries are asked for one by one")
+        except NoAnswerError as error:
+            self._pause(error)
+        return ()
+
+    def packing(self, *, lock: str, cache: Cache) -> PackWriter:
+        """Return what collects entries of a run, to be packed at its end."""
+        return PackWriter(self, lock=lock, cache=cache)
+
+    def pack(self, entries: Iterable[CacheEntry], *, lock: str, cache: Cache) -> Packed:
+        """Store local entries together, for machines that have the same lockfile.
+
+        What was packed for this lockfile before stays. `find` needs no index: the record of each
+        entry says where it is.
+
+        Raises:
+            CacheError: they can't be stored, or a local one is damaged.
+            FileNotFoundError: another process has removed a local one.
+        """
+        found: dict[str, Record] = {}
+        sizes: dict[str, int] = {}
+        with self._storing():
+            for pack in collect(entries):
+                with cache.temporary() as folder:
+                    path = folder / "pack"
+                    sha256, records = pack.write(path)
+                    sizes[sha256] = path.stat().st_size
+                    self._upload(path, pack_object(sha256), sizes[sha256])
+                found |= {one.fingerprint: one.signed_by(self.settings.signs_as) for one in records}
+            for record in found.values():
+                self._write_record(record)
+            before = {record.fingerprint: record for record in self._read_index(lock)}
+            text = index_text((before | found).values())
+            self._store.call(lambda store, _: store.write(index_object(lock), text))
+        return Packed(len(found), len(sizes), sum(sizes.values()))
 
     def push(self, entry: CacheEntry, *, replace: bool = False) -> Pushed:
         """Store a local entry there, unless a good one is there already and not to be replaced.
@@ -206,12 +282,23 @@ class RemoteCache:
         record = record_of(entry.meta["fingerprint"], entry.meta)
         record = record.signed_by(self.settings.signs_as)
         path = entry.folder / SAMPLES
+        with self._storing(path):
+            return self._push(record, path, replace=replace)
+
+    @contextlib.contextmanager
+    def _storing(self, *paths: Path) -> Iterator[None]:
+        """Turn a store that does not answer into a CacheError, unless a local file is gone.
+
+        Raises:
+            FileNotFoundError: one of the paths is gone.
+        """
         try:
             if time.monotonic() < self._paused_until:
                 raise NoAnswerError(self._failure)
-            return self._push(record, path, replace=replace)
+            yield
         except NoAnswerError as error:
-            path.stat()  # what is gone here is no fault of the remote cache
+            for path in paths:
+                path.stat()  # what is gone here is no fault of the remote cache
             self._pause_silently(error)
             raise CacheError(f"can't push to the remote cache {self.shown}: {error}") from error
 
@@ -223,29 +310,37 @@ class RemoteCache:
             there, is_wrong = None, True
         if there is not None and not is_wrong and self._is_as_good(there, record):
             return "present"
-        name = _samples_name(record)
         if file_sha256(path) != record.sha256:
             raise CacheError(f"{path}: it doesn't have its digest (`registry cache verify`)")
-        if is_wrong or self._store.call(lambda store, _: store.size(name)) != record.size:
+        self._upload(path, record.samples_object, record.size, replace=is_wrong)
+        # Two writers at the same time: either's record describes samples that are there.
+        if there is None and not is_wrong:
+            text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{ENTRY}"
+            is_new = self._store.call(lambda store, _: store.write_new(entry, text))
+            return "pushed" if is_new else "present"
+        self._write_record(record)
+        return "pushed"
+
+    def _upload(self, path: Path, name: str, size: int, *, replace: bool = False) -> None:
+        """Store a file under the name of its content, unless it is there."""
+        if replace or self._store.call(lambda store, _: store.size(name)) != size:
             self._store.call(
                 lambda store, progress: store.upload(path, name, lambda _: progress()),
                 factor=_UPLOAD_FACTOR,
             )
+
+    def _write_record(self, record: Record) -> None:
         text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{ENTRY}"
-        # Two writers at the same time: either's record describes samples that are there.
-        if there is None and not is_wrong:
-            is_new = self._store.call(lambda store, _: store.write_new(entry, text))
-            return "pushed" if is_new else "present"
         self._store.call(lambda store, _: store.write(entry, text))
         self._wrong.discard(record.fingerprint)
-        return "pushed"
 
     def _is_as_good(self, there: Record, own: Record) -> bool:
         """Return whether an entry that is there is complete, and signed if ours is."""
         signer = self.settings.signs_as
         if signer is not None and not there.is_by({signer.name: signer, **self._writers}):
             return False
-        return self._store.call(lambda store, _: store.size(_samples_name(there))) == there.size
+        size = self._store.call(lambda store, _: store.size(there.samples_object))
+        return size == there.size if there.pack is None else size is not None and size >= there.end
 
     def objects(self) -> list[StoredObject]:
         """Return all objects of this and other formats.
@@ -257,6 +352,18 @@ class RemoteCache:
             return self._store.call(lambda store, _: list(store.objects()), factor=_UPLOAD_FACTOR)
         except NoAnswerError as error:
             raise CacheError(f"can't list the remote cache {self.shown}: {error}") from error
+
+    def index(self, name: str) -> Sequence[Record]:
+        """Return the records of an index of packs.
+
+        Raises:
+            CacheError: it can't be read, so nobody knows which packs are in use.
+        """
+        try:
+            data = self._store.call(lambda store, _: store.read(name, MAX_INDEX_BYTES + 1))
+            return () if data is None else parse_index(data)
+        except NoAnswerError as error:
+            raise CacheError(f"{self.shown}/{name}: can't be read: {error}") from error
 
     def remove(self, name: str) -> None:
         """Remove an object.
@@ -295,47 +402,28 @@ class RemoteCache:
             logging.getLogger("registry").warning("remote cache %s: %s", self.shown, text)
 
 
-def _samples_name(record: Record) -> str:
-    return f"{entry_folder(record.fingerprint)}/{record.sha256}.arrow"
+class PackWriter:
+    """Collects what a run pushes, and packs it at the end; used by any thread."""
 
+    def __init__(self, remote: RemoteCache, *, lock: str, cache: Cache) -> None:
+        """Store nothing yet; `lock` is the digest of the lockfile's bytes."""
+        self.shown = remote.shown
+        self._pack = partial(remote.pack, lock=lock, cache=cache)
+        self._entries: list[CacheEntry] = []
 
-class Pruned(Struct, frozen=True):
-    """An object that was removed, or would be."""
+    def push(self, entry: CacheEntry, *, replace: bool = False) -> Pushed:
+        """Note an entry."""
+        self._entries.append(entry)
+        return "packed"
 
-    name: str
-    bytes: int
-    days: float
-    """Since it was written."""
+    def finish(self) -> Packed:
+        """Store the packs.
 
-
-def prune_remote(remote: RemoteCache, *, older: float, dry_run: bool = False) -> list[Pruned]:
-    """Remove the entries that were written more than `older` seconds ago; return their objects.
-
-    Readers write nothing, so the age of an entry is that since it was pushed; `sync --push
-    --refresh` writes it again. Samples without a record are what an interrupted upload or an
-    expiry left; they go after a day.
-
-    Raises:
-        CacheError: the remote cache can't be listed, or an object can't be removed.
-    """
-    now = time.time()
-    chosen = list(_choose(remote.objects(), now, older))
-    for one in chosen:
-        if not dry_run:
-            remote.remove(one.name)
-    return [Pruned(one.name, one.size, round((now - one.written) / 86_400, 1)) for one in chosen]
-
-
-def _choose(objects: Iterable[StoredObject], now: float, older: float) -> Iterable[StoredObject]:
-    """Yield what to remove; the record of an entry first, so that no reader finds it in part."""
-    entries: dict[str, list[StoredObject]] = {}
-    for one in objects:
-        # A bucket may have other things under such a folder.
-        if _OURS.fullmatch(one.name):
-            entries.setdefault(one.name.rpartition("/")[0], []).append(one)
-    for _, parts in sorted(entries.items()):
-        records = [one for one in parts if one.name.endswith(f"/{ENTRY}")]
-        limit = older if records else _UNFINISHED_SECONDS
-        if all(now - one.written > limit for one in parts):
-            yield from records
-            yield from (one for one in parts if one not in records)
+        Raises:
+            CacheError: they can't be stored, or a local entry is damaged.
+        """
+        try:
+            return self._pack(self._entries)
+        except FileNotFoundError as error:
+            text = f"{error.filename}: another process removed it before it was packed"
+            raise CacheError(f"{text} (run the command again)") from error

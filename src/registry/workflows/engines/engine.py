@@ -12,7 +12,7 @@ from registry.workflows.engines.job import Job, SyncResult
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
-    from registry.cache.remote import RemoteCache
+    from registry.cache.remote import Pushes
 
 __all__ = ["ENGINES", "Engine", "Order", "engine_of"]
 
@@ -29,7 +29,7 @@ class Order:
     """Datasets at a time."""
     processes: int
     """Processes of this machine that may be used."""
-    push_to: RemoteCache | None
+    push_to: Pushes | None
     """The remote cache, if the samples go there too."""
     report: ReportNamed
 

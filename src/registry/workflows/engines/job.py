@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from registry.base.processes.executor import Executor, Workers
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache, CacheEntry
-    from registry.cache.remote import RemoteCache
+    from registry.cache.remote import Pushes
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult
@@ -47,7 +47,7 @@ class SyncResult:
     warnings: tuple[QualityWarning, ...] = ()
     """What is questionable in the samples."""
     pushed: str = ""
-    """pushed, present (it was there) or failed; empty if that was not asked for."""
+    """pushed, packed, present (it was there) or failed; empty if that was not asked for."""
     push_error: str = ""
     """Why the samples, which are cached here, are not in the remote cache."""
 
@@ -77,7 +77,7 @@ def run_job(
     job: Job,
     cache: Cache,
     *,
-    push_to: RemoteCache | None,
+    push_to: Pushes | None,
     report: Report,
     workers: Workers | None = None,
     elsewhere: Executor | None = None,
@@ -138,7 +138,7 @@ def _load(
     return opened
 
 
-def _push(entry: CacheEntry, remote: RemoteCache | None, *, replace: bool) -> tuple[str, str]:
+def _push(entry: CacheEntry, remote: Pushes | None, *, replace: bool) -> tuple[str, str]:
     """Store samples in the remote cache; return the outcome and the reason of a failure."""
     if remote is None:
         return "", ""
