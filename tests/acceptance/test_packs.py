@@ -80,7 +80,7 @@ def test_a_cold_machine_makes_few_requests(
     s3_requests.clear()
     assert main(["sync"]) == 0
     assert f"{NUMBER} datasets: {NUMBER} fetched" in capsys.readouterr().err
-    # The index and the one pack: with an object for each entry they were three for each.
+    # The index and the one pack: with an object for each entry they would be two for each.
     assert Counter(s3_requests) == {"GET json": 1, "GET pack": 1}
     assert https.requests == []
     assert [list(get_dataset(name)) for name in NAMES] == first
