@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
             env={**environment, "REGISTRY_ROOT": str(root)},
             capture_output=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=900,
             check=False,
         )
 

@@ -32,8 +32,8 @@ class Worker:
 
 
 def test_place_is_the_shared_folder_or_the_own_one(tmp_path: Path, cache_dir: Path) -> None:
-    assert Place(folder=tmp_path, push=False).cache().root == tmp_path
-    assert Place(folder=None, push=True).cache().root == cache_dir
+    assert Place(folder=tmp_path, marker=tmp_path, push=False).cache().root == tmp_path
+    assert Place(folder=None, marker=tmp_path, push=True).cache().root == cache_dir
 
 
 def test_facts_have_only_a_digest_of_the_remote_cache(
@@ -65,18 +65,25 @@ def test_reports_are_sent_seldom_and_end_what_is_stopped(monkeypatch: pytest.Mon
         report(Progress("map", 100))
 
 
-def test_worker_that_came_later_with_other_code_builds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("version", "text"),
+    [
+        ("0.0.0", "has another version of Python or registry"),
+        (facts().registry, "came later, and does not see the cache CACHE, which the others share"),
+    ],
+    ids=["other code", "no cache"],
+)
+def test_worker_that_came_later_and_differs_builds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, text: str
 ) -> None:
     monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(address="tcp://late:1"))
     source = {"type": "json", "path": ["none.jsonl"]}
     spec = to_spec({"name": "d", "folder": tmp_path, "source": source, "fields": {"input": "q"}})
     job = Job(spec=spec, boundary=UNBOUNDED, lock=None, offline=True, refresh=False)
-    place = Place(folder=tmp_path, push=False)
-    asked = Ask(run="run", place=place, expected=replace(facts(), registry="0.0.0"))
+    place = Place(folder=tmp_path, marker=tmp_path / "of the caller", push=False)
+    asked = Ask(run="run", place=place, expected=replace(facts(), registry=version))
     result = dask_worker.build(asked, job)
     assert result.status == "failed"
-    assert str(result.error) == (
-        "the worker tcp://late:1 has another version of Python or registry"
-    )
+    assert text.replace("CACHE", str(tmp_path)) in str(result.error)
+    assert str(result.error).startswith("the worker tcp://late:1 ")
     assert not list(tmp_path.iterdir())

@@ -56,6 +56,8 @@ class Place(Struct, frozen=True, kw_only=True):
     """Where workers put samples: the folder that they share with the caller, or their own."""
 
     folder: Path | None
+    marker: Path
+    """A file of the caller's cache while it runs: who sees it shares the folder."""
     push: bool
     """Whether they go to the remote cache too, which the environment of the worker names."""
 
@@ -96,9 +98,9 @@ def build(ask: Ask, job: Job) -> SyncResult:
     """Build a dataset; with several files, by tasks of their own."""
     name = job.spec.name
     # A worker may have come since the caller compared them.
-    if replace(facts(), remote=ask.expected.remote) != ask.expected:
+    if text := _difference(ask):
         address = distributed.get_worker().address
-        text = f"the worker {address} has another version of Python or registry"
+        text = f"the worker {address} {text}"
         return SyncResult(name=name, status="failed", error=RegistryError(text))
     try:
         remote = remote_cache() if ask.place.push else None
@@ -112,6 +114,19 @@ def build(ask: Ask, job: Job) -> SyncResult:
         report=_Reports(ask.run, name),
         elsewhere=_Calls(ask),
     )
+
+
+def _difference(ask: Ask) -> str:
+    """Return how this process differs from the caller; empty if it does not."""
+    own = facts(ask.place.marker if ask.place.folder else None)
+    if replace(own, remote=ask.expected.remote, sees=True) != ask.expected:
+        return "has another version of Python or registry"
+    if not own.sees:
+        return (
+            f"came later, and does not see the cache {ask.place.folder}, which the others share"
+            " (mount it there, or let no worker see it and set REGISTRY_REMOTE_CACHE)"
+        )
+    return ""
 
 
 def call(ask: Ask, function: str, arguments: tuple[Any, ...]) -> Any:

@@ -43,8 +43,8 @@ class DaskEngine:
 
     def run(self, order: Order) -> Generator[SyncResult]:
         """Build the datasets."""
-        with _quiet(), self._client(order) as client:
-            ask = self._agree(client, order)
+        with _quiet(), self._client(order) as client, _marker(order.cache) as marker:
+            ask = self._agree(client, order, marker)
             try:
                 yield from self._results(client, order, ask)
             except BaseException:  # an interrupt, or a caller that stops early
@@ -78,7 +78,7 @@ class DaskEngine:
         with client:
             yield client
 
-    def _agree(self, client: Any, order: Order) -> Ask:
+    def _agree(self, client: Any, order: Order, marker: Path) -> Ask:
         """Compare all workers with this process; return the arguments that all tasks share.
 
         Raises:
@@ -88,8 +88,7 @@ class DaskEngine:
         from registry.plugins.dask.dask_worker import Ask, Place, facts
 
         own = facts()
-        with _marker(order.cache) as marker:
-            found: Mapping[str, Any] = client.run(facts, marker, on_error="return")
+        found: Mapping[str, Any] = client.run(facts, marker, on_error="return")
         for address, there in found.items():
             _check_worker(address, there, own)
         is_seen = all(there.sees for there in found.values())
@@ -100,7 +99,8 @@ class DaskEngine:
                 " remote cache for its samples (REGISTRY_REMOTE_CACHE names one, for all workers)"
             )
         push = order.push_to is not None or not is_seen
-        place = Place(folder=order.cache.root if is_seen else None, push=push)
+        folder = order.cache.root if is_seen else None
+        place = Place(folder=folder, marker=marker, push=push)
         return Ask(run=f"registry-{uuid.uuid4().hex}", place=place, expected=own)
 
     def _results(self, client: Any, order: Order, ask: Ask) -> Generator[SyncResult]:
