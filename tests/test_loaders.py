@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from registry import Sample, csv_dataset, file_dataset, hf_dataset, json_dataset
+from registry.base.locations import Location
 from registry.errors import DecodeError, SourceError
 from registry.loaders import ViewArguments
 from tests.samples.against_inspect import dump
@@ -42,10 +43,10 @@ def inputs(dataset: Any) -> list[str]:
 
 def test_suffix_determines_the_reader(rows: Path) -> None:
     for name, count in {"rows.jsonl": 9, "rows.csv": 9, "rows.tsv": 1}.items():
-        dataset = file_dataset(str(rows / name))
+        dataset = file_dataset(Location(str(rows / name)))
         assert (dataset.name, len(dataset)) == ("rows", count)
     with pytest.raises(ValueError, match=r"x\.txt: no reader for '\.txt' \(use \.csv, \.tsv"):
-        file_dataset("x.txt")
+        file_dataset(Location("x.txt"))
 
 
 def test_shuffle_matches_random_with_and_without_a_seed(rows: Path) -> None:
@@ -168,7 +169,7 @@ def test_file_urls_are_read_and_kept_as_inspect_keeps_them(rows: Path, name: str
         encoding="utf-8",
     )
     url = (rows / name).as_uri()
-    ours, theirs = file_dataset(url), their_dataset.file_dataset(url)
+    ours, theirs = file_dataset(Location(url)), their_dataset.file_dataset(url)
     assert (ours.name, ours.location) == (theirs.name, theirs.location) == ("rows", url)
     assert [dump(sample) for sample in ours] == [dump(sample) for sample in theirs]
     assert name == "rows.csv" or str(rows.as_uri()) in ours[0].model_dump_json()

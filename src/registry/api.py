@@ -44,10 +44,7 @@ INTERNAL = {
     "base.materials": "Material",
     "base.gc": "gc_paused",
     "base.local_files": "open_regular",
-    "base.locations": (
-        "PACKED_SUFFIXES archive_of is_local is_package local_path name_of protocol_of "
-        "public_location"
-    ),
+    "base.locations": "PACKED_SUFFIXES Location",
     "base.names": "NAME_PATTERN file_stem is_device name_fault",
     "base.processes.forks": "cached_property",
     "base.processes.executor": "WorkerLostError Workers can_start",

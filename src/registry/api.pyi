@@ -16,13 +16,7 @@ from registry.base.fs import write_atomic as write_atomic
 from registry.base.gc import gc_paused as gc_paused
 from registry.base.local_files import open_regular as open_regular
 from registry.base.locations import PACKED_SUFFIXES as PACKED_SUFFIXES
-from registry.base.locations import archive_of as archive_of
-from registry.base.locations import is_local as is_local
-from registry.base.locations import is_package as is_package
-from registry.base.locations import local_path as local_path
-from registry.base.locations import name_of as name_of
-from registry.base.locations import protocol_of as protocol_of
-from registry.base.locations import public_location as public_location
+from registry.base.locations import Location as Location
 from registry.base.materials import Material as Material
 from registry.base.names import NAME_PATTERN as NAME_PATTERN
 from registry.base.names import file_stem as file_stem

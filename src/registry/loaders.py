@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import check_url, local_path, public_location, unpacked_suffix
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.decode import decode
 from registry.decode.json_records import read_json_by
@@ -178,8 +178,9 @@ def file_dataset(
     Raises:
         ValueError: no reader for the suffix; else as for `csv_dataset` and `json_dataset`.
     """
-    check_url(file)
-    suffix = unpacked_suffix(file)
+    location = Location(file)
+    location.check()
+    suffix = location.unpacked_suffix
     read: Callable[..., Dataset]
     options: dict[str, Any]
     if suffix in (".json", ".jsonl", ".ndjson"):
@@ -190,7 +191,7 @@ def file_dataset(
         read, options = csv_dataset, {"csv_file": file, **options}
     else:
         known = ".csv, .tsv, .tab, .json, .jsonl or .ndjson"
-        raise ValueError(f"{public_location(file)}: no reader for '{suffix}' (use {known})")
+        raise ValueError(f"{location.public}: no reader for '{suffix}' (use {known})")
     return read(
         sample_fields=sample_fields,
         auto_id=auto_id,
@@ -315,10 +316,12 @@ def _read_files(
     read: Callable[[SourceBytes, Source], Iterator[DatasetRecord]] = _decode,
 ) -> Dataset:
     """Read the files, then map, number, shuffle and limit the samples."""
-    location = source.path[0]
-    check_url(location)
-    title = name or PurePosixPath(public_location(location).removesuffix("?…")).stem
-    files = open_files(source.path, source.fs_options)
+    # Not `paths()`: for a loader, braces are part of a name.
+    locations = [*map(Location, source.path)]
+    location = locations[0]
+    location.check()
+    title = name or PurePosixPath(location.public.removesuffix("?…")).stem
+    files = open_files(locations, source.fs_options)
     records = chain.from_iterable(read(file, source) for file in files)
     mapper = record_mapper(sample_fields)
     mapped = map_records(enumerate(records, 1), mapper, dataset=title)
@@ -330,7 +333,7 @@ def _read_files(
         # Without a seed Inspect uses the global generator, so `random.seed` determines the order.
         (random if view.seed is None else random.Random(view.seed)).shuffle(samples)
     # As in Inspect, a path becomes absolute, and a URL stays one, `file://` too.
-    where = public_location(location) if "://" in location else local_path(location)
+    where = location.public if "://" in location else location.local_path()
     return view.dataset(samples, title, where)
 
 

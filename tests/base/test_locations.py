@@ -8,19 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.locations import (
-    MAX_ARCHIVES,
-    archive_of,
-    change_archive,
-    check_url,
-    has_secret,
-    is_local,
-    local_path,
-    packed_suffix,
-    protocol_of,
-    public_location,
-    unpacked_suffix,
-)
+from registry.base.locations import MAX_ARCHIVES, Location
 from registry.errors import SourceError
 
 
@@ -39,18 +27,18 @@ from registry.errors import SourceError
     ],
 )
 def test_protocols(location: str, protocol: str, local: bool) -> None:
-    assert (protocol_of(location), is_local(location)) == (protocol, local)
+    assert (Location(location).protocol, Location(location).is_local) == (protocol, local)
 
 
 def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/me")
     here = os.getcwd()
-    assert local_path("data.csv") == f"{here}/data.csv"
-    assert local_path("./a/../data.csv") == f"{here}/data.csv"
-    assert local_path("~/data.csv") == "/home/me/data.csv"
-    assert local_path("file:///x/data.csv") == "/x/data.csv"
-    assert local_path("file://~/data.csv") == "/home/me/data.csv"
+    assert Location("data.csv").local_path() == f"{here}/data.csv"
+    assert Location("./a/../data.csv").local_path() == f"{here}/data.csv"
+    assert Location("~/data.csv").local_path() == "/home/me/data.csv"
+    assert Location("file:///x/data.csv").local_path() == "/x/data.csv"
+    assert Location("file://~/data.csv").local_path() == "/home/me/data.csv"
 
 
 @pytest.mark.parametrize(
@@ -77,9 +65,9 @@ def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_public_location_has_no_secrets(location: str, public: str) -> None:
-    assert public_location(location) == public
-    assert has_secret(location) == (location != public)
-    assert not has_secret(public) or "…" in public
+    assert Location(location).public == public
+    assert Location(location).has_secret == (location != public)
+    assert not Location(public).has_secret or "…" in public
 
 
 @pytest.mark.parametrize(
@@ -101,7 +89,10 @@ def test_public_location_has_no_secrets(location: str, public: str) -> None:
     ],
 )
 def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: str) -> None:
-    assert (packed_suffix(location), unpacked_suffix(location)) == (packed, unpacked)
+    assert (Location(location).packed_suffix, Location(location).unpacked_suffix) == (
+        packed,
+        unpacked,
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,29 +100,29 @@ def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: 
     ["[::1", "/a:x/y", "https://h:8/x", "s3://arn:aws:s3:r:1:accesspoint/n/x", "zip://[::x"],
 )
 def test_locations_that_can_be_taken_apart(location: str) -> None:
-    check_url(location)
+    Location(location).check()
 
 
 @pytest.mark.parametrize("url", ["http://[::1/x", "https://u:secret@h:x/y?k=secret", "s3://[b/x"])
 def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str) -> None:
     for location in (url, f"zip://x.csv::{url}"):
         with pytest.raises(
-            SourceError, match=re.escape(f"{public_location(location)}: not a URL: ")
+            SourceError, match=re.escape(f"{Location(location).public}: not a URL: ")
         ):
-            check_url(location)
+            Location(location).check()
 
 
 @pytest.mark.parametrize("depth", [0, 1, MAX_ARCHIVES])
-def test_archive_is_the_outermost_one(depth: int) -> None:
+def test_file_is_the_outermost_archive(depth: int) -> None:
     location = "zip://in/a.csv::" * depth + "https://h.example/x.zip"
-    assert archive_of(location) == "https://h.example/x.zip"
-    changed = change_archive(location, lambda archive: archive.replace("h.", "i."))
+    assert Location(location).file == "https://h.example/x.zip"
+    changed = Location(location).with_file(lambda file: file.replace("h.", "i."))
     assert changed == location.replace("h.example", "i.example")
 
 
 @pytest.mark.parametrize("depth", [MAX_ARCHIVES + 1, 100_000])
 def test_too_many_archives_within_each_other_are_no_file(depth: int) -> None:
     location = "zip://a::" * depth + "x.zip"
-    assert protocol_of(location) == "zip"
-    assert not is_local(location)
-    assert change_archive(location, lambda archive: archive) == location
+    assert Location(location).protocol == "zip"
+    assert not Location(location).is_local
+    assert Location(location).with_file(lambda file: file) == location

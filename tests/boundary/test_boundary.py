@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ReachError
 
@@ -123,7 +124,7 @@ def test_a_file_of_a_package_may_be_read_but_not_what_it_links_to(
     (package / "x.csv").write_text("a")
     (package / "l.csv").symlink_to(__file__)
     monkeypatch.syspath_prepend(str(package.parent))
-    with Boundary().open_location("package:qa_linked/x.csv") as file:
+    with Boundary().open_location(Location("package:qa_linked/x.csv")) as file:
         assert file.read() == b"a"
     with pytest.raises(ReachError, match="leads out of the package"):
-        Boundary().open_location("package:qa_linked/l.csv")
+        Boundary().open_location(Location("package:qa_linked/l.csv"))

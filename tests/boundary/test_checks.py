@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.checks import PROTOCOLS, check_location, listed_options, violations
 from registry.boundary.hosts import host_of
@@ -21,7 +22,7 @@ MAPPED = Boundary(secrets={"KEY": ("example.org", "s3.amazonaws.com")})
 def found(
     location: str, options: dict[str, Any] | None = None, boundary: Boundary = CLOSED
 ) -> list[tuple[str, str]]:
-    given = violations([(("path",), location)], options or {}, boundary)
+    given = violations([(("path",), Location(location))], options or {}, boundary)
     return [(one.rule, ".".join(map(str, one.path))) for one in given]
 
 
@@ -81,7 +82,7 @@ def test_every_other_protocol_is_refused(location: str) -> None:
     assert found(location) == [("refused-protocol", "path")]
     assert found(location, boundary=UNBOUNDED) == []
     with pytest.raises(ReachError, match="is not allowed"):
-        check_location(location, {}, CLOSED)
+        check_location(Location(location), {}, CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_every_other_protocol_is_refused(location: str) -> None:
 )
 def test_the_message_says_what_to_write(location: str, hint: str) -> None:
     with pytest.raises(ReachError) as caught:
-        check_location(location, {}, CLOSED)
+        check_location(Location(location), {}, CLOSED)
     assert hint in str(caught.value)
     assert "hush" not in str(caught.value)
 
@@ -183,7 +184,7 @@ def test_options_by_allow_list(location: str, options: dict[str, Any], place: st
 
 def test_a_misspelt_option_has_a_hint() -> None:
     with pytest.raises(ReachError, match="did you mean 'secret'"):
-        check_location("s3://b/x", {"secrte": "x"}, CLOSED)
+        check_location(Location("s3://b/x"), {"secrte": "x"}, CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_every_location_of_a_source_must_be_one_for_the_variable() -> None:
     options = {"headers": {"A": {"env": "KEY"}}}
     places = [("path", 0), ("path", 1), ("path", 2)]
     urls = ["https://example.org/1", "https://evil.example/2", "https://example.org/3"]
-    given = list(violations(zip(places, urls, strict=True), options, MAPPED))
+    given = list(violations(zip(places, map(Location, urls), strict=True), options, MAPPED))
     assert [one.message for one in given] == [
         "the environment variable KEY is not for evil.example"
     ]
@@ -223,7 +224,7 @@ def test_options_for_listed_hosts_are_those_that_a_redirect_must_not_take_along(
     options = {"ssl": False, "headers": {"a": "b"}, "client_kwargs": {"trust_env": True}}
     assert listed_options("https", options) == {"ssl": False, "client_kwargs.trust_env": True}
     with pytest.raises(ReachError, match="'ssl' is only for listed hosts"):
-        check_location("https://h.example/x", listed_options("https", options), CLOSED)
+        check_location(Location("https://h.example/x"), listed_options("https", options), CLOSED)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +269,7 @@ OPTIONS = st.dictionaries(
 @given(URLS, OPTIONS)
 def test_whatever_is_written_is_allowed_or_a_violation(location: str, options: Any) -> None:
     for boundary in (CLOSED, LISTED, MAPPED):
-        for one in violations([(("path",), location)], options, boundary):
+        for one in violations([(("path",), Location(location))], options, boundary):
             assert one.message
             assert one.hint
             assert "\n" not in one.message
@@ -282,7 +283,7 @@ def test_what_is_allowed_has_the_host_that_clients_connect_to(scheme: str, rest:
     location = scheme + rest
     if not found(location):
         client = yarl.URL(location)
-        assert (client.raw_host or "").rstrip(".") == host_of(location).partition(":")[0]
+        assert (client.raw_host or "").rstrip(".") == host_of(Location(location)).partition(":")[0]
         assert client.user is None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.hosts import Host, address_fault, host_of, is_listed, parse_host, url_host
 from registry.errors import ReachError
 
@@ -33,7 +34,7 @@ from registry.errors import ReachError
     ],
 )  # fmt: skip
 def test_the_host_of_a_location(location: str, options: dict[str, Any], host: str) -> None:
-    assert host_of(location, options) == host
+    assert host_of(Location(location), options) == host
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_the_host_of_a_location(location: str, options: dict[str, Any], host: st
 )
 def test_an_odd_spelling_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(ReachError) as caught:
-        host_of(url)
+        host_of(Location(url))
     assert "hush" not in str(caught.value)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.errors import ReachError, SourceError
 from registry.sources.filesystem import filesystem, source_errors
@@ -27,8 +28,8 @@ def site() -> Iterator[Recorder]:
 
 
 def read(url: str, options: dict[str, Any] | None = None, boundary: Boundary = CLOSED) -> bytes:
-    with source_errors(url):
-        found: bytes = filesystem(url, options or {}, boundary).cat_file(url)
+    with source_errors(Location(url)):
+        found: bytes = filesystem(Location(url), options or {}, boundary).cat_file(url)
     return found
 
 
@@ -65,7 +66,7 @@ def test_cookies_and_keys_of_a_users_call_stay_with_the_first_host(site: Recorde
 def test_ranges_are_kept_where_headers_are_dropped(site: Recorder) -> None:
     site.redirects = {"/a": site.url("/c", "localhost")}
     options = {"headers": {"X-Api-Key": SECRET}}
-    filesystem(site.url("/a"), options, CLOSED).cat_file(site.url("/a"), start=0, end=3)
+    filesystem(Location(site.url("/a")), options, CLOSED).cat_file(site.url("/a"), start=0, end=3)
     assert site.headers("/c")["range"] == "bytes=0-2"
     assert "x-api-key" not in site.headers("/c")
 
@@ -91,8 +92,8 @@ def test_a_redirect_out_of_the_boundary_is_refused(
     with pytest.raises(ReachError, match=message) as caught:
         read(site.url("/a"))
     assert str(caught.value).startswith(site.url("/a"))
-    with pytest.raises(ReachError, match=message), source_errors(site.url("/a")):
-        filesystem(site.url("/a"), {}, CLOSED).info(site.url("/a"))
+    with pytest.raises(ReachError, match=message), source_errors(Location(site.url("/a"))):
+        filesystem(Location(site.url("/a")), {}, CLOSED).info(site.url("/a"))
 
 
 def test_a_redirect_to_a_listed_host_is_followed(site: Recorder) -> None:

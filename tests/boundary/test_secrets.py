@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.secrets import leaves, read_secrets, redact, variable_of
 from registry.errors import AccessError
 
@@ -26,26 +27,26 @@ def test_secrets_are_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("QA", "secret")
-    assert read_secrets(options, location=URL) == expected
+    assert read_secrets(options, location=Location(URL)) == expected
     monkeypatch.delenv("QA")
     if options != expected:
         with pytest.raises(AccessError, match=r"a\.csv: the environment variable QA is not set"):
-            read_secrets(options, location=URL)
+            read_secrets(options, location=Location(URL))
 
 
 def test_an_unset_variable_is_an_error_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QA", raising=False)
     with pytest.raises(AccessError, match=r"QA is not set \(fs_options\.a\[1\]\.b\)"):
-        read_secrets({"a": [1, {"b": {"env": "QA"}}]}, location=URL)
+        read_secrets({"a": [1, {"b": {"env": "QA"}}]}, location=Location(URL))
 
 
 def test_values_that_were_read_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QA", "hunter2-and-more")
     assert redact("sent hunter2-and-more") == "sent hunter2-and-more"
-    read_secrets({"a": {"env": "QA"}}, location=URL)
+    read_secrets({"a": {"env": "QA"}}, location=Location(URL))
     assert redact("sent hunter2-and-more to x") == "sent … to x"
     monkeypatch.setenv("QA", "a")
-    read_secrets({"a": {"env": "QA"}}, location=URL)
+    read_secrets({"a": {"env": "QA"}}, location=Location(URL))
     assert redact("a word") == "a word"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.decode import decode
 from registry.decode.bounded import first_line_over
@@ -22,7 +23,7 @@ LIMITS = Limits(line_bytes=1000, document_bytes=2000, unpacked_bytes=5000, ratio
 
 
 def file(data: bytes, name: str, limits: Limits = LIMITS) -> SourceBytes:
-    return SourceBytes(name, lambda: nullcontext(io.BytesIO(data)), limits=limits)
+    return SourceBytes(Location(name), lambda: nullcontext(io.BytesIO(data)), limits=limits)
 
 
 def error_of(data: bytes, name: str, encoding: str = "utf-8", **options: object) -> str:

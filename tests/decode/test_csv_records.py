@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.decode.csv_records import end_of_rows, read_csv
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
@@ -16,7 +17,7 @@ from registry.manifest.validation import source_from_arguments
 
 
 def read(data: bytes, *, strict: bool = True, **options: Any) -> list[dict[str, Any]]:
-    file = SourceBytes("d.csv", lambda: nullcontext(io.BytesIO(data)))
+    file = SourceBytes(Location("d.csv"), lambda: nullcontext(io.BytesIO(data)))
     return list(
         read_csv(
             file, source_from_arguments(CsvSource, {"path": ["d.csv"], **options}), strict=strict
@@ -101,7 +102,7 @@ def test_loaders_accept_files_that_lose_data(data: bytes, records: list[dict[str
 
 
 def test_rows_before_an_error_are_yielded() -> None:
-    file = SourceBytes("d.csv", lambda: nullcontext(io.BytesIO(b"q\nx\ny,z\n")))
+    file = SourceBytes(Location("d.csv"), lambda: nullcontext(io.BytesIO(b"q\nx\ny,z\n")))
     rows = read_csv(file, CsvSource(path=("d.csv",)), strict=True)
     assert next(rows) == {"q": "x"}
     with pytest.raises(DecodeError):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.base.locations import Location
 from registry.decode import json_records as module
 from registry.decode.json_records import read_json
 from registry.decode.stream import SourceBytes
@@ -24,7 +25,7 @@ SOURCE = JsonSource(path=("d.jsonl",))
 
 
 def read(data: bytes, *, strict: bool = True) -> list[dict[str, Any]]:
-    file = SourceBytes("d.jsonl", lambda: nullcontext(io.BytesIO(data)))
+    file = SourceBytes(Location("d.jsonl"), lambda: nullcontext(io.BytesIO(data)))
     return list(read_json(file, SOURCE, strict=strict))
 
 
@@ -179,7 +180,7 @@ def test_valid_lines_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def document(text: str, **options: Any) -> list[dict[str, Any]]:
     source = JsonSource(path=("d.json",), **options)
-    file = SourceBytes("d.json", lambda: nullcontext(io.BytesIO(text.encode())))
+    file = SourceBytes(Location("d.json"), lambda: nullcontext(io.BytesIO(text.encode())))
     return list(read_json(file, source, strict=True))
 
 
@@ -193,7 +194,9 @@ def test_items_that_are_not_objects_get_a_column() -> None:
 
 
 def test_lines_that_are_not_objects_get_a_column() -> None:
-    file = SourceBytes("d.jsonl", lambda: nullcontext(io.BytesIO(b'"a"\n{"id": 2}\n\n3\n')))
+    file = SourceBytes(
+        Location("d.jsonl"), lambda: nullcontext(io.BytesIO(b'"a"\n{"id": 2}\n\n3\n'))
+    )
     source = JsonSource(path=("d.jsonl",), item="id")
     assert list(read_json(file, source, strict=True)) == [{"id": "a"}, {"id": 2}, {"id": 3}]
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.decode import decode
 from registry.decode.parquet_files import _rows_at_a_time
@@ -24,7 +25,7 @@ LONG = "x" * 1_000_000
 
 def write(path: Path, table: pa.Table, **options: Any) -> SourceBytes:
     pq.write_table(table, path, store_schema=False, **options)
-    return SourceBytes("d.parquet", lambda: path.open("rb"), limits=Limits())
+    return SourceBytes(Location("d.parquet"), lambda: path.open("rb"), limits=Limits())
 
 
 def dictionary(values: list[str], rows: int) -> pa.Table:

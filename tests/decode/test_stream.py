@@ -13,12 +13,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from registry.base.locations import Location
 from registry.decode.stream import SourceBytes, html_fault, is_html, is_utf8, open_bytes, open_text
 from registry.errors import DecodeError
 
 
 def source(data: bytes, location: str = "d.csv") -> SourceBytes:
-    return SourceBytes(location, lambda: nullcontext(io.BytesIO(data)))
+    return SourceBytes(Location(location), lambda: nullcontext(io.BytesIO(data)))
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

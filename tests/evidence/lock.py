@@ -28,7 +28,7 @@ from aiohttp.abc import ResolveResult
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from registry.base.locations import archive_of, is_local
+from registry.base.locations import Location
 from registry.boundary import http_client
 from registry.catalog.catalog import Catalog
 from registry.cli import main
@@ -79,11 +79,11 @@ def _urls(names: Sequence[str], catalog: Catalog) -> dict[str, str]:
     """Return each URL that datasets name, with one of the datasets."""
     specs = [catalog[name] for name in names]
     return {
-        archive_of(path): spec.name
+        Location(path).file: spec.name
         for spec in specs
         for source in spec.all_sources
         for path in source.paths()
-        if not is_local(path)
+        if not Location(path).is_local
     }
 
 

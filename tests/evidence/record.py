@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from registry.base.locations import archive_of, is_local
+from registry.base.locations import Location
 from registry.catalog.catalog import Catalog
 from registry.samples.digest import digest_samples
 from tests.evidence.conversions import BY_FILE, CONVERSIONS
@@ -109,13 +109,13 @@ def record_whole(name: str, repositories: Path, note: str, *, peer: bool) -> Row
         peer: As for `record`.
     """
     catalog = Catalog.open(REPOSITORY / "datasets.yaml")
-    urls = [path for path in named_paths(catalog[name]) if not is_local(path)]
+    urls = [path for path in named_paths(catalog[name]) if not Location(path).is_local]
     parts = [raw_parts(url) for url in urls]
     is_unique = len({part.path.rpartition("/")[2] for part in parts}) == len(parts)
     folder = Path(os.environ["REGISTRY_EVIDENCE_DATA"], name)
     files = []
     for url, part in zip(urls, parts, strict=True):
-        data = Files({}, repositories, ()).find(archive_of(url))
+        data = Files({}, repositories, ()).find(Location(url).file)
         if data is None:
             raise FileNotFoundError(url)
         files.append(folder / (part.path.rpartition("/")[2] if is_unique else part.path))

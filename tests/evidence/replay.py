@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from registry.base.locations import change_archive
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
@@ -146,7 +146,7 @@ def located(spec: DatasetSpec, files: Sequence[Path]) -> DatasetSpec:
     left = iter(files)
 
     def moved(source: Source) -> Source:
-        paths = (change_archive(path, lambda _: str(next(left))) for path in source.paths())
+        paths = (Location(path).with_file(lambda _: str(next(left))) for path in source.paths())
         found: Source = replace(source, path=tuple(paths), sha256=None)  # type: ignore[type-var]
         return found
 

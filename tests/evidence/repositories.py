@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from registry.base.locations import archive_of
+from registry.base.locations import Location
 from tests.evidence.rows import FOLDERS
 
 __all__ = ["Files", "RawParts", "raw_parts"]
@@ -39,7 +39,7 @@ def raw_parts(url: str) -> RawParts:
     Raises:
         ValueError: it is not such an address at a commit.
     """
-    match = _RAW.fullmatch(archive_of(url))
+    match = _RAW.fullmatch(Location(url).file)
     if match is None:
         raise ValueError(f"not a file of a repository at a commit: {url}")
     owner, name, commit, path = match.groups()

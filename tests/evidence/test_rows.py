@@ -12,7 +12,7 @@ import yaml
 from msgspec.structs import replace
 
 from registry import list_datasets
-from registry.base.locations import is_local
+from registry.base.locations import Location
 from registry.catalog.catalog import Catalog
 from registry.lockfile.models import read_lock
 from tests.evidence.conversions import BY_FILE, CONVERSIONS
@@ -66,7 +66,7 @@ def test_the_lockfile_pins_the_files_that_were_compared() -> None:
         # Of corrected samples others have no code; the corrections are a file of the catalog.
         assert row.grade == "whole-file" or CATALOG[name].corrections is not None
         files = [(file.sha256, file.bytes) for file in row.files]
-        read = [one for one in pin.sources if not is_local(one.location)]
+        read = [one for one in pin.sources if not Location(one.location).is_local]
         assert [(source.sha256, source.size) for source in read] == files
         assert (pin.samples, pin.ordered) == (row.samples, row.digest)
 

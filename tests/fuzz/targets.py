@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import local_path, protocol_of, public_location, split_member
+from registry.base.locations import Location
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.decode import decode
@@ -115,10 +115,10 @@ def _template(data: bytes) -> None:
 
 def _url(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    public_location(text)
-    protocol_of(text)
-    split_member(text)
-    local_path(text)
+    parsed = Location(text)
+    for part in ("public", "protocol", "member"):
+        getattr(parsed, part)
+    parsed.local_path()
     location = json.dumps(text)
     _catalog(
         {

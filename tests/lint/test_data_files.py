@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.lint.data_files import (
@@ -52,7 +53,7 @@ def test_states_change_with_files_and_with_what_a_glob_matches(tmp_path: Path) -
 
 
 def packed(data: bytes) -> SourceBytes:
-    return SourceBytes("x.csv.gz", partial(io.BytesIO, gzip.compress(data)))
+    return SourceBytes(Location("x.csv.gz"), partial(io.BytesIO, gzip.compress(data)))
 
 
 def content(file: SourceBytes) -> bytes:
@@ -89,7 +90,7 @@ def test_bomb_is_not_unpacked_beyond_the_limit() -> None:
 
 
 def test_damaged_file_is_an_error() -> None:
-    file = SourceBytes("x.csv.gz", partial(io.BytesIO, b"not gzip"))
+    file = SourceBytes(Location("x.csv.gz"), partial(io.BytesIO, b"not gzip"))
     with pytest.raises(DecodeError):
         unpacked_file(file, 100, is_start_enough=True)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from registry.base.locations import Location
 from registry.base.materials import Material
 from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
@@ -41,7 +42,9 @@ def rows(source: dict[str, str], *pins: SourcePin) -> tuple[Material, ...]:
 
 
 def test_files_have_portable_locations_and_what_the_manifest_names() -> None:
-    file = PinnedFile("/home/me/catalog/d/a.csv", "0" * 64, 3, requested="/home/me/catalog/d/*.csv")
+    file = PinnedFile(
+        Location("/home/me/catalog/d/a.csv"), "0" * 64, 3, requested="/home/me/catalog/d/*.csv"
+    )
     found = rows({"type": "csv", "path": "d/*.csv"}, SourcePin({}, (file,)))
     row = Material(location="d/a.csv", requested="d/*.csv", size=3, sha256="0" * 64)
     assert found == (row,)
@@ -57,7 +60,7 @@ def test_repository_has_its_commit_and_branch() -> None:
 
 
 def test_equal_rows_are_written_once() -> None:
-    file = PinnedFile("/home/me/catalog/a.csv", "0" * 64, 3)
+    file = PinnedFile(Location("/home/me/catalog/a.csv"), "0" * 64, 3)
     found = rows({"type": "csv", "path": "a.csv"}, SourcePin({}, (file, file)))
     assert len(found) == 1
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.load.named_files import NamedFiles, named_files
 from registry.samples.content import Content, ContentImage, ContentText
@@ -69,7 +70,9 @@ def folder(tmp_path: Path) -> Path:
 
 def found_in(folder: Path, **fields: object) -> NamedFiles:
     sample = Sample(**{"input": "q", **fields})  # type: ignore[arg-type]
-    return named_files([sample], str(folder / "data.jsonl"), Boundary(folders=(str(folder),)))
+    return named_files(
+        [sample], Location(str(folder / "data.jsonl")), Boundary(folders=(str(folder),))
+    )
 
 
 def names(folder: Path, paths: tuple[str, ...]) -> list[str]:

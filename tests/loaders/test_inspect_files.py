@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import registry as ours
+from registry.base.locations import Location
 from registry.decode.csv_records import end_of_rows
 
 if TYPE_CHECKING:
@@ -901,7 +902,10 @@ def test_compressed_files_give_the_samples_of_the_file_in_them(
     (tmp_path / name).write_bytes(data)
     packed = tmp_path / f"{name}{packing}"
     packed.write_bytes(PACKERS[packing](data))
-    plain, unpacked = ours.file_dataset(str(tmp_path / name)), ours.file_dataset(str(packed))
+    plain, unpacked = (
+        ours.file_dataset(Location(str(tmp_path / name))),
+        ours.file_dataset(str(packed)),
+    )
     assert loaded(unpacked).samples == loaded(plain).samples
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from registry import LockStaleError
+from registry.base.locations import Location
 from registry.base.materials import Material
 from registry.lockfile.models import PIN_FORMAT, Pin
 from registry.lockfile.pinned import (
@@ -67,13 +68,13 @@ def pinned(*sources: Material, **options: Any) -> PinnedSources:
 def test_path_is_pinned_by_its_portable_location() -> None:
     one, other = file("data/a.csv"), file("/mnt/b.csv")
     sources = pinned(one, other)
-    assert sources.files(f"{FOLDER}/data/a.csv") == [(f"{FOLDER}/data/a.csv", one)]
-    assert sources.files("/mnt/b.csv") == [("/mnt/b.csv", other)]
+    assert sources.files(Location(f"{FOLDER}/data/a.csv")) == [(f"{FOLDER}/data/a.csv", one)]
+    assert sources.files(Location("/mnt/b.csv")) == [("/mnt/b.csv", other)]
 
 
 def test_pinned_glob_resolves_to_the_files_that_it_matched() -> None:
     files = [file(f"data/{name}.csv", "data/*.csv") for name in "ab"]
-    assert pinned(*files).files(f"{FOLDER}/data/*.csv") == [
+    assert pinned(*files).files(Location(f"{FOLDER}/data/*.csv")) == [
         (f"{FOLDER}/data/a.csv", files[0]),
         (f"{FOLDER}/data/b.csv", files[1]),
     ]
@@ -81,15 +82,15 @@ def test_pinned_glob_resolves_to_the_files_that_it_matched() -> None:
 
 def test_url_with_a_query_keeps_its_query() -> None:
     url = "https://host/a.csv?sig=SECRET"
-    one = file("https://host/a.csv?…", requested_location(url, FOLDER))
-    assert pinned(one).files(url) == [(url, one)]
-    assert pinned(one, complete=False).files(url + "2") is None
+    one = file("https://host/a.csv?…", requested_location(Location(url), FOLDER))
+    assert pinned(one).files(Location(url)) == [(url, one)]
+    assert pinned(one, complete=False).files(Location(url + "2")) is None
 
 
 def test_unpinned_path_is_looked_up_or_rejected() -> None:
-    assert pinned(file("a.csv"), complete=False).files("/mnt/b.csv") is None
+    assert pinned(file("a.csv"), complete=False).files(Location("/mnt/b.csv")) is None
     with pytest.raises(LockStaleError) as caught:
-        pinned(file("a.csv")).files("https://me:word@host/b.csv")
+        pinned(file("a.csv")).files(Location("https://me:word@host/b.csv"))
     assert str(caught.value) == (
         "d: datasets.lock does not pin https://host/b.csv (`registry lock d` does)"
     )
@@ -276,7 +277,7 @@ def test_changes_list_the_unpinned_sources(
     ],
 )
 def test_a_path_matches_what_it_can_expand_to(requested: str, location: str) -> None:
-    assert matches(requested, location)
+    assert matches(Location(requested), Location(location))
 
 
 @pytest.mark.parametrize(
@@ -304,11 +305,11 @@ def test_a_path_matches_what_it_can_expand_to(requested: str, location: str) -> 
     ],
 )
 def test_a_path_matches_nothing_else(requested: str, location: str) -> None:
-    assert not matches(requested, location)
+    assert not matches(Location(requested), Location(location))
 
 
 def test_a_hostile_glob_takes_no_exponential_time() -> None:
     start = time.process_time()
-    assert not matches("**/" * 200 + "b", "a/" * 200 + "c")
-    assert not matches("*a" * 100 + "b", "a" * 300)
+    assert not matches(Location("**/" * 200 + "b"), Location("a/" * 200 + "c"))
+    assert not matches(Location("*a" * 100 + "b"), Location("a" * 300))
     assert time.process_time() - start < 2

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from registry.base.locations import Location
 from registry.catalog.catalog import Catalog
 from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
 from registry.manifest.models import DatasetSpec
@@ -92,22 +93,30 @@ def test_changes_that_affect_samples_change_the_digest(tmp_path: Path, extra: st
 )
 def test_locations_are_as_portable_as_the_manifest(location: str, name: str) -> None:
     folder = Path("/home/me/catalog")
-    assert portable(location, folder) == requested_location(location, folder) == name
+    assert (
+        portable(Location(location), folder)
+        == requested_location(Location(location), folder)
+        == name
+    )
     assert location_in(folder, name) == location
 
 
 def test_source_names_do_not_contain_url_secrets() -> None:
     url = "https://user:word@host/a.csv?sig=SECRET"
     folder = Path("/home/me/catalog")
-    assert portable(url, folder) == "https://host/a.csv?…"
-    assert requested_location(url, folder).startswith("sha256:")
-    assert requested_location(url, folder) != requested_location(url + "2", folder)
-    assert requested_location(url, folder) == requested_location(
-        url.replace("word", "other"), folder
+    assert portable(Location(url), folder) == "https://host/a.csv?…"
+    assert requested_location(Location(url), folder).startswith("sha256:")
+    assert requested_location(Location(url), folder) != requested_location(
+        Location(url + "2"), folder
+    )
+    assert requested_location(Location(url), folder) == requested_location(
+        Location(url.replace("word", "other")), folder
     )
 
 
 def test_built_in_catalog_data_has_a_distinct_name(tmp_path: Path) -> None:
     shipped = Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv"
-    assert portable(str(shipped), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
-    assert location_in(tmp_path, portable(str(shipped), tmp_path)) == str(shipped)
+    assert (
+        portable(Location(str(shipped)), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
+    )
+    assert location_in(tmp_path, portable(Location(str(shipped)), tmp_path)) == str(shipped)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.manifest.source import SourceModel, is_commit, revision_in
 
 
@@ -23,7 +24,7 @@ def test_source_type_without_overrides_is_local_and_has_no_paths() -> None:
     assert (source.loader_call({}), list(source.loader_notes())) == (None, [])
     assert Inline.absolute_paths({"path": "x"}, {}, Path("/c")) == {}
     assert Inline.normalized({"path": "x"}) == {"path": "x"}
-    assert Inline.infer_keys("x.tsv") == {}
+    assert Inline.infer_keys(Location("x.tsv")) == {}
 
 
 @pytest.mark.parametrize(
@@ -54,4 +55,4 @@ ONE = "a" * 40
     ],
 )
 def test_the_revision_in_an_address(location: str, revision: str | None) -> None:
-    assert revision_in(location) == revision
+    assert revision_in(Location(location)) == revision

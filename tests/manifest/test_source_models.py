@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.manifest.models import to_spec
 from registry.manifest.source import Repository, Source
 from registry.manifest.source_models import (
@@ -133,10 +133,10 @@ def test_data_files_are_normalized_to_one_list(data_files: Any, expected: list[s
     ("source", "loader", "arguments", "notes"),
     [
         (CsvSource(path=("x.csv",)), "csv_dataset", {"csv_file": "x.csv", "k": 1}, []),
-        (CsvSource(path=(URL,), skip_rows=2), "csv_dataset", {"csv_file": public_location(URL), "k": 1}, ["add the query (after `?`) or user of the URL, which may be secret", "skip the first 2 rows"]),
+        (CsvSource(path=(URL,), skip_rows=2), "csv_dataset", {"csv_file": Location(URL).public, "k": 1}, ["add the query (after `?`) or user of the URL, which may be secret", "skip the first 2 rows"]),
         (CsvSource(path=("a", "b"), dialect="excel-tab", delimiter=","), "csv_dataset", {"csv_file": "a", "k": 1}, ["read 1 more paths: b", "use commas: the loader reads its default delimiter as the dialect's tab"]),
         (JsonSource(path=("x.json",)), "json_dataset", {"json_file": "x.json", "k": 1}, []),
-        (ParquetSource(path=("a", URL)), "hf_dataset", {"path": "parquet", "split": "train", "data_files": ["a", public_location(URL)]}, ["add the query (after `?`) or user of the URL, which may be secret"]),
+        (ParquetSource(path=("a", URL)), "hf_dataset", {"path": "parquet", "split": "train", "data_files": ["a", Location(URL).public]}, ["add the query (after `?`) or user of the URL, which may be secret"]),
         (HUB, "hf_dataset", {"path": "owner/name", "k": 1}, []),
     ],
 )  # fmt: skip

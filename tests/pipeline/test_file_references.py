@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.pipeline.file_references import remote_resolver, resolve_files, resolver
 from registry.samples.content import ContentImage, ContentText
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_local_name_becomes_a_path_only_where_the_file_exists(
     folder: Path, value: str, is_file: bool
 ) -> None:
-    resolve = resolver(str(folder / "data.jsonl"), POOL)
+    resolve = resolver(Location(str(folder / "data.jsonl")), POOL)
     assert resolve(value) == (str(folder / value) if is_file else value)
 
 
@@ -55,7 +56,7 @@ def test_a_local_name_becomes_a_path_only_where_the_file_exists(
 def test_a_file_beside_a_url_is_a_url_only_if_that_is_a_file(
     folder: Path, location: str, beside: str
 ) -> None:
-    resolve = resolver(location.format(folder=folder), POOL)
+    resolve = resolver(Location(location.format(folder=folder)), POOL)
     assert resolve("img/1.png") == beside.format(folder=folder) + "img/1.png"
 
 
@@ -66,7 +67,7 @@ def test_inline_content_never_becomes_part_of_a_request(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setattr(POOL, "of", lambda _: pytest.fail("asked the server"))
-    assert remote_resolver("https://example.org/d/data.jsonl", POOL)(value) == value
+    assert remote_resolver(Location("https://example.org/d/data.jsonl"), POOL)(value) == value
 
 
 def test_every_place_that_may_name_a_file_is_resolved(folder: Path) -> None:
@@ -81,7 +82,7 @@ def test_every_place_that_may_name_a_file_is_resolved(folder: Path) -> None:
         files={"a.sh": "setup.sh", "b.txt": "inline text"},
         setup="setup.sh",
     )
-    found = resolve_files(sample, resolver(str(folder / "data.jsonl"), POOL))
+    found = resolve_files(sample, resolver(Location(str(folder / "data.jsonl")), POOL))
     path = str(folder / "setup.sh")
     assert found.files == {"a.sh": path, "b.txt": "inline text"}
     assert found.setup == path

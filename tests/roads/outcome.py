@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, json_batches, tables
@@ -109,7 +110,7 @@ def _closed(*_: Any) -> Iterator[Frame]:
 def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
     paths = _written(case, folder)
     spec = _spec_of(case, paths)
-    files = tuple(PinnedFile(str(one), "", one.stat().st_size) for one in paths)
+    files = tuple(PinnedFile(Location(str(one)), "", one.stat().st_size) for one in paths)
     pins = Pins((SourcePin({}, files),))
     context = SourceContext(boundary=UNBOUNDED, cache=Cache(folder / "cache"))
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.errors import DecodeError, SourceError
 from registry.sources import archives
@@ -48,7 +49,7 @@ def read(location: str) -> bytes:
         return member.read()
 
 
-def matched(location: str) -> list[str]:
+def matched(location: str) -> list[Location]:
     path = location.rpartition("::")[2]
     return match_members(location, partial(open, path, "rb"))  # type: ignore[arg-type]
 
@@ -275,7 +276,7 @@ def test_a_large_member_of_an_ordinary_archive_is_read(
 def test_an_error_of_the_reader_is_not_the_archives(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip")
     location = f"zip://top.jsonl::{path}"
-    with pytest.raises(RecursionError), open_member(location, lambda: path.open("rb")):
+    with pytest.raises(RecursionError), open_member(Location(location), lambda: path.open("rb")):
         raise RecursionError
 
 

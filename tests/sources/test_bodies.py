@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.errors import SourceError
 from registry.sources.bodies import Body, describe, is_strong, open_body
@@ -30,8 +31,8 @@ def proxy() -> Iterator[FaultProxy]:
 
 
 def opened(url: str, *, start: int = 0, etag: str = "", version_id: str | None = None) -> Body:
-    files = filesystem(url, {}, UNBOUNDED)
-    return open_body(files, url, start=start, etag=etag, version_id=version_id)
+    files = filesystem(Location(url), {}, UNBOUNDED)
+    return open_body(files, Location(url), start=start, etag=etag, version_id=version_id)
 
 
 def content(body: Body) -> bytes:
@@ -75,11 +76,11 @@ def test_digests_of_http_headers_are_read(
 
 def test_a_file_is_described_by_head_or_else_by_get(proxy: FaultProxy) -> None:
     url = f"{proxy.url}/a"
-    files = filesystem(url, {}, UNBOUNDED)
+    files = filesystem(Location(url), {}, UNBOUNDED)
     known = {"size": 8, "ETag": f'"{MD5.hex()}"'}
-    assert describe(files, url) == known
+    assert describe(files, Location(url)) == known
     proxy.add(Fault(status=405), method="HEAD")
-    assert describe(files, url) == known
+    assert describe(files, Location(url)) == known
     assert [one.method for one in proxy.log] == ["HEAD", "HEAD", "GET"]
 
 
@@ -166,14 +167,14 @@ def test_s3_sends_a_version_or_else_the_current_object(s3: S3) -> None:
     assert body.digests == {"md5": MD5}
     rest = opened(url, start=4, etag=body.etag)
     assert (rest.start, rest.size, content(rest)) == (4, 8, DATA[4:])
-    assert describe(filesystem(url, {}, UNBOUNDED), url)["ETag"] == body.etag
+    assert describe(filesystem(Location(url), {}, UNBOUNDED), Location(url))["ETag"] == body.etag
 
 
 def test_other_file_systems_send_files_from_the_start() -> None:
     import fsspec
 
     fsspec.filesystem("memory").pipe("/a", DATA)
-    body = open_body(fsspec.filesystem("memory"), "memory://a", start=4, etag="x")
+    body = open_body(fsspec.filesystem("memory"), Location("memory://a"), start=4, etag="x")
     assert (body.start, body.etag, content(body)) == (0, "", DATA)
     fsspec.filesystem("memory").rm("/a")
 

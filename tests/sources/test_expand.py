@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import OfflineError, SourceError
@@ -37,18 +38,22 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_local_glob_returns_sorted_names(folder: Path, path: str, expected: list[str]) -> None:
-    found = expand(str(folder / path), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED)
+    found = expand(
+        Location(str(folder / path)), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED
+    )
     assert found == [str(folder / name) for name in expected]
 
 
 def test_a_url_with_a_query_is_not_a_glob() -> None:
     url = "https://host/[x]*.csv?a=b"
-    assert expand(url, FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED) == [url]
+    assert expand(Location(url), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED) == [url]
 
 
 def test_a_glob_that_matches_nothing_is_an_error(folder: Path) -> None:
     with pytest.raises(SourceError, match=r"\*\.tsv: no file matches"):
-        expand(str(folder / "*.tsv"), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED)
+        expand(
+            Location(str(folder / "*.tsv")), FilesystemPool({}, UNBOUNDED), no_archive, UNBOUNDED
+        )
 
 
 def test_offline_a_remote_glob_has_its_last_expansion(s3: S3, tmp_path: Path) -> None:
@@ -57,13 +62,13 @@ def test_offline_a_remote_glob_has_its_last_expansion(s3: S3, tmp_path: Path) ->
     cache, pool = Cache(tmp_path / "cache"), FilesystemPool({}, UNBOUNDED)
     offline = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
     with pytest.raises(OfflineError, match=r"s3://bucket/\*\.csv: not in the cache"):
-        expand_or_recall(["s3://bucket/*.csv"], pool, offline)
+        expand_or_recall([Location("s3://bucket/*.csv")], pool, offline)
     found = {"s3://bucket/*.csv": sorted(names)}
     assert (
         expand_or_recall(
-            ["s3://bucket/*.csv"], pool, SourceContext(boundary=UNBOUNDED, cache=cache)
+            [Location("s3://bucket/*.csv")], pool, SourceContext(boundary=UNBOUNDED, cache=cache)
         )
         == found
     )
     s3.put("bucket", "3.csv", b"x")
-    assert expand_or_recall(["s3://bucket/*.csv"], pool, offline) == found
+    assert expand_or_recall([Location("s3://bucket/*.csv")], pool, offline) == found

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from registry.base.fs import stream_sha256
+from registry.base.locations import Location
 from registry.base.materials import Material
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
@@ -56,11 +57,15 @@ def test_the_identity_depends_on_bytes_and_suffixes_but_not_on_folders(
 ) -> None:
     a, b = write(tmp_path / "a.csv", "x"), write(tmp_path / "b.csv", "x")
     other, packed = write(tmp_path / "a.json", "x"), write(tmp_path / "a.csv.gz", "x")
-    identities = [pin_files([path], {}, context).identity for path in (a, b, other, packed)]
+    identities = [
+        pin_files([Location(path)], {}, context).identity for path in (a, b, other, packed)
+    ]
     assert identities[0] == identities[1]
     assert identities[0] not in identities[2:]
     assert identities[2] != identities[3]
-    assert pin_files([a, b], {}, context).identity == {"files": [*identities[0]["files"]] * 2}
+    assert pin_files([Location(a), Location(b)], {}, context).identity == {
+        "files": [*identities[0]["files"]] * 2
+    }
 
 
 def test_a_digest_is_remembered_until_the_file_changes(
@@ -74,11 +79,11 @@ def test_a_digest_is_remembered_until_the_file_changes(
         return stream_sha256(file)
 
     monkeypatch.setattr(files, "stream_sha256", counted)
-    first = pin_files([path], {}, context)
-    assert pin_files([path], {}, context) == first
+    first = pin_files([Location(path)], {}, context)
+    assert pin_files([Location(path)], {}, context) == first
     assert len(hashed) == 1
     write(tmp_path / "a.csv", "y")
-    assert pin_files([path], {}, context).identity != first.identity
+    assert pin_files([Location(path)], {}, context).identity != first.identity
     assert len(hashed) == 2
 
 
@@ -87,10 +92,14 @@ def test_an_unknown_digest_is_an_error_if_files_may_not_be_read(
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
     with pytest.raises(UnknownDigestError):
-        pin_files([path], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False))
-    pin_files([path], {}, context)
+        pin_files(
+            [Location(path)],
+            {},
+            SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False),
+        )
+    pin_files([Location(path)], {}, context)
     assert pin_files(
-        [path], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False)
+        [Location(path)], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False)
     ).files
 
 
@@ -98,7 +107,7 @@ def test_files_record_the_glob_that_matched_them(tmp_path: Path, context: Source
     for name in "ba":
         write(tmp_path / f"{name}.csv", name)
     glob, single = str(tmp_path / "*.csv"), str(tmp_path / "a.csv")
-    pinned = pin_files([glob, single], {}, context).files
+    pinned = pin_files([Location(glob), Location(single)], {}, context).files
     assert [Path(file.location).name for file in pinned] == ["a.csv", "b.csv", "a.csv"]
     assert [file.requested for file in pinned] == [glob, glob, ""]
 
@@ -111,32 +120,36 @@ def test_a_path_without_files_is_an_error(
     tmp_path: Path, context: SourceContext, name: str, message: str
 ) -> None:
     with pytest.raises(SourceError, match=message):
-        pin_files([os.path.join(tmp_path, name)], {}, context)
+        pin_files([Location(os.path.join(tmp_path, name))], {}, context)
 
 
 def test_local_files_are_compared_with_the_lock(tmp_path: Path, context: SourceContext) -> None:
     path = write(tmp_path / "a.csv", "x")
-    pinned = pin_files([path], {}, context)
-    assert pin_files([path], {}, locked(context, pinned)).identity == pinned.identity
+    pinned = pin_files([Location(path)], {}, context)
+    assert pin_files([Location(path)], {}, locked(context, pinned)).identity == pinned.identity
     write(tmp_path / "a.csv", "y")
     with pytest.raises(DigestMismatchError, match=r"a\.csv"):
-        pin_files([path], {}, locked(context, pinned))
+        pin_files([Location(path)], {}, locked(context, pinned))
 
 
 def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_request(
     https: Https, context: SourceContext
 ) -> None:
     url = https.put("/a.csv", b"q\n1\n", etag="1")
-    pinned = pin_files([url], {}, context)
+    pinned = pin_files([Location(url)], {}, context)
     assert pinned.files[0].etag == '"1"'
     again = SourceContext(boundary=UNBOUNDED, cache=context.cache)
     https.requests.clear()
-    assert pin_files([url], {}, again) == pinned
+    assert pin_files([Location(url)], {}, again) == pinned
     assert [method for method, _ in https.requests] == ["HEAD"]
     https.requests.clear()
-    assert pin_files([url], {}, locked(context, pinned)).identity == pinned.identity
+    assert pin_files([Location(url)], {}, locked(context, pinned)).identity == pinned.identity
     assert (
-        pin_files([url], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True))
+        pin_files(
+            [Location(url)],
+            {},
+            SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True),
+        )
         == pinned
     )
     assert https.requests == []
@@ -146,9 +159,9 @@ def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContex
     offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
     message = r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry"
     with pytest.raises(OfflineError, match=message):
-        pin_files([https.put("/a.csv", b"x") + "?sig=1"], {}, offline)
+        pin_files([Location(https.put("/a.csv", b"x") + "?sig=1")], {}, offline)
     with pytest.raises(OfflineError):
-        pin_files(["s3://bucket/*.csv"], {}, offline)
+        pin_files([Location("s3://bucket/*.csv")], {}, offline)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +182,7 @@ def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContex
 def test_own_credentials_are_not_sent_to_an_endpoint_of_a_manifest(
     tmp_path: Path, context: SourceContext, options: dict[str, Any], allowed: bool
 ) -> None:
-    paths: Sequence[str] = [write(tmp_path / "a.csv", "x")]
+    paths = [Location(write(tmp_path / "a.csv", "x"))]
     if allowed:
         assert pin_files(paths, options, context).files
         return
@@ -182,15 +195,15 @@ def test_small_and_racy_files_are_not_probed(
     tmp_path: Path, context: SourceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
-    assert probe_files([path], {}, context) is None
+    assert probe_files([Location(path)], {}, context) is None
     monkeypatch.setattr(files, "_SMALL_LOCAL_BYTES", 1)
-    first = probe_files([path], {}, context)
+    first = probe_files([Location(path)], {}, context)
     assert first is not None
     assert (first.files[0].sha256, first.files[0].size) == ("", 1)
     os.utime(path, (1_000_000_009, 1_000_000_009))
-    assert probe_files([path], {}, context) != first
+    assert probe_files([Location(path)], {}, context) != first
     os.utime(path)  # now: an edit may come under the same time stamp
-    assert probe_files([path], {}, context) is None
+    assert probe_files([Location(path)], {}, context) is None
 
 
 @pytest.mark.parametrize(
@@ -202,9 +215,9 @@ def test_a_probe_is_valid_only_if_it_proves_the_pinned_bytes(
 ) -> None:
     body = b"x" * (1 << 21)
     url = https.put("/a.csv", body, headers={"ETag": etag})
-    file = PinnedFile(url, "0" * 64, len(body))
+    file = PinnedFile(Location(url), "0" * 64, len(body))
     held = locked(context, SourcePin({}, (file,)), etag=pinned_etag)
-    assert (probe_files([url], {}, held) is not None) is proven
+    assert (probe_files([Location(url)], {}, held) is not None) is proven
 
 
 def test_a_stated_digest_needs_no_request_once_the_bytes_are_here(
@@ -212,15 +225,15 @@ def test_a_stated_digest_needs_no_request_once_the_bytes_are_here(
 ) -> None:
     url = https.put("/a.csv", b"q\n1\n", etag="1")
     stated = {url: hashlib.sha256(b"q\n1\n").hexdigest()}
-    (unread,) = pin_files([url], {}, context, stated=stated).files
+    (unread,) = pin_files([Location(url)], {}, context, stated=stated).files
     assert (unread.sha256, unread.size, https.requests) == (stated[url], 0, [])
 
     locking = replace(context, reread=True)  # a pin has the size, too
-    (file,) = pin_files([url], {}, locking, stated=stated).files
+    (file,) = pin_files([Location(url)], {}, locking, stated=stated).files
     assert file.size == 4
     https.requests.clear()
     offline = replace(context, offline=True)
-    found = pin_files([url], {}, offline, stated=stated)
+    found = pin_files([Location(url)], {}, offline, stated=stated)
     assert found.files == (file,)
     with fetch_files({}, found, offline)[0].open() as file_of_blob:
         assert file_of_blob.read() == b"q\n1\n"
@@ -232,7 +245,7 @@ def test_bytes_that_differ_from_a_stated_digest_are_refused_and_not_kept(
 ) -> None:
     url = https.put("/a.csv", b"q\n2\n")
     context = replace(context, dataset="d")
-    pinned = pin_files([url], {}, context, stated={url: "1" * 64})
+    pinned = pin_files([Location(url)], {}, context, stated={url: "1" * 64})
     message = (
         f"a.csv: the manifest states sha256:{'1' * 64} (`sha256`), the source, fetched twice, has"
         f" sha256:{hashlib.sha256(b'q' + bytes([10]) + b'2' + bytes([10])).hexdigest()} (damaged"
@@ -246,18 +259,23 @@ def test_a_stated_digest_and_the_lockfile_must_agree(
     tmp_path: Path, https: Https, context: SourceContext
 ) -> None:
     url = https.put("/a.csv", b"q\n1\n")
-    pinned = pin_files([url], {}, context)
+    pinned = pin_files([Location(url)], {}, context)
     digest = pinned.files[0].sha256
-    assert pin_files([url], {}, locked(context, pinned), stated={url: digest}) == pinned
+    assert pin_files([Location(url)], {}, locked(context, pinned), stated={url: digest}) == pinned
     message = (
         f"the manifest states sha256:{'1' * 64} (`sha256`), datasets.lock has sha256:{digest}"
         " (`registry lock --upgrade d` pins what the manifest states)"
     )
     with pytest.raises(DigestMismatchError, match=re.escape(message)):
-        pin_files([url], {}, replace(locked(context, pinned), dataset="d"), stated={url: "1" * 64})
+        pin_files(
+            [Location(url)],
+            {},
+            replace(locked(context, pinned), dataset="d"),
+            stated={url: "1" * 64},
+        )
     path = write(tmp_path / "b.csv", "x")
     with pytest.raises(DigestMismatchError, match=r"b\.csv: the manifest states .* the source has"):
-        pin_files([path], {}, context, stated={path: "1" * 64})
+        pin_files([Location(path)], {}, context, stated={path: "1" * 64})
 
 
 BYTES, MORE = b"q\n1\n", b"q\n1\n2\n"
@@ -270,7 +288,7 @@ def through_mirrors(
     """Return the bytes of files with a stated digest, with the mirrors of their source."""
     digests = (hashlib.sha256(body).hexdigest() for body in (BYTES, MORE))
     stated = dict(zip(paths, digests, strict=False))
-    pinned = pin_files(paths, {}, context, stated=stated, mirrors=mirrors)
+    pinned = pin_files([*map(Location, paths)], {}, context, stated=stated, mirrors=mirrors)
     found = []
     for one in fetch_files({}, pinned, context, mirrors=mirrors):
         with one.open() as file:
@@ -353,19 +371,19 @@ def test_a_locked_digest_is_enough_for_a_mirror_and_no_digest_is_not(
 ) -> None:
     source, mirror = https.put("/a.csv", BYTES), https.put("/right/a.csv", BYTES)
     context = replace(context, whole=True)
-    pinned = pin_files([source], {}, context, mirrors=[mirror])
+    pinned = pin_files([Location(source)], {}, context, mirrors=[mirror])
     blob = context.cache.blob(DIGEST)
     blob.chmod(0o600)
     blob.unlink()
     https.fail("/a.csv", 404)
     held = locked(context, pinned)
-    again = pin_files([source], {}, held, mirrors=[mirror])
+    again = pin_files([Location(source)], {}, held, mirrors=[mirror])
     with fetch_files({}, again, held, mirrors=[mirror])[0].open() as file:
         assert file.read() == BYTES
     with pytest.raises(
         SourceError, match=r"no such file.* \(mirrors only have bytes with a digest"
     ):
-        pin_files([source], {}, replace(context, lookups={}), mirrors=[mirror])
+        pin_files([Location(source)], {}, replace(context, lookups={}), mirrors=[mirror])
 
 
 def test_a_mirror_is_asked_after_an_invalid_certificate(

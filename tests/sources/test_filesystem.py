@@ -9,6 +9,7 @@ import traceback
 import aiohttp
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.secrets import read_secrets
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
 from registry.sources.filesystem import (
@@ -63,14 +64,14 @@ class StatusError(aiohttp.ClientError):
 def test_an_error_says_what_and_where(
     location: str, error: Exception, expected: type[SourceError], message: str
 ) -> None:
-    with pytest.raises(expected) as caught, source_errors(location):
+    with pytest.raises(expected) as caught, source_errors(Location(location)):
         raise error
     assert (type(caught.value), str(caught.value)) == (expected, message)
     assert caught.value.__cause__ is error
 
 
 def test_no_secret_is_in_a_message_or_a_traceback() -> None:
-    with pytest.raises(SourceError) as caught, source_errors(SECRET):
+    with pytest.raises(SourceError) as caught, source_errors(Location(SECRET)):
         raise OSError(f"can't read {SECRET}, sig=hidden")
     printed = "".join(traceback.format_exception(caught.value, chain=True))
     shown = printed.partition("registry.errors")[2]
@@ -84,21 +85,21 @@ def test_no_value_of_a_variable_is_in_a_message_or_a_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("QA", "hunter2-hunter2")
-    read_secrets({"key": {"env": "QA"}}, location=URL)
+    read_secrets({"key": {"env": "QA"}}, location=Location(URL))
     error = OSError("refused")
     error.__cause__ = ValueError("sent hunter2-hunter2")
-    with pytest.raises(SourceError) as caught, source_errors(URL):
+    with pytest.raises(SourceError) as caught, source_errors(Location(URL)):
         raise error
     printed = "".join(traceback.format_exception(caught.value, chain=True))
     assert "hunter2" not in printed.partition("registry.errors")[2]
     assert caught.value.__cause__ is None
-    with pytest.raises(SourceError, match="OSError: sent …"), source_errors(URL):
+    with pytest.raises(SourceError, match="OSError: sent …"), source_errors(Location(URL)):
         raise OSError("sent hunter2-hunter2")
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "x"), ValueError("x"), KeyError("x")])
 def test_errors_that_are_not_of_the_source_are_not_translated(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught, source_errors(URL):
+    with pytest.raises(type(error)) as caught, source_errors(Location(URL)):
         raise error
     assert caught.value is error
 
@@ -106,16 +107,16 @@ def test_errors_that_are_not_of_the_source_are_not_translated(error: Exception) 
 @pytest.mark.parametrize("error", [TypeError("x"), AttributeError("x"), ValueError("x")])
 def test_invalid_options_are_a_source_error(error: Exception) -> None:
     message = r"a\.csv: invalid location or fs_options: \w+: x"
-    with pytest.raises(SourceError, match=message), option_errors(URL):
+    with pytest.raises(SourceError, match=message), option_errors(Location(URL)):
         raise error
     ours = AccessError("ours")
-    with pytest.raises(AccessError) as caught, option_errors(URL):
+    with pytest.raises(AccessError) as caught, option_errors(Location(URL)):
         raise ours
     assert caught.value is ours
 
 
 def test_errors_of_locations_have_no_secrets() -> None:
-    offline, changed = offline_error(SECRET), changed_error(SECRET)
+    offline, changed = offline_error(Location(SECRET)), changed_error(Location(SECRET))
     assert isinstance(offline, OfflineError)
     assert str(offline).startswith(
         "https://host/a.csv?…: not in the cache, and requests are disabled"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.errors import SourceError
 from registry.sources.opening import open_location
@@ -21,11 +22,11 @@ def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> 
     url = https.put("/a", b"abc")
     for location in (str(path), f"file://{path}", url):
         for part in (False, True):
-            with open_location(location, {}, UNBOUNDED, part=part) as file:
+            with open_location(Location(location), {}, UNBOUNDED, part=part) as file:
                 assert file.read(2) == b"ab"
     with (
         pytest.raises(SourceError, match="no such file"),
-        open_location(f"{url}-none", {}, UNBOUNDED) as file,
+        open_location(Location(f"{url}-none"), {}, UNBOUNDED) as file,
     ):
         file.read()
 
@@ -42,7 +43,7 @@ def test_a_lost_connection_is_continued(s3: S3, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.url)
         for proxy, location in ((http, f"{http.url}/a"), (bucket, url)):
             proxy.add(Fault(reset_after=200_000), path="/a$", times=1)
-            with open_location(location, {}, UNBOUNDED) as file:
+            with open_location(Location(location), {}, UNBOUNDED) as file:
                 assert file.read() == data
             assert len(proxy.requests("GET", "/a$")) == 2
 
@@ -56,7 +57,7 @@ def test_a_file_of_the_hub_is_continued(hub: HubEmulator, monkeypatch: pytest.Mo
         options = {"endpoint": proxy.url, "block_size": 100_000}
         for fault in (Fault(reset_after=50_000), Fault(status=503), Fault(drip=5)):
             proxy.clear()
-            with open_location(location, options, UNBOUNDED) as file:
+            with open_location(Location(location), options, UNBOUNDED) as file:
                 assert file.read(1) == data[:1]
                 proxy.add(fault, path="/resolve/", times=1)
                 assert file.read() == data[1:]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 
 
 def test_the_digest_depends_on_the_identity_but_not_on_locations() -> None:
-    here = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/a.csv", "0", 1),))
-    there = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile("/b.csv", "0", 1),))
+    here = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile(Location("/a.csv"), "0", 1),))
+    there = SourcePin({"files": [["0", ".csv"]]}, (PinnedFile(Location("/b.csv"), "0", 1),))
     assert here.digest == there.digest
     assert SourcePin({"files": [["1", ".csv"]]}).digest != here.digest
     assert here != there

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, SourceError
@@ -43,13 +44,14 @@ def methods(https: Https) -> list[str]:
 
 def test_a_file_is_downloaded_again_when_its_validators_change(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1")
-    first = pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
+    first = pin_remote(Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert (first.size, first.etag, methods(https)) == (1, '"1"', ["HEAD", "GET"])
-    assert pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache)) == first
+    assert pin_remote(Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache)) == first
     assert methods(https) == ["HEAD"]
     https.put("/a", b"2", etag="2")
     assert (
-        pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache)).sha256 != first.sha256
+        pin_remote(Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache)).sha256
+        != first.sha256
     )
     assert methods(https) == ["HEAD", "GET"]
 
@@ -57,7 +59,7 @@ def test_a_file_is_downloaded_again_when_its_validators_change(https: Https, cac
 def test_a_file_without_validators_is_downloaded_each_time(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1")
     for _ in range(2):
-        pin_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
+        pin_remote(Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
         assert methods(https) == ["HEAD", "GET"]
 
 
@@ -66,7 +68,7 @@ def test_nothing_is_downloaded_if_whole_files_may_not_be_read(https: Https, cach
     for offline in (False, True):
         with pytest.raises(UnknownDigestError):
             pin_remote(
-                url,
+                Location(url),
                 POOL,
                 SourceContext(boundary=UNBOUNDED, cache=cache, whole=False, offline=offline),
             )
@@ -77,7 +79,9 @@ def test_one_of_several_threads_downloads(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1", seconds=0.2)
     with ThreadPoolExecutor(4) as pool:
         pins = [
-            pool.submit(pin_remote, url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
+            pool.submit(
+                pin_remote, Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache)
+            )
             for _ in range(4)
         ]
         assert len({pin.result() for pin in pins}) == 1
@@ -91,10 +95,12 @@ def test_only_large_files_with_validators_are_probed(
     https: Https, cache: Cache, body: bytes, etag: str, probed: bool
 ) -> None:
     url = https.put("/a", body, etag=etag)
-    state = probe_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
+    state = probe_remote(Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert state == ({"size": len(body), "validators": {"ETag": '"1"'}} if probed else None)
     assert (
-        probe_remote(url, POOL, SourceContext(boundary=UNBOUNDED, cache=cache, offline=True))
+        probe_remote(
+            Location(url), POOL, SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
+        )
         == state
     )
 
@@ -102,9 +108,9 @@ def test_only_large_files_with_validators_are_probed(
 def test_a_file_that_changes_is_looked_up_once_more(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"1", etag="1")
     context = SourceContext(boundary=UNBOUNDED, cache=cache)
-    look_up(url, POOL, context)
+    look_up(Location(url), POOL, context)
     https.put("/a", b"22", etag="2")
-    pinned = pin_remote(url, POOL, context)
+    pinned = pin_remote(Location(url), POOL, context)
     assert (pinned.etag, pinned.size) == ('"2"', 2)
     assert methods(https) == ["HEAD", "GET", "HEAD", "GET"]
 
@@ -114,14 +120,14 @@ def test_a_file_of_another_size_than_was_looked_up_has_changed(https: Https, cac
     context = SourceContext(boundary=UNBOUNDED, cache=cache)
     state = {"size": 4, "validators": {}}
     with pytest.raises(ChangedError, match=r"/a: changed while it was read \(try again\)"):
-        download(url, POOL, context, state=state)
+        download(Location(url), POOL, context, state=state)
 
 
 def test_a_rejected_download_is_in_the_quarantine_only(https: Https, cache: Cache) -> None:
     url = https.put("/a", b"123")
     context = SourceContext(boundary=UNBOUNDED, cache=cache)
     with pytest.raises(SourceError, match="changed while it was read"):
-        download(url, POOL, context, pinned=PinnedFile(url, "0" * 64, 3))
+        download(Location(url), POOL, context, pinned=PinnedFile(Location(url), "0" * 64, 3))
     assert [path.read_bytes() for path in cache.versioned.glob("quarantine/*")] == [b"123"]
     assert list(cache.versioned.glob("blobs/*")) == list(cache.versioned.glob("tmp/*")) == []
 
@@ -129,13 +135,13 @@ def test_a_rejected_download_is_in_the_quarantine_only(https: Https, cache: Cach
 def test_a_download_reports_its_progress(https: Https, cache: Cache) -> None:
     seen: list[Progress] = []
     context = SourceContext(boundary=UNBOUNDED, cache=cache, report=seen.append)
-    download(https.put("/a", b"123"), POOL, context)
+    download(Location(https.put("/a", b"123")), POOL, context)
     assert {one.stage for one in seen} == {"fetch"}
     assert (seen[-1].done, seen[-1].total) == (3, 3)
 
 
 def test_a_digest_mismatch_is_a_lock_error_if_there_is_a_lock(cache: Cache) -> None:
-    pinned = PinnedFile("https://host/a?sig=1", "0" * 64, 1)
+    pinned = PinnedFile(Location("https://host/a?sig=1"), "0" * 64, 1)
     changed = digest_mismatch(pinned, "1" * 64, SourceContext(boundary=UNBOUNDED, cache=cache))
     assert str(changed) == "https://host/a?…: changed while it was read (try again)"
     lock = PinnedSources(dataset="d", folder=Path("/"), sources=())
@@ -148,6 +154,8 @@ def test_a_digest_mismatch_is_a_lock_error_if_there_is_a_lock(cache: Cache) -> N
 
 def test_etag_and_version_id_are_stored_with_the_file() -> None:
     state = {"size": 1, "validators": {"etag": "e", "VersionId": "v", "mtime": "1"}}
-    file = validated("s3://b/a", {"state": state, "sha256": "0" * 64, "size": 1})
+    file = validated(Location("s3://b/a"), {"state": state, "sha256": "0" * 64, "size": 1})
     assert (file.etag, file.version_id) == ("e", "v")
-    assert location_key("s3://b/a", {}) != location_key("s3://b/a", {"anon": True})
+    assert location_key(Location("s3://b/a"), {}) != location_key(
+        Location("s3://b/a"), {"anon": True}
+    )

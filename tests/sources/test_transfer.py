@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
@@ -47,7 +48,7 @@ def transfer(
 ) -> tuple[str, int]:
     pool = FilesystemPool({}, UNBOUNDED, Deadline(seconds))
     return Transfer(
-        f"{proxy.url}/a",
+        Location(f"{proxy.url}/a"),
         pool,
         path / "a",
         limits=limits or Limits(),
@@ -78,7 +79,7 @@ def test_a_file_that_arrived_is_progress(proxy: FaultProxy, tmp_path: Path) -> N
     pool = FilesystemPool({}, UNBOUNDED, deadline)
     # By their bytes alone, thousands of small files would be none.
     proxy.add(Fault(body=b"small", status=200))
-    one = Transfer(f"{proxy.url}/a", pool, tmp_path / "a", limits=Limits(), report=silent)
+    one = Transfer(Location(f"{proxy.url}/a"), pool, tmp_path / "a", limits=Limits(), report=silent)
     assert one.run()[1] == 5
     assert deadline.progressed == 1
 
@@ -157,7 +158,9 @@ def test_a_transfer_ends_at_a_limit(proxy: FaultProxy, tmp_path: Path) -> None:
 
 def stream(proxy: FaultProxy, etag: str = "") -> RemoteFile:
     url = f"{proxy.url}/a"
-    return RemoteFile(url, filesystem(url, {}, UNBOUNDED), Deadline(5), etag=etag)
+    return RemoteFile(
+        Location(url), filesystem(Location(url), {}, UNBOUNDED), Deadline(5), etag=etag
+    )
 
 
 def test_a_stream_is_of_the_version_that_was_looked_up(proxy: FaultProxy) -> None:

@@ -1,4 +1,4 @@
-"""Inspect paths and URLs: protocol, suffixes, and a form without secrets.
+"""Locations: a path or URL, taken apart once.
 
 A location is a path, a URL, a file of an installed package (`package:NAME/inner/path`), or a member
 of an archive at another location (`zip://member::ARCHIVE`, as fsspec writes it).
@@ -6,33 +6,16 @@ of an archive at another location (`zip://member::ARCHIVE`, as fsspec writes it)
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from registry.base.packages import PACKAGE, package_file
+from registry.base.processes.forks import cached_property
 from registry.errors import SourceError
 
-__all__ = [
-    "ARCHIVE_PROTOCOLS",
-    "MAX_ARCHIVES",
-    "PACKED_SUFFIXES",
-    "archive_of",
-    "change_archive",
-    "check_url",
-    "has_secret",
-    "is_local",
-    "is_package",
-    "is_path",
-    "local_path",
-    "name_of",
-    "packed_suffix",
-    "protocol_of",
-    "public_location",
-    "split_member",
-    "unpacked_suffix",
-]
+__all__ = ["ARCHIVE_PROTOCOLS", "MAX_ARCHIVES", "PACKED_SUFFIXES", "Location", "Member"]
 
 ARCHIVE_PROTOCOLS = ("zip", "tar")
 """Protocols of the members of archives."""
@@ -47,121 +30,146 @@ _WEB = ("http", "https")
 _PUBLIC_PARAMETERS = frozenset({"confirm", "download", "export", "id", "raw"})
 """Parameters of a query that are no secret; a catalog with a secret is not cached."""
 
-# A build asks the same questions about its location some fifty times.
-_remembered = functools.lru_cache(maxsize=256)
 
+class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
+    """A location, whose parts are computed when they are first asked for.
 
-@_remembered
-def split_member(location: str) -> tuple[str, str, str] | None:
-    """Return protocol, member and archive of `zip://member::archive`; None for anything else.
-
-    The archive may itself be a member of another one.
+    It is the str that a manifest or a call has, so that it is a key, an argument of a file system
+    and JSON as it is. What is derived from one by methods of str is a str again.
     """
-    link, chained, archive = location.partition("::")
-    protocol, marked, member = link.partition("://")
-    if not (chained and marked and protocol in ARCHIVE_PROTOCOLS):
-        return None
-    return protocol, member, archive
+
+    # A build asks the same questions about its location some fifty times.
+
+    @cached_property
+    def member(self) -> Member | None:
+        """Protocol, path and archive of `zip://path::archive`; None for anything else."""
+        link, chained, archive = self.partition("::")
+        protocol, marked, path = link.partition("://")
+        if not (chained and marked and protocol in ARCHIVE_PROTOCOLS):
+            return None
+        return Member(protocol, path, Location(archive))
+
+    @cached_property
+    def file(self) -> Location:
+        """The file that has its bytes: of a member, the outermost archive.
+
+        With more than MAX_ARCHIVES within each other it is a member still, and so not readable.
+        """
+        file = self
+        for _ in range(MAX_ARCHIVES):
+            if file.member is None:
+                break
+            file = file.member.archive
+        return file
+
+    @cached_property
+    def protocol(self) -> str:
+        """The protocol of a URL, `package`, or `file` for a path; of a member, its archive's."""
+        if self.file.startswith(PACKAGE):
+            return "package"
+        return self.file.partition("://")[0] if "://" in self.file else "file"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the file is on this machine: a path, a `file://` URL, or in a package."""
+        return self.protocol in ("file", "local", "package")
+
+    @property
+    def is_package(self) -> bool:
+        """Whether the file is in an installed package."""
+        return self.protocol == "package"
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is a path of this machine, or in an archive at one."""
+        return self.is_local and not self.is_package
+
+    @cached_property
+    def public(self) -> str:
+        """Its form for messages and pins: a URL without user, password, query and fragment.
+
+        A query stays if it only says which file and how, as those of Google Drive do. `?` starts a
+        query only with http(s); in an S3 key it is an ordinary character.
+        """
+        return str(self.with_file(_public))
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it has a user, a password or a query that may be secret."""
+        return self.public != self
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that has its bytes."""
+        file: str = self.file
+        if self.protocol in _WEB:
+            file = unquote(file.partition("#")[0].partition("?")[0])  # the URL may be invalid
+        return file.rpartition("/")[2]
+
+    @cached_property
+    def packed_suffix(self) -> str:
+        """The suffix of a compressed file, such as `.gz` for `x.csv.gz`; otherwise ""."""
+        suffix = os.path.splitext(self._path)[1]
+        return suffix if suffix in PACKED_SUFFIXES else ""
+
+    @cached_property
+    def unpacked_suffix(self) -> str:
+        """The suffix before any compression suffix, such as `.jsonl` for `x.jsonl.gz?sig=…`."""
+        return os.path.splitext(self._path.removesuffix(self.packed_suffix))[1]
+
+    @property
+    def _path(self) -> str:
+        """Its path in lower case, for suffixes."""
+        if self.member is not None:
+            return self.member.path.lower()
+        return (urlsplit(self).path if self.protocol in _WEB else self).lower()
+
+    def local_path(self) -> str:
+        """Return the absolute path of a local file; `~` is the home folder.
+
+        Raises:
+            MissingDependencyError: it is in a package that is not installed.
+            SourceError: it is not a valid path within a package.
+        """
+        if self.is_package:
+            return package_file(self.file)
+        path = self.file.partition("://")[2] if "://" in self.file else self.file
+        return os.path.abspath(os.path.expanduser(path))
+
+    def with_file(self, change: Callable[[Location], str]) -> Location:
+        """Return the location with `change` applied to the file that has its bytes."""
+        return Location(self.removesuffix(self.file) + change(self.file))
+
+    def check(self) -> None:
+        """Check a location that a user names in a call; those of manifests are checked with them.
+
+        Raises:
+            SourceError: it is a URL that can't be taken apart, such as `http://[::1/x.csv`.
+        """
+        if self.is_local:
+            return
+        try:
+            parts = urlsplit(self.file)
+            if parts.scheme in _WEB:  # the name of an S3 access point has colons
+                _ = parts.port
+        except ValueError as error:
+            raise SourceError(f"{self.public}: not a URL: {error} (correct it)") from None
 
 
-def change_archive(location: str, change: Callable[[str], str]) -> str:
-    """Return a location with `change` applied to its archive, or to all of it if it has none."""
-    archive = archive_of(location)
-    return location.removesuffix(archive) + change(archive)
+class Member(NamedTuple):
+    """Where a member of an archive is."""
+
+    protocol: str
+    path: str
+    """Its path within the archive."""
+    archive: Location
+    """The archive, which may itself be a member of another one."""
 
 
-def archive_of(location: str) -> str:
-    """Return the location of a member's outermost archive; any other location unchanged.
-
-    With more than MAX_ARCHIVES within each other it is a member still, and so not readable.
-    """
-    for _ in range(MAX_ARCHIVES):
-        parts = split_member(location)
-        if parts is None:
-            break
-        location = parts[2]
-    return location
-
-
-def check_url(location: str) -> None:
-    """Check a location that a user names in a call; those of manifests are checked with them.
-
-    Raises:
-        SourceError: it is a URL that can't be taken apart, such as `http://[::1/x.csv`.
-    """
-    if is_local(location):
-        return
-    try:
-        parts = urlsplit(archive_of(location))
-        if parts.scheme in _WEB:  # the name of an S3 access point has colons
-            _ = parts.port
-    except ValueError as error:
-        message = f"{public_location(location)}: not a URL: {error} (correct it)"
-        raise SourceError(message) from None
-
-
-@_remembered
-def protocol_of(location: str) -> str:
-    """Return the protocol of a URL, `package`, or `file` for a path; of a member, its archive's."""
-    location = archive_of(location)
-    if location.startswith(PACKAGE):
-        return "package"
-    return location.partition("://")[0] if "://" in location else "file"
-
-
-def is_local(location: str) -> bool:
-    """Return whether a file is on this machine: a path, a `file://` URL, or in a package."""
-    return protocol_of(location) in ("file", "local", "package")
-
-
-def is_package(location: str) -> bool:
-    """Return whether a location is in an installed package."""
-    return protocol_of(location) == "package"
-
-
-def is_path(location: str) -> bool:
-    """Return whether a location is a path of this machine, or in an archive at one."""
-    return is_local(location) and not is_package(location)
-
-
-def local_path(location: str) -> str:
-    """Return the absolute path of a local location; `~` is the home folder.
-
-    For a member of an archive it is the path of the archive.
-
-    Raises:
-        MissingDependencyError: it is in a package that is not installed.
-        SourceError: it is not a valid path within a package.
-    """
-    location = archive_of(location)
-    if location.startswith(PACKAGE):
-        return package_file(location)
-    path = location.partition("://")[2] if "://" in location else location
-    return os.path.abspath(os.path.expanduser(path))
-
-
-def name_of(location: str) -> str:
-    """Return the name of the file that has the bytes of a location: of an archive for a member."""
-    file = archive_of(location)
-    if protocol_of(file) in _WEB:
-        file = unquote(file.partition("#")[0].partition("?")[0])  # the URL may be invalid
-    return file.rpartition("/")[2]
-
-
-@_remembered
-def public_location(location: str) -> str:
-    """Return a location for messages and pins: a URL without user, password, query and fragment.
-
-    A query stays if it only says which file and how, as those of Google Drive do. `?` starts a
-    query only with http(s); in an S3 key it is an ordinary character.
-    """
-    return change_archive(location, _public)
-
-
-def _public(location: str) -> str:
-    if is_local(location):
-        return location
-    scheme, _, rest = location.partition("://")
+def _public(file: Location) -> str:
+    if file.is_local:
+        return file
+    scheme, _, rest = file.partition("://")
     rest, marked, fragment = rest.partition("#") if scheme in _WEB else (rest, "", "")
     rest, asked, query = rest.partition("?") if scheme in _WEB else (rest, "", "")
     host, slash, path = rest.partition("/")
@@ -172,31 +180,3 @@ def _public(location: str) -> str:
     else:
         marked = fragment = ""
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{asked}{query}{marked}{fragment}"
-
-
-def has_secret(location: str) -> bool:
-    """Return whether a location has a user, a password or a query that may be secret."""
-    return public_location(location) != location
-
-
-def _path_of(location: str) -> str:
-    """Return the path in a location, in lower case, for its suffixes."""
-    parts = split_member(location)
-    if parts is not None:
-        return parts[1].lower()
-    is_web = protocol_of(location) in _WEB
-    return (urlsplit(location).path if is_web else location).lower()
-
-
-@_remembered
-def packed_suffix(location: str) -> str:
-    """Return the suffix of a compressed file, such as `.gz` for `x.csv.gz`; otherwise ""."""
-    suffix = os.path.splitext(_path_of(location))[1]
-    return suffix if suffix in PACKED_SUFFIXES else ""
-
-
-@_remembered
-def unpacked_suffix(location: str) -> str:
-    """Return the suffix before any compression suffix, such as `.jsonl` for `x.jsonl.gz?sig=…`."""
-    path = _path_of(location).removesuffix(packed_suffix(location))
-    return os.path.splitext(path)[1]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.local_files import NOT_A_FILE, is_open_at, open_regular
-from registry.base.locations import archive_of, is_package, local_path
+from registry.base.locations import Location
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import ReachError
@@ -97,7 +97,7 @@ class Boundary(Struct, frozen=True, kw_only=True):
             raise ReachError(f"{path}: {message} ({hint})")
         return real
 
-    def check_location(self, location: str) -> str:
+    def check_location(self, location: Location) -> str:
         """Return the real path of a local location, or of the archive that a member is in.
 
         Files of installed packages may always be read.
@@ -106,20 +106,20 @@ class Boundary(Struct, frozen=True, kw_only=True):
             ReachError: it may not be read.
             MissingDependencyError, SourceError: as for `package_file`.
         """
-        location = archive_of(location)
-        path = local_path(location)
-        if not is_package(location):
+        location = location.file
+        path = location.local_path()
+        if not location.is_package:
             return self.check_path(path)
         if not self.of_location(location).contains(path):
             hint = "install it with its files in place of links"
             raise ReachError(f"{location}: leads out of the package, so it is not read ({hint})")
         return os.path.realpath(path)
 
-    def of_location(self, location: str) -> Boundary:
+    def of_location(self, location: Location) -> Boundary:
         """Return what counts for a local location: of an installed package, its own folders."""
-        if not is_package(location):
+        if not location.is_package:
             return self
-        name = archive_of(location).removeprefix(PACKAGE).partition("/")[0]
+        name = location.file.removeprefix(PACKAGE).partition("/")[0]
         return Boundary().allowing(package_folders(name))
 
     def open_file(self, path: str) -> BufferedReader:
@@ -131,9 +131,9 @@ class Boundary(Struct, frozen=True, kw_only=True):
         """
         return _open(self.check_path(path), path)
 
-    def open_location(self, location: str) -> BufferedReader:
+    def open_location(self, location: Location) -> BufferedReader:
         """Open the file of a local location, as `open_file` does."""
-        return _open(self.check_location(location), local_path(location))
+        return _open(self.check_location(location), location.local_path())
 
 
 def _open(real: str, path: str) -> BufferedReader:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from registry.base.locations import archive_of, is_local, protocol_of, public_location
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, server_of, url_host
 from registry.boundary.secrets import OptionPath, leaves, variable_of
@@ -33,7 +33,7 @@ class Violation(Struct, frozen=True):
     """What to do next."""
 
 
-def check_location(location: str, options: Mapping[str, Any], boundary: Boundary) -> None:
+def check_location(location: Location, options: Mapping[str, Any], boundary: Boundary) -> None:
     """Check a location just before it is opened: globs, locks and redirects lead to more of them.
 
     Raises:
@@ -42,29 +42,29 @@ def check_location(location: str, options: Mapping[str, Any], boundary: Boundary
     found = next(violations([(("path",), location)], options, boundary), None)
     if found is not None:
         place = "" if found.path == ("path",) else f"{_dotted(found.path)}: "
-        shown = public_location(location)
+        shown = location.public
         raise ReachError(f"{shown}: {place}{found.message} ({found.hint})")
 
 
 def violations(
-    locations: Iterable[tuple[OptionPath, str]], options: Mapping[str, Any], boundary: Boundary
+    locations: Iterable[tuple[OptionPath, Location]], options: Mapping[str, Any], boundary: Boundary
 ) -> Iterator[Violation]:
     """Yield what a source with these locations and `fs_options` may not do."""
     if boundary.is_open:
         return
     by_protocol: dict[str, dict[str, Host]] = {}
     for path, given in locations:
-        location = archive_of(given)
-        if is_local(location):
+        location = given.file
+        if location.is_local:
             continue
-        protocol = protocol_of(location)
+        protocol = location.protocol
         is_named = _is_named(location, boundary)
         if is_named and protocol not in PROTOCOLS:
             by_protocol[protocol] = {}  # options of a manifest are refused there
             continue
         try:
             if is_named or (wrong := _bad_protocol(path, location)) is None:
-                server = server_of(public_location(location) if is_named else location, options)
+                server = server_of(Location(location.public) if is_named else location, options)
                 if server is not None:
                     by_protocol.setdefault(protocol, {})[str(server)] = server
                 wrong = None if is_named else _bad_host(path, location, boundary)
@@ -77,15 +77,15 @@ def violations(
             yield from _bad_option(protocol, path, value, list(hosts.values()), boundary)
 
 
-def _is_named(location: str, boundary: Boundary) -> bool:
+def _is_named(location: Location, boundary: Boundary) -> bool:
     """Return whether a URL has the protocol, and the server or bucket, that the user named."""
-    named = archive_of(boundary.named)
+    named = Location(boundary.named).file
     return bool(named) and _server_part(location) == _server_part(named)
 
 
-def _server_part(url: str) -> tuple[str, str]:
+def _server_part(url: Location) -> tuple[str, str]:
     # A glob on `memory://b/*` finds `memory:///b/x`.
-    return protocol_of(url), url.partition("://")[2].lstrip("/").partition("/")[0]
+    return url.protocol, url.partition("://")[2].lstrip("/").partition("/")[0]
 
 
 def listed_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,8 +98,8 @@ def listed_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _bad_protocol(path: OptionPath, location: str) -> Violation | None:
-    protocol = protocol_of(location)
+def _bad_protocol(path: OptionPath, location: Location) -> Violation | None:
+    protocol = location.protocol
     if protocol in PROTOCOLS:
         return None
     shown = protocol if re.fullmatch(r"[\w.+-]+(::[\w.+-]+)*", protocol) else "…"
@@ -116,8 +116,8 @@ def _bad_protocol(path: OptionPath, location: str) -> Violation | None:
     return Violation("refused-protocol", path, f"the protocol '{shown[:40]}' is not allowed", hint)
 
 
-def _bad_host(path: OptionPath, location: str, boundary: Boundary) -> Violation | None:
-    scheme = protocol_of(location)
+def _bad_host(path: OptionPath, location: Location, boundary: Boundary) -> Violation | None:
+    scheme = location.protocol
     if scheme not in ("http", "https"):
         return None  # its server is an option, or that of the provider
     host = url_host(location)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from registry.base.escape import escape_control
-from registry.base.locations import archive_of, is_local, protocol_of, public_location
+from registry.base.locations import Location
 from registry.errors import ReachError
 
 __all__ = [
@@ -93,7 +93,7 @@ def url_host(url: str) -> Host:
     return host._replace(port=host.port or _PORTS.get(scheme))
 
 
-def host_of(location: str, options: Mapping[str, Any] | None = None) -> str:
+def host_of(location: Location, options: Mapping[str, Any] | None = None) -> str:
     """Return the host, and a port that is unusual, that a location is read from; "" for a file.
 
     Args:
@@ -107,11 +107,11 @@ def host_of(location: str, options: Mapping[str, Any] | None = None) -> str:
     if url is None:
         return ""
     host = _plain_host(url, location)
-    usual = host.port == _PORTS.get(protocol_of(url))
+    usual = host.port == _PORTS.get(Location(url).protocol)
     return str(host._replace(port=None) if usual else host)
 
 
-def server_of(location: str, options: Mapping[str, Any]) -> Host | None:
+def server_of(location: Location, options: Mapping[str, Any]) -> Host | None:
     """Return the host, with its port, that a location is read from; None for a file.
 
     Raises:
@@ -121,22 +121,21 @@ def server_of(location: str, options: Mapping[str, Any]) -> Host | None:
     return None if url is None else _plain_host(url, location)
 
 
-def _server_url(location: str, options: Mapping[str, Any]) -> str | None:
-    location = archive_of(location)
-    if is_local(location):
+def _server_url(location: Location, options: Mapping[str, Any]) -> str | None:
+    if location.is_local:
         return None
-    scheme = protocol_of(location)
+    scheme = location.protocol
     if scheme in _PORTS:  # no option of HTTP names another server
-        return location
-    provider = f"https://{_PROVIDERS[scheme]}" if scheme in _PROVIDERS else location
+        return location.file
+    provider = f"https://{_PROVIDERS[scheme]}" if scheme in _PROVIDERS else location.file
     return endpoint_of(options) or provider
 
 
-def _plain_host(url: str, location: str) -> Host:
+def _plain_host(url: str, location: Location) -> Host:
     try:
         return url_host(url)
     except ReachError as error:
-        raise ReachError(f"{escape_control(public_location(location))}: {error}") from None
+        raise ReachError(f"{escape_control(location.public)}: {error}") from None
 
 
 def endpoint_of(options: Mapping[str, Any]) -> str | None:

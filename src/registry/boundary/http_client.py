@@ -16,6 +16,7 @@ import aiohttp
 import yarl
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location, listed_options
 from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, url_host
@@ -45,7 +46,7 @@ def client_opener(
             given["connector"] = aiohttp.TCPConnector(resolver=_Resolver(boundary))
         session = aiohttp.ClientSession(**given)
         return Client(
-            session, personal, lambda url: check_location(url, listed, boundary), boundary
+            session, personal, lambda url: check_location(Location(url), listed, boundary), boundary
         )
 
     return open_client

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from registry.base.locations import archive_of, is_local, is_package, local_path
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
@@ -27,17 +27,17 @@ __all__ = [
 ]
 
 
-def allow_location(boundary: Boundary, location: str) -> Boundary:
+def allow_location(boundary: Boundary, location: Location) -> Boundary:
     """Return the boundary with a location that the user named in a call.
 
     Every file that a glob matches now is allowed, even where it is a link.
     """
-    if not is_local(location):
-        host = urlsplit(archive_of(location)).netloc.rpartition("@")[2]
+    if not location.is_local:
+        host = urlsplit(location.file).netloc.rpartition("@")[2]
         return replace(boundary, hosts=boundary.hosts | {host}, named=location)
-    if is_package(location):
+    if location.is_package:
         return boundary
-    path = local_path(location)
+    path = location.local_path()
     below = boundary.allowing([fixed_folder(path)])
     if fixed_folder(path) == path and not os.path.isdir(
         path

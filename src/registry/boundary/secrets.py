@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.errors import AccessError
 
 __all__ = ["leaves", "read_secrets", "redact", "variable_of"]
@@ -41,7 +41,7 @@ def leaves(value: Any, path: OptionPath = ()) -> Iterator[tuple[OptionPath, Any]
         yield path, value
 
 
-def read_secrets(options: Mapping[str, Any], *, location: str) -> dict[str, Any]:
+def read_secrets(options: Mapping[str, Any], *, location: Location) -> dict[str, Any]:
     """Return options with every `{env: NAME}` replaced by that variable's value.
 
     Raises:
@@ -50,12 +50,12 @@ def read_secrets(options: Mapping[str, Any], *, location: str) -> dict[str, Any]
     return {key: _read(item, location, str(key)) for key, item in options.items()}
 
 
-def _read(value: Any, location: str, place: str) -> Any:
+def _read(value: Any, location: Location, place: str) -> Any:
     name = variable_of(value)
     if name is not None:
         if name not in os.environ:
             message = f"the environment variable {name} is not set"
-            raise AccessError(f"{public_location(location)}: {message} (fs_options.{place})")
+            raise AccessError(f"{location.public}: {message} (fs_options.{place})")
         _READ.add(os.environ[name])
         return os.environ[name]
     if isinstance(value, dict):
@@ -68,7 +68,7 @@ def _read(value: Any, location: str, place: str) -> Any:
 def redact(text: str) -> str:
     """Return a text without the values of variables that were read, and queries of URLs."""
     # A server may redirect to a URL with a signature that nobody named.
-    text = _URL.sub(lambda found: public_location(found[0]), text)
+    text = _URL.sub(lambda found: Location(found[0]).public, text)
     for value in sorted(_READ, key=len, reverse=True):
         if len(value) >= _SHORTEST:
             text = text.replace(value, "…")

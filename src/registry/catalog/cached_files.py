@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.file_state import ABSENT, FileState
 from registry.base.local_files import open_beside, open_regular
-from registry.base.locations import has_secret
+from registry.base.locations import Location
 from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem
 from registry.yamldoc.reader import MAX_BYTES, Document, Positions, parse_partially, unreadable
@@ -112,7 +112,7 @@ def contains_secret(value: Any, *, in_options: bool = False) -> bool:
     if isinstance(value, list):
         return any(contains_secret(item, in_options=in_options) for item in value)
     if isinstance(value, str) and "://" in value:
-        return has_secret(value)
+        return Location(value).has_secret
     return in_options and isinstance(value, str | int | float) and not isinstance(value, bool)
 
 

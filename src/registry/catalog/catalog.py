@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.base.file_state import FileState
-from registry.base.locations import check_url
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import (
     CompiledEntries,
@@ -223,7 +223,7 @@ class Catalog(Names):
             name = self.named(name, overrides.pop("split"))
         name = self.named(name)
         if source is not None:
-            check_url(source)
+            Location(source).check()
         self._check_files(name)
         known = self.entries
         run = (

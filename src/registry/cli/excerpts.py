@@ -15,7 +15,7 @@ import yaml
 
 from registry.base.escape import escape_control, escaped_characters
 from registry.base.local_files import open_beside
-from registry.base.locations import has_secret
+from registry.base.locations import Location
 from registry.cli.terminal import columns_of, paint, wrap
 from registry.errors import Problem
 from registry.rules import RULES
@@ -131,7 +131,7 @@ def _may_have_secret(text: str, problems: Sequence[Problem]) -> bool:
     if any(problem.rule and RULES[problem.rule].family == "secrets" for problem in problems):
         return True
     words = re.split(r"[\s,'\"\[\]{}]+", text)
-    has_url = any("://" in word and has_secret(word) for word in words)
+    has_url = any("://" in word and Location(word).has_secret for word in words)
     return has_url or _SECRET_KEY.search(text) is not None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from registry.base.escape import escape_control
-from registry.base.locations import packed_suffix
+from registry.base.locations import Location
 from registry.boundary.limits import UNLIMITED, Limits
 from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_bytes, limited_lines
 from registry.errors import DecodeError
@@ -51,7 +51,7 @@ class RowGroups:
 class SourceBytes:
     """A file of a source: its name for messages, and how to open its bytes."""
 
-    location: str
+    location: Location
     """Path or URL without secrets; its suffix decides compression and whether JSON is by lines."""
     open: Callable[[], AbstractContextManager[IO[bytes], bool | None]]
     """Opens the bytes for reading."""
@@ -65,7 +65,7 @@ class SourceBytes:
     @classmethod
     def of_file(cls, location: str, path: Path) -> SourceBytes:
         """Return the local file at `path`, named `location` in messages."""
-        return cls(location, lambda: path.open("rb"), str(path))
+        return cls(Location(location), lambda: path.open("rb"), str(path))
 
 
 def _open_zstandard(file: IO[bytes]) -> IO[bytes]:
@@ -95,7 +95,7 @@ def open_bytes(file: SourceBytes, *, harmless: int = HARMLESS_BYTES) -> Iterator
     Damaged compressed data is a DecodeError, and so is data that is larger than `harmless` and
     larger than the limits allow.
     """
-    opener = _OPENERS.get(packed_suffix(file.location))
+    opener = _OPENERS.get(file.location.packed_suffix)
     with file.open() as raw:
         try:
             if opener is None:

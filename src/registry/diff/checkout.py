@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from registry.base.locations import archive_of, change_archive
+from registry.base.locations import Location
 from registry.base.processes.forks import cached_property
 from registry.base.processes.git import repository_of
 from registry.diff.git.revisions import commit_of, fork_point
@@ -100,8 +100,8 @@ class Checkout:
     def relative(self, value: Any) -> Any:
         """Return a value with the paths in it relative to the catalog's folder."""
         match value:
-            case str() if archive_of(value) != value:
-                return change_archive(value, self.relative)
+            case str() if Location(value).file != value:
+                return str(Location(value).with_file(self.relative))
             case str() if value == str(self.top) or value.startswith(f"{self.top}{os.sep}"):
                 return os.path.relpath(value, self.folder)
             case str() if self.mirror and value.startswith(f"{self.mirror.parent}{os.sep}"):

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from registry.base.locations import is_path, local_path
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
@@ -45,8 +44,8 @@ def local_patterns(spec: DatasetSpec) -> list[str]:
 
     Files of installed packages are the same for both sides of a comparison, so they are left out.
     """
-    paths = (path for source in spec.all_sources for path in source.paths() if is_path(path))
-    return list(dict.fromkeys(map(local_path, paths)))
+    paths = (path for source in spec.all_sources for path in source.paths() if path.is_path)
+    return list(dict.fromkeys(one.local_path() for one in paths))
 
 
 def files_of(pattern: str, boundary: Boundary) -> list[str]:

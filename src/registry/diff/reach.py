@@ -7,13 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from registry.base.locations import (
-    archive_of,
-    is_local,
-    is_package,
-    local_path,
-    protocol_of,
-)
+from registry.base.locations import Location
 from registry.base.packages import PACKAGE
 from registry.boundary.hosts import HUB, host_of
 from registry.boundary.secrets import leaves, variable_of
@@ -96,7 +90,7 @@ def stores_of(spec: DatasetSpec) -> frozenset[str]:
 
 
 def _store_of(path: str) -> str | None:
-    location = archive_of(path)
+    location = Location(path).file
     protocol, _, rest = location.partition("://")
     if protocol in _STORES:
         return f"{protocol}://{rest.partition('/')[0]}"
@@ -126,8 +120,8 @@ def file_texts(field: Any, name: str) -> Iterator[str]:
 def _of_constant(text: str) -> Iterator[Reach]:
     if _looks_outside(text):
         yield Reach("local path", text)
-    elif "://" in text and not is_local(text):
-        yield Reach("scheme", protocol_of(text))
+    elif "://" in text and not Location(text).is_local:
+        yield Reach("scheme", Location(text).protocol)
         yield Reach("host", _host(text, {}))
 
 
@@ -151,14 +145,14 @@ def _of_source(source: Source, folder: str, relative: Callable[[str], str]) -> I
 
 
 def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iterator[Reach]:
-    archive = archive_of(path)
+    archive = Location(path).file
     for link in path.removesuffix(archive).split("::")[:-1]:
         yield Reach("scheme", link.partition("://")[0])
-    protocol = protocol_of(archive)
-    if is_package(archive):
+    protocol = archive.protocol
+    if archive.is_package:
         yield Reach("package", archive.removeprefix(PACKAGE).partition("/")[0])
-    elif is_local(archive):
-        absolute = local_path(archive)
+    elif archive.is_local:
+        absolute = archive.local_path()
         if not f"{absolute}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep):
             yield Reach("local path", relative(absolute))
     else:
@@ -170,9 +164,9 @@ def _of_location(path: str, folder: str, relative: Callable[[str], str]) -> Iter
 def _host(location: str, options: Mapping[str, Any]) -> str:
     """Return the host of a URL; "" for a path."""
     try:
-        return host_of(location, options)
+        return host_of(Location(location), options)
     except ReachError:  # nothing is read from it, but that a change names it is shown
-        return _authority(archive_of(location))
+        return _authority(Location(location).file)
 
 
 def _authority(url: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from registry.base.locations import archive_of, is_path, split_member
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files, path_matcher
 from registry.errors import DecodeError, ReachError, did_you_mean
@@ -54,7 +54,7 @@ def missing_data(spec: DatasetSpec) -> Iterator[Finding]:
     boundary = Boundary().allowing([str(spec.folder)])
     for place, source in _sources(spec):
         for number, location in enumerate(source.paths()):
-            if is_path(location):
+            if Location(location).is_path:
                 inner = ("path",) if len(source.paths()) == 1 else ("path", number)
                 path = place if source is spec.corrections else (*place, *inner)
                 for message, hint in _missing(location, spec, boundary):
@@ -75,7 +75,7 @@ def _sources(spec: DatasetSpec) -> Iterator[tuple[DataPath, Source]]:
 
 def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
     """Yield what is missing, with a hint; nothing about a path that may not be read."""
-    path = path_of(archive_of(location))
+    path = path_of(Location(location).file)
     try:
         exists = os.path.isdir(boundary.check_path(path)) or bool(list_files(path, boundary))
     except ReachError:
@@ -86,7 +86,7 @@ def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[t
     elif not exists:
         hint = _similar_file(path, spec) or "correct the path, or add the file"
         yield f"no file '{shown}'", hint
-    elif (parts := split_member(location)) and parts[0] == "zip":
+    elif (parts := Location(location).member) and parts[0] == "zip":
         yield from _missing_member(parts[1], path, shown, boundary)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from registry.base.file_state import FileState
-from registry.base.locations import archive_of, is_path, packed_suffix, split_member
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files, path_matcher
 from registry.decode import DECODERS, decode
@@ -68,8 +68,8 @@ def unpacked_file(file: SourceBytes, most: int, *, is_start_enough: bool) -> Sou
         if not is_start_enough or b"\n" not in data:
             raise NotUnpackedError
         data = data[: data.rindex(b"\n") + 1]
-    location = file.location.removesuffix(packed_suffix(file.location))
-    return SourceBytes(location, partial(io.BytesIO, data))
+    location = file.location.removesuffix(file.location.packed_suffix)
+    return SourceBytes(Location(location), partial(io.BytesIO, data))
 
 
 def _read(file: IO[bytes], most: int) -> bytes:
@@ -93,7 +93,7 @@ def zip_members(pattern: str, archive: BinaryIO) -> Iterator[SourceBytes]:
         try:
             with zipfile.ZipFile(archive) as opened:
                 for name in sorted(matches):
-                    yield SourceBytes(name, partial(opened.open, name))
+                    yield SourceBytes(Location(name), partial(opened.open, name))
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise NotUnpackedError from error  # damaged, or encrypted
 
@@ -128,7 +128,7 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     # A type without a decoder of its own is decoded by its reader, in `sources`.
     if not isinstance(source, FileSource) or source.type not in DECODERS:
         return None
-    if not all(map(is_path, source.paths())):
+    if not all(one.is_path for one in source.paths()):
         return None
     boundary = Boundary().allowing([str(folder)])
     try:
@@ -150,14 +150,14 @@ def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[Source
     most = _MOST_UNPACKED if source.columns_vary or source.type == "parquet" else _START
     # The first rows of a file with a header are enough; the others are read to the end.
     is_start_enough = most == _START
-    member = split_member(path)
+    member = Location(path).member
     if member is not None:
         for found in zip_members(member[1], boundary.open_file(path_of(member[2]))):
             yield unpacked_file(found, most, is_start_enough=is_start_enough)
         return
     for file in list_files(path_of(path), boundary):
-        opened = SourceBytes(file, partial(boundary.open_file, file), file)
-        if packed_suffix(file):
+        opened = SourceBytes(Location(file), partial(boundary.open_file, file), file)
+        if Location(file).packed_suffix:
             opened = unpacked_file(opened, most, is_start_enough=is_start_enough)
         yield opened
 
@@ -165,10 +165,10 @@ def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[Source
 def data_patterns(spec: DatasetSpec) -> list[tuple[str, str]]:
     """Return what a check may depend on: a folder, and the path or glob of files in it."""
     return [
-        (str(spec.folder), path_of(archive_of(path)))
+        (str(spec.folder), path_of(Location(path).file))
         for source in spec.all_sources
         for path in source.paths()
-        if is_path(path)
+        if Location(path).is_path
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from registry.base.locations import archive_of, is_path
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
@@ -88,9 +88,9 @@ def outside_path(pinned: PinnedDataset) -> Iterator[Finding]:
     if pinned.spec is None:
         return
     for source in pinned.pin.sources:
-        path = archive_of(source.location)
+        path = Location(source.location).file
         # Of files inside the catalog, the check of the manifest has followed the links.
-        if is_path(path) and os.path.normpath(path).startswith(("/", "..")):
+        if path.is_path and os.path.normpath(path).startswith(("/", "..")):
             refused = pinned.boundary.refusal(location_in(pinned.spec.folder, path))
             if refused is not None:
                 message = f"datasets.lock pins '{source.location}', which {refused[0]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.base.processes.git import repository_of
 from registry.errors import RevisionError
 from registry.samples.provenance import CatalogVersion
@@ -40,6 +40,6 @@ def catalog_version(folder: Path) -> CatalogVersion:
 def _public_url(url: str) -> str | None:
     """Return the URL of a remote repository without its user; None for a folder of this machine."""
     if "://" in url and not url.startswith("file:"):
-        return public_location(url)
+        return Location(url).public
     found = _SCP.fullmatch(url)
     return found[1] if found else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.locations import Location
 from registry.cache.cache import Cache
 from registry.cache.retry import again_if_lost
 from registry.catalog.catalog import Catalog
@@ -126,7 +127,7 @@ def get_dataset(
         from registry.boundary.paths import allow_location  # few calls name one
 
         # It is the user's own word, and the rest of the manifest is not.
-        boundary = allow_location(boundary, source)
+        boundary = allow_location(boundary, Location(source))
     with catalog.locating(name), notebook_progress(name) as report:
         result = load(
             spec,

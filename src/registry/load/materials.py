@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
-from registry.base.locations import is_local
+from registry.base.locations import Location
 from registry.base.materials import Material, Materials, Original, SamplesId
 from registry.errors import LockError, list_names
 from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
@@ -103,7 +103,7 @@ def _rows(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Material]
         yield Material(location=repository.location, requested=requested, revision=pinned.revision)
     for file in (*pinned.files, *pinned.contents):
         location = portable(file.location, folder)
-        requested = requested_location(file.requested or file.location, folder)
+        requested = requested_location(Location(file.requested or file.location), folder)
         yield Material(
             location=location,
             requested=None if requested == location else requested,
@@ -136,12 +136,12 @@ def _commit_rows(source: Source, spec: DatasetSpec, context: SourceContext) -> I
         yield from _rows(source, reader_of(source).pin(context), spec.folder)
     else:
         for path in source.paths():
-            if not is_local(path):
+            if not Location(path).is_local:
                 location, revision = portable(path, spec.folder), revision_in(path)
                 commit = revision if is_commit(revision) else None
                 yield Material(location=location, revision=commit, sha256=source.stated.get(path))
                 continue
-            file = pin_local(path, context)
+            file = pin_local(Location(path), context)
             location = portable(file.location, spec.folder)
             yield Material(location=location, size=file.size, sha256=file.sha256)
 
@@ -162,7 +162,7 @@ def named_files_of(
 ) -> NamedFiles | None:
     """Return the local files that the samples of a dataset name; None if they can't name any."""
     base = spec.source.base_location
-    if base is None or not is_local(base) or set(FILE_COLUMNS).isdisjoint(columns):
+    if base is None or not base.is_local or set(FILE_COLUMNS).isdisjoint(columns):
         return None
     from registry.load.named_files import named_files  # few datasets name files
 
@@ -181,7 +181,7 @@ def _file_rows(paths: Iterable[str], folder: Path, context: SourceContext) -> It
     """Yield a row for each file, or for each folder with many of them."""
     by_folder = defaultdict(list)
     for path in paths:
-        by_folder[os.path.dirname(path)].append(pin_local(path, context))
+        by_folder[os.path.dirname(path)].append(pin_local(Location(path), context))
     for parent, pinned in sorted(by_folder.items()):
         rows = [
             Material(location=portable(one.location, folder), size=one.size, sha256=one.sha256)
@@ -192,7 +192,7 @@ def _file_rows(paths: Iterable[str], folder: Path, context: SourceContext) -> It
             continue
         digest = digest_of([[one.location, one.sha256] for one in rows])
         yield Material(
-            location=f"{portable(parent, folder)}/",
+            location=f"{portable(Location(parent), folder)}/",
             size=sum(one.size for one in pinned),
             sha256=digest.removeprefix("sha256:"),
         )

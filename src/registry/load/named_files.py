@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
-from registry.base.locations import local_path
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files
 from registry.errors import ReachError
@@ -50,7 +50,7 @@ class NamedFiles(Struct, frozen=True):
     """Folders of which all files count."""
 
 
-def named_files(samples: Iterable[Sample], location: str, boundary: Boundary) -> NamedFiles:
+def named_files(samples: Iterable[Sample], location: Location, boundary: Boundary) -> NamedFiles:
     """Return the files that samples name.
 
     Args:
@@ -68,7 +68,7 @@ def named_files(samples: Iterable[Sample], location: str, boundary: Boundary) ->
     def noting(found: set[str]) -> Callable[[str], str]:
         def note(value: str) -> str:
             if (path := resolve(value)) != value:
-                found.add(os.path.normpath(local_path(path)))
+                found.add(os.path.normpath(Location(path).local_path()))
             return value
 
         return note

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import is_local
+from registry.base.locations import Location
 from registry.base.processes.forks import cached_property
 from registry.load.materials import locked_sources
 from registry.lockfile.spec_digest import portable, spec_digest
@@ -98,7 +98,7 @@ class Described:
             license_url=None if spec.license is None else spec.license.url,
             access=None if spec.access is None else str(spec.access),
         )
-        return Known(opened, _named(portable(spec.location, spec.folder)), spec.folder)
+        return Known(opened, _named(portable(Location(spec.location), spec.folder)), spec.folder)
 
 
 def _fewshot(spec: DatasetSpec, pins: Pins) -> dict[str, Any] | None:
@@ -134,5 +134,5 @@ def _state(spec: DatasetSpec, lock: PinnedSources | None) -> State:
 def _named(location: str) -> str:
     """Return a location; of a file that is not below the index only its name."""
     path = PurePath(location)
-    is_outside = is_local(location) and (path.is_absolute() or path.parts[:1] == ("..",))
+    is_outside = Location(location).is_local and (path.is_absolute() or path.parts[:1] == ("..",))
     return path.name if is_outside else location

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import is_local, split_member
+from registry.base.locations import Location
 from registry.base.materials import Material, State
 from registry.errors import LockError, LockStaleError
 from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
@@ -64,7 +64,7 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
     reviewed: tuple[DatasetSpec, Pin] | None = None
     """The manifest as written, and that pin; also if an override asks for another view."""
 
-    def files(self, path: str) -> list[tuple[str, Material]] | None:
+    def files(self, path: Location) -> list[tuple[Location, Material]] | None:
         """Return the location and pin of each file that a path, glob or folder matched.
 
         None if no file is pinned, so that they must be looked up.
@@ -83,13 +83,13 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
             self._refuse(portable(path, self.folder))
         return found or None
 
-    def _location(self, path: str, file: Material) -> str:
+    def _location(self, path: Location, file: Material) -> Location:
         """Return the location that a path has according to its pin."""
         # The lockfile has only a digest of a URL with a query, so take the manifest's URL.
         if file.requested is None or file.requested.startswith("sha256:"):
             return path
         # Otherwise an edit of the lockfile alone could make a reviewed glob read any other file.
-        if not matches(file.requested, file.location):
+        if not matches(Location(file.requested), Location(file.location)):
             raise LockError(
                 f"{self.dataset}: datasets.lock pins {file.location} for {file.requested}, which"
                 f" can't match it (`registry lock --upgrade {self.dataset}` pins what"
@@ -232,15 +232,15 @@ def unpinned_sources(spec: DatasetSpec, pin: Pin) -> list[str]:
             except LockError:
                 unpinned.append(portable(path, spec.folder))
         if source.repository is not None:
-            path, revision = source.repository
+            name, revision = source.repository
             try:
                 pinned.revision(source.repository)
             except LockStaleError:
-                unpinned.append(path if revision is None else f"{path} at {revision}")
+                unpinned.append(name if revision is None else f"{name} at {revision}")
     return unpinned
 
 
-def matches(requested: str, location: str) -> bool:
+def matches(requested: Location, location: Location) -> bool:
     """Return whether a path, folder or glob can match a location; both are portable names.
 
     A lockfile is edited as easily as a manifest, so the location that it has for a glob must be one
@@ -248,16 +248,16 @@ def matches(requested: str, location: str) -> bool:
     """
     if requested == location:
         return True
-    wanted, found = split_member(requested), split_member(location)
+    wanted, found = requested.member, location.member
     if wanted is not None or found is not None:
         return (
             wanted is not None
             and found is not None
-            and (wanted[0], wanted[2]) == (found[0], found[2])
-            and _matches_segments(wanted[1].split("/"), found[1].split("/"))
+            and (wanted.protocol, wanted.archive) == (found.protocol, found.archive)
+            and _matches_segments(wanted.path.split("/"), found.path.split("/"))
         )
     pattern, path = _segments(requested), _segments(location)
-    if is_local(requested) and path[: len(pattern)] == pattern:
+    if requested.is_local and path[: len(pattern)] == pattern:
         return ".." not in path[len(pattern) :]  # in a folder that `datasets` reads
     return _matches_segments(pattern, path)
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from registry.base.digest import digest_of
-from registry.base.locations import change_archive, is_local, is_path, local_path, public_location
+from registry.base.locations import Location
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_not_default
 from registry.manifest.source import Source
@@ -24,20 +24,20 @@ _DOCUMENTATION = frozenset(
 _NO_EFFECT = {"expect", "accept", "eval", "fewshot", "companion", "is_original"}
 
 
-def portable(location: str, folder: Path) -> str:
+def portable(location: Location, folder: Path) -> str:
     """Return a location that is valid on all machines: relative to `folder`, or a public URL.
 
     If another catalog extends the built-in one, a path in the latter starts with
     `package:registry/`. A path that shares only the file system's root with `folder` stays
     absolute.
     """
-    return change_archive(location, lambda file: _portable_file(file, folder))
+    return str(location.with_file(lambda file: _portable_file(file, folder)))
 
 
-def _portable_file(location: str, folder: Path) -> str:
-    if not is_path(location):
-        return public_location(location)
-    path = PurePath(local_path(location))
+def _portable_file(location: Location, folder: Path) -> str:
+    if not location.is_path:
+        return location.public
+    path = PurePath(location.local_path())
     shipped = builtin_root().parent
     # In a checkout `folder` may be the built-in catalog itself, whose own paths are relative.
     if not path.is_relative_to(folder) and path.is_relative_to(shipped):
@@ -47,26 +47,26 @@ def _portable_file(location: str, folder: Path) -> str:
     return PurePath(os.path.relpath(path, folder)).as_posix()
 
 
-def location_in(folder: Path, name: str) -> str:
+def location_in(folder: Path, name: str) -> Location:
     """Return the location on this machine of a portable name."""
-    return change_archive(name, lambda file: _file_in(folder, file))
+    return Location(name).with_file(lambda file: _file_in(folder, file))
 
 
-def _file_in(folder: Path, name: str) -> str:
+def _file_in(folder: Path, name: Location) -> str:
     if name.startswith(_BUILTIN):
         return str(builtin_root().parent / name.removeprefix(_BUILTIN))
-    if not is_path(name):
+    if not name.is_path:
         return name
     return os.path.normpath(folder / name)
 
 
-def requested_location(path: str, folder: Path) -> str:
+def requested_location(path: Location, folder: Path) -> str:
     """Return the name in a lockfile of a path, glob or URL in a manifest.
 
     The query of a URL may be secret, but may also select the data, so such a URL is hashed.
     """
     name = portable(path, folder)
-    if is_local(path) or not name.endswith(_QUERY):
+    if path.is_local or not name.endswith(_QUERY):
         return name
     return digest_of([name, path.partition("?")[2]])
 
@@ -95,4 +95,4 @@ def spec_digest(spec: DatasetSpec) -> str:
 def _source(source: Source, folder: Path) -> dict[str, Any]:
     data = {"type": source.type, **data_of(source, keep=is_not_default)}
     data.pop("mirrors", None)  # places of bytes that a digest identifies
-    return data | source.rename_paths(lambda path: requested_location(path, folder))
+    return data | source.rename_paths(lambda path: requested_location(Location(path), folder))

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.errors import (
     DigestMismatchError,
     ManifestError,
@@ -107,7 +107,7 @@ def _public(value: Any) -> Any:
     """Return locations without secrets; with another secret they are another value."""
     match value:
         case str():
-            shown = public_location(value)
+            shown = Location(value).public
             # Else a review would not show that only the secret part changed.
             return shown if shown == value else f"{shown} ({digest_of(value)[:15]}…)"
         case list():

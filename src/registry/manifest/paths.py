@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import archive_of, is_local, is_path, local_path
+from registry.base.locations import Location
 from registry.manifest.source import OF_BYTES
 from registry.manifest.source_models import source_model
 from registry.rules import Finding
@@ -78,7 +78,7 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
                 continue
             inner = key in model.inner_keys(keys)
             for where, text in strings_in(keys.get(key), place):
-                refused = _leaving(text) if inner else _refusal(text, merged)
+                refused = _leaving(Location(text)) if inner else _refusal(Location(text), merged)
                 if refused is not None:
                     start = "" if inner else _start_hint(merged.layer(place), where)
                     yield Finding(where, f"'{text}' {refused[0]}", start + refused[1])
@@ -86,13 +86,17 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
         place = ("corrections",)
         if merged.layer(place).document is not None:
             # Whoever reviews a change must see them: they are no data of somebody else's.
-            refused = _refusal(corrections, merged) if is_path(corrections) else _NOT_REVIEWED
+            refused = (
+                _refusal(corrections, merged) if Location(corrections).is_path else _NOT_REVIEWED
+            )
             if refused is not None:
                 start = _start_hint(merged.layer(place), place)
                 yield Finding(place, f"'{corrections}' {refused[0]}", start + refused[1])
     for key in ("fields", "where"):
         for where, text in _opened_constants(merged.value.get(key), (key,)):
-            if merged.layer(where).document is not None and (refused := _refusal(text, merged)):
+            if merged.layer(where).document is not None and (
+                refused := _refusal(Location(text), merged)
+            ):
                 yield Finding(where, f"'{text}' {refused[0]}", refused[1])
 
 
@@ -113,10 +117,10 @@ def _opened_constants(
             yield from _opened_constants(item, (*path, index), opened=opened)
 
 
-def _refusal(location: str, merged: Merged) -> tuple[str, str] | None:
-    if not is_path(location):
+def _refusal(location: Location, merged: Merged) -> tuple[str, str] | None:
+    if not location.is_path:
         return None
-    path = local_path(archive_of(location))
+    path = location.local_path()
     if any(sign in path for sign in "*?["):
         from registry.boundary.paths import fixed_folder  # few paths are globs
 
@@ -137,11 +141,11 @@ def _start_hint(layer: Layer, path: DataPath) -> str:
     return "a relative path starts at the folder of datasets.yaml; " if leads_up else ""
 
 
-def _leaving(path: str) -> tuple[str, str] | None:
+def _leaving(path: Location) -> tuple[str, str] | None:
     """Return why a path may lead out of a folder or repository, as `datasets` reads it."""
     from registry.boundary.folders import leaves_folder  # few sources name inner files
 
-    if not is_local(path):  # `refused-protocol` reports a URL
+    if not path.is_local:  # `refused-protocol` reports a URL
         return None
     if leaves_folder(path):
         return "leads out of the dataset's folder", "write a path relative to that folder"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from registry.base.conversion import convert
-from registry.base.locations import change_archive, is_path, local_path, public_location
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.errors import ManifestError, Problem, close_matches, did_you_mean
@@ -115,7 +115,7 @@ def merged_entry(
         layers.append(_override_layer(overrides))
     merged = replace(merge(layers, defaults), boundary=boundary)
     if source is not None:
-        merged = _with_source(merged, source)
+        merged = _with_source(merged, Location(source))
     given = overrides or {}
     merged = replace(merged, is_original=given.get(_CORRECTIONS) is False)
     if "split" in given:
@@ -202,18 +202,18 @@ def _fewshot_keys(given: object) -> dict[str, Any]:
     )
 
 
-def _with_source(merged: Merged, location: str) -> Merged:
+def _with_source(merged: Merged, location: Location) -> Merged:
     """Replace the source's location; the suffix of a file determines its type."""
     path = location
-    if is_path(location):
-        path = change_archive(location, local_path)
+    if location.is_path:
+        path = location.with_file(Location.local_path)
     old = merged.value.get("source", {})
     inferred = infer_source_keys(location)
     if inferred is None and os.path.isdir(path):
         inferred = {"type": "hf"}  # `datasets` reads a folder of files
     if inferred is None:
         known = ", ".join(suffix for model in SOURCE_TYPES.values() for suffix in model.suffixes)
-        message = f"can't infer the type of {public_location(location)}"
+        message = f"can't infer the type of {location.public}"
         hint = f"known suffixes: {known}"
         problem = Problem(message=message, file="source", hint=hint, rule="wrong-value")
         raise ManifestError([problem])

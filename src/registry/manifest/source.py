@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from msgspec import Struct
 
-from registry.base.locations import archive_of, is_local, is_package, public_location
+from registry.base.locations import Location
 
 __all__ = ["OF_BYTES", "Repository", "Source", "SourceModel", "is_commit", "revision_in"]
 
@@ -29,13 +29,13 @@ def is_commit(revision: str | None) -> bool:
     return revision is not None and _COMMIT.fullmatch(revision) is not None
 
 
-def revision_in(location: str) -> str | None:
+def revision_in(location: Location) -> str | None:
     """Return the commit, tag or branch in the address of a file of a repository, maybe empty.
 
     None if it is no such address. Of a member of an archive, that is the archive's.
     """
     for pattern in _UNDER_REVISION:
-        if found := re.match(pattern, archive_of(location)):
+        if found := re.match(pattern, location.file):
             return found["revision"] or ""
     return None
 
@@ -97,7 +97,7 @@ class Source:
     @property
     def location(self) -> str:
         """Where the records come from, without secrets, for messages."""
-        return next((public_location(path) for path in self.paths()), self.type)
+        return next((path.public for path in self.paths()), self.type)
 
     @property
     def repository(self) -> Repository | None:
@@ -107,7 +107,7 @@ class Source:
     @property
     def is_remote(self) -> bool:
         """Whether reading it may need a request."""
-        return self.repository is not None or not all(map(is_local, self.paths()))
+        return self.repository is not None or not all(path.is_local for path in self.paths())
 
     @property
     def stated(self) -> Mapping[str, str]:
@@ -130,9 +130,7 @@ class Source:
         if self.repository is not None:
             return is_commit(self.repository.revision)
         return all(
-            (is_local(path) and not is_package(path))
-            or is_commit(revision_in(path))
-            or path in self.stated
+            path.is_path or is_commit(revision_in(path)) or path in self.stated
             for path in self.paths()
         )
 
@@ -142,7 +140,7 @@ class Source:
         return False
 
     @property
-    def base_location(self) -> str | None:
+    def base_location(self) -> Location | None:
         """The file whose folder relative file names in samples start from; None keeps the names."""
         return None
 
@@ -156,7 +154,7 @@ class Source:
         """The columns of its records; None if the manifest does not list them."""
         return None
 
-    def paths(self) -> Sequence[str]:
+    def paths(self) -> Sequence[Location]:
         """Return the requested files, globs and folders; a repository has none."""
         return ()
 
@@ -176,7 +174,7 @@ class Source:
         return iter(())
 
     @classmethod
-    def infer_keys(cls, location: str) -> dict[str, Any]:
+    def infer_keys(cls, location: Location) -> dict[str, Any]:
         """Return the keys, other than `type` and `path`, implied by a file's suffix."""
         return {}
 

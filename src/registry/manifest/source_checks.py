@@ -9,17 +9,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
-from registry.base.locations import (
-    ARCHIVE_PROTOCOLS,
-    MAX_ARCHIVES,
-    archive_of,
-    is_local,
-    is_package,
-    is_path,
-    name_of,
-    protocol_of,
-    split_member,
-)
+from registry.base.locations import ARCHIVE_PROTOCOLS, MAX_ARCHIVES, Location
 from registry.base.names import is_device
 from registry.base.packages import bad_package_path
 from registry.boundary.checks import Violation, violations
@@ -77,13 +67,13 @@ def literal_secret(merged: Merged) -> Iterator[Finding]:
 def secret_in_url(merged: Merged) -> Iterator[Finding]:
     """Report URLs that contain a password or a signature: of files, and of the homepage."""
     homepage = merged.value.get("homepage")
-    named = _secret_of(homepage) if isinstance(homepage, str) else ""
+    named = _secret_of(Location(homepage)) if isinstance(homepage, str) else ""
     if named and _is_written(merged, ("homepage",)):
         yield Finding(("homepage",), f"a secret in the URL: {named}", "write it without")
     for path, location in _locations(merged.value):
         if not _is_written(merged, path):
             continue
-        named = next(filter(None, map(_secret_of, location.split("::"))), "")
+        named = _secret_within(location)
         if named:
             hint = "pass it at run time: `get_dataset(name, source=URL)`, or put it in fs_options"
             yield Finding(path, f"a secret in the URL: {named}", hint)
@@ -95,18 +85,19 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
     yield from _uncounted_digests(merged)
     yield from _useless_mirrors(merged)
     for place, location in _paths(merged.value):
-        parts = split_member(location)
-        fault = bad_package_path(archive_of(location)) if is_package(location) else ""
+        member = location.member
+        fault = bad_package_path(location.file) if location.is_package else ""
         if fault:
             yield Finding(place, fault, "write package:NAME/inner/path")
-        if parts is not None and location.count("::") > MAX_ARCHIVES:
+        if member is not None and location.count("::") > MAX_ARCHIVES:
             yield Finding(place, f"more than {MAX_ARCHIVES} archives within each other")
-        elif protocol_of(location) in ARCHIVE_PROTOCOLS:
+        elif location.protocol in ARCHIVE_PROTOCOLS:
             message = "a member needs its archive"
-            yield Finding(place, message, f"write {protocol_of(location)}://MEMBER::ARCHIVE")
-        elif parts is not None and not parts[1]:
-            yield Finding(place, "no member of the archive", f"write {parts[0]}://MEMBER::ARCHIVE")
-        elif parts is None and location.lower().endswith(_ARCHIVES):
+            yield Finding(place, message, f"write {location.protocol}://MEMBER::ARCHIVE")
+        elif member is not None and not member.path:
+            hint = f"write {member.protocol}://MEMBER::ARCHIVE"
+            yield Finding(place, "no member of the archive", hint)
+        elif member is None and location.lower().endswith(_ARCHIVES):
             kind = "zip" if location.lower().endswith(".zip") else "tar"
             hint = f"write {kind}://MEMBER::ARCHIVE, with * for all of its files"
             yield Finding(place, "an archive, not a file of records", hint)
@@ -118,13 +109,13 @@ def _uncounted_digests(merged: Merged) -> Iterator[Finding]:
         if not (digests := keys.get("sha256")):
             continue
         place = (*(path if "sha256" in own else ("source",)), "sha256")
-        paths = [text for _, text in strings_in(keys.get("path"), ())]
+        paths = [Location(text) for _, text in strings_in(keys.get("path"), ())]
         count = 1 if isinstance(digests, str) else len(digests)
         if count != len(paths):
             message = f"{count_text(count, 'digest')} of {count_text(len(paths), 'path')}"
             yield Finding(place, message, "write one for each path, in their order")
         for text in paths:
-            if _EXPANDED.search(archive_of(text)):
+            if _EXPANDED.search(text.file):
                 message = f"'{text}' can be any number of files, so it has no digest"
                 yield Finding(place, message, "write each path; `registry lock` pins what is there")
 
@@ -133,20 +124,20 @@ def _useless_mirrors(merged: Merged) -> Iterator[Finding]:
     """Report mirrors of local files, and those that do not say where which file is."""
     for path, own, keys in _sources_read(merged.value):
         place = (*(path if "mirrors" in own else ("source",)), "mirrors")
-        paths = [text for _, text in strings_in(keys.get("path"), ())]
-        names = [name_of(text) for text in paths]
-        is_one = len(paths) == 1 and not _EXPANDED.search(archive_of(paths[0]))
+        paths = [Location(text) for _, text in strings_in(keys.get("path"), ())]
+        names = {one.file_name for one in paths}
+        is_one = len(paths) == 1 and not _EXPANDED.search(paths[0].file)
         for where, mirror in strings_in(keys.get("mirrors"), place):
-            if any(map(is_local, paths)):
+            if any(one.is_local for one in paths):
                 message = "a mirror of a local file, which is read where it is"
                 yield Finding(where, message, "give the address in `path`, or remove `mirrors`")
-            elif split_member(mirror) is not None:
+            elif Location(mirror).member is not None:
                 hint = "write the address of the archive, without `::`"
                 yield Finding(where, "a member of an archive; a mirror has whole files", hint)
             elif not mirror.endswith("/") and not is_one:
                 hint = "write a folder, which ends with `/`, that has the files by their names"
                 yield Finding(where, f"'{mirror}' is one file, and `path` several", hint)
-            elif mirror.endswith("/") and len(set(names)) < len(set(map(archive_of, paths))):
+            elif mirror.endswith("/") and len(names) < len({one.file for one in paths}):
                 hint = "write them as parts of `concat`, each with mirrors of its own"
                 yield Finding(where, "two of the paths have the same file name", hint)
 
@@ -156,9 +147,9 @@ def _unportable(merged: Merged) -> Iterator[Finding]:
     known: dict[tuple[DataPath, str], str] = {}
     for place, location in _paths(merged.value):
         # `outside-path` reports it in the path of a local file.
-        if "\0" in location and not (is_path(location) and "\0" in archive_of(location)):
+        if "\0" in location and not (location.is_path and "\0" in location.file):
             yield Finding(place, f"'{location}' has a NUL, which no path has", "correct the path")
-        if not is_local(location):
+        if not location.is_local:
             continue
         name = location.rpartition("/")[2]
         if is_device(name):
@@ -198,19 +189,18 @@ def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
     for path, own, keys in _sources_read(merged.value):
         is_repository = source_model(keys).repository_of(keys) is not None
         locations = [
-            (place, text)
-            for key in ("path", "data_files")
-            for place, text in strings_in(keys.get(key), (key,))
+            (place, location)
+            for place, location in _located(keys, (), "path", "data_files")
             # One mistake is one problem: `secret-in-url` reports these.
-            if not is_local(text)
-            and not (_is_written(merged, (*path, *place)) and _has_secret(text))
+            if not location.is_local
+            and not (_is_written(merged, (*path, *place)) and _secret_within(location))
         ]
         given = keys.get("fs_options")
         options = given if isinstance(given, dict) else {}  # the schema reports anything else
         mirrors = [
-            (place, text)
-            for place, text in strings_in(keys.get("mirrors"), ("mirrors",))
-            if not is_local(text) and not _has_secret(text)
+            (place, location)
+            for place, location in _located(keys, (), "mirrors")
+            if not location.is_local and not _secret_within(location)
         ]
         found = (
             _in_repository(locations)
@@ -227,7 +217,7 @@ def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
                 yield Finding(place, one.message, one.hint)
 
 
-def _in_repository(locations: list[tuple[DataPath, str]]) -> Iterator[Violation]:
+def _in_repository(locations: list[tuple[DataPath, Location]]) -> Iterator[Violation]:
     """Yield the URLs among the files of a repository, which `datasets` would request by itself."""
     for place, _ in locations:
         hint = "name a file in it, or use the builder: `path: csv` with `data_files`"
@@ -241,7 +231,7 @@ def plain_http(merged: Merged) -> Iterator[Finding]:
     listed = merged.boundary.hosts
     for path, text in (*_locations(merged.value), *_options(merged.value)):
         for part in text.split("::") if isinstance(text, str) else ():
-            if protocol_of(part).lower() != "http":
+            if Location(part).protocol.lower() != "http":
                 continue
             try:
                 host = url_host(part)
@@ -266,7 +256,7 @@ def unpinned_revision(merged: Merged) -> Iterator[Finding]:
                 yield Finding((*place, key), _floating(repository.revision), hint)
             continue
         for place, location in strings_in(own.get("path"), (*path, "path")):
-            revision = None if keys.get("sha256") else revision_in(location)
+            revision = None if keys.get("sha256") else revision_in(Location(location))
             if revision is not None and not is_commit(revision):
                 hint = "replace it with the full commit"
                 yield Finding(place, _floating(revision), hint)
@@ -281,8 +271,9 @@ def _is_written(merged: Merged, path: DataPath) -> bool:
     return merged.layer(path).document is not None
 
 
-def _has_secret(location: str) -> bool:
-    return any(map(_secret_of, location.split("::")))
+def _secret_within(location: Location) -> str:
+    parts = map(Location, location.split("::"))
+    return next(filter(None, map(_secret_of, parts)), "")
 
 
 def _sources_read(
@@ -314,26 +305,33 @@ def _leaves(value: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
         yield path, value
 
 
-def _locations(value: dict[str, Any]) -> Iterator[tuple[DataPath, str]]:
+def _locations(value: dict[str, Any]) -> Iterator[tuple[DataPath, Location]]:
     """Yield the URLs of files."""
     mirrors = (
         found
         for path, source, _ in sources_in(value)
-        for found in strings_in(source.get("mirrors"), (*path, "mirrors"))
+        for found in _located(source, path, "mirrors")
     )
-    return ((place, text) for place, text in chain(_paths(value), mirrors) if not is_local(text))
+    return (one for one in chain(_paths(value), mirrors) if not one[1].is_local)
 
 
-def _paths(value: dict[str, Any]) -> Iterator[tuple[DataPath, str]]:
+def _paths(value: dict[str, Any]) -> Iterator[tuple[DataPath, Location]]:
     """Yield the paths and URLs of files, and the names of repositories."""
     for path, source, _ in sources_in(value):
-        for key in ("path", "data_files"):
-            yield from strings_in(source.get(key), (*path, key))
+        yield from _located(source, path, "path", "data_files")
 
 
-def _secret_of(url: str) -> str:
+def _located(
+    source: Mapping[str, Any], path: DataPath, *keys: str
+) -> Iterator[tuple[DataPath, Location]]:
+    for key in keys:
+        for place, text in strings_in(source.get(key), (*path, key)):
+            yield place, Location(text)
+
+
+def _secret_of(url: Location) -> str:
     """Return the name of the secret part of a URL, never the secret itself; "" if there is none."""
-    scheme = protocol_of(url).lower()
+    scheme = url.protocol.lower()
     authority = url.partition("://")[2].partition("/")[0]
     user, at, _ = authority.rpartition("@")
     if at and scheme not in _NO_PASSWORD and (scheme in _WEB or ":" in user):

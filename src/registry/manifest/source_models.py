@@ -16,13 +16,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from registry.base.conversion import convert
-from registry.base.locations import (
-    change_archive,
-    has_secret,
-    is_path,
-    public_location,
-    unpacked_suffix,
-)
+from registry.base.locations import Location
 from registry.base.materials import Sha256
 from registry.errors import ExtensionError
 from registry.extensions import extension
@@ -81,13 +75,13 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
         return dict(zip(self.paths(), self.sha256 or (), strict=False))
 
     @property
-    def base_location(self) -> str:
+    def base_location(self) -> Location:
         """The first path."""
         return self.paths()[0]
 
-    def paths(self) -> Sequence[str]:
+    def paths(self) -> Sequence[Location]:
         """Return the paths, with a glob's `*` in the place of each capture."""
-        return tuple(_CAPTURE.sub("*", path) for path in self.path)
+        return _locations(self.path)
 
     @property
     def captures(self) -> tuple[str, ...]:
@@ -110,12 +104,12 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
 
     def loader_notes(self) -> Iterator[str]:
         """Yield what the call lacks: secrets in URLs, and paths after the first."""
-        if any(map(has_secret, self.path)):
+        if any(Location(one).has_secret for one in self.path):
             yield _REDACTED_NOTE
         if self.sha256:
             yield "compare the bytes with their sha256"
         if len(self.path) > 1:
-            others = ", ".join(map(public_location, self.path[1:]))
+            others = ", ".join(Location(one).public for one in self.path[1:])
             yield f"read {len(self.path) - 1} more paths: {others}"
 
     @classmethod
@@ -141,6 +135,11 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
         lists = ("path", "sha256", "mirrors")
         single = {key: [keys[key]] for key in lists if isinstance(keys.get(key), str)}
         return {**keys, **single}
+
+
+@functools.lru_cache(maxsize=256)
+def _locations(paths: tuple[str, ...]) -> tuple[Location, ...]:
+    return tuple(Location(_CAPTURE.sub("*", path)) for path in paths)
 
 
 @functools.lru_cache(maxsize=256)
@@ -188,7 +187,7 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the call to `csv_dataset`."""
         options = {key: value for key, value in given.items() if key != "skip_rows"}
-        return "csv_dataset", {"csv_file": public_location(self.path[0]), **options}
+        return "csv_dataset", {"csv_file": Location(self.path[0]).public, **options}
 
     def loader_notes(self) -> Iterator[str]:
         """Yield what the call lacks."""
@@ -200,9 +199,9 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
             yield f"skip the first {self.skip_rows} rows"
 
     @classmethod
-    def infer_keys(cls, location: str) -> dict[str, Any]:
+    def infer_keys(cls, location: Location) -> dict[str, Any]:
         """Return a tab as the delimiter for suffixes of tab-separated values."""
-        return {"delimiter": "\t"} if unpacked_suffix(location) in (".tsv", ".tab") else {}
+        return {"delimiter": "\t"} if location.unpacked_suffix in (".tsv", ".tab") else {}
 
 
 class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
@@ -221,20 +220,20 @@ class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
     lines: bool = False
     """Whether files are JSON Lines whatever their names end with."""
 
-    def is_lines(self, location: str) -> bool:
+    def is_lines(self, location: Location) -> bool:
         """Return whether a file has an object per line."""
-        return self.lines or unpacked_suffix(location) in _LINE_SUFFIXES
+        return self.lines or location.unpacked_suffix in _LINE_SUFFIXES
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the call to `json_dataset`."""
         own = ("records", "item", "lines")
         options = {key: value for key, value in given.items() if key not in own}
-        return "json_dataset", {"json_file": public_location(self.path[0]), **options}
+        return "json_dataset", {"json_file": Location(self.path[0]).public, **options}
 
     def loader_notes(self) -> Iterator[str]:
         """Yield what the call lacks."""
         yield from super().loader_notes()
-        if self.lines and unpacked_suffix(self.path[0]) not in _LINE_SUFFIXES:
+        if self.lines and self.paths()[0].unpacked_suffix not in _LINE_SUFFIXES:
             yield "read an object per line, which the loader does by the suffix .jsonl"
 
 
@@ -248,12 +247,12 @@ class ParquetSource(FileSource, frozen=True, kw_only=True, tag="parquet"):
 
     def loader_call(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the call to `hf_dataset` with the builder for Parquet."""
-        files = [public_location(path) for path in self.path]
+        files = [Location(path).public for path in self.path]
         return "hf_dataset", {"path": "parquet", "split": "train", "data_files": files}
 
     def loader_notes(self) -> Iterator[str]:
         """Yield what the call lacks; it has all paths."""
-        if any(map(has_secret, self.path)):
+        if any(Location(one).has_secret for one in self.path):
             yield _REDACTED_NOTE
 
 
@@ -304,11 +303,11 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
         """True for `cached: false`, unless the revision is a commit, so that nothing can change."""
         return not self.cached and not is_commit(self.revision)
 
-    def paths(self) -> Sequence[str]:
+    def paths(self) -> Sequence[Location]:
         """Return the files of a builder, or the folder."""
         if self.path in GENERIC_BUILDERS:
-            return data_file_list(self.data_files)
-        return (self.path,) if is_folder(self.path) else ()
+            return tuple(map(Location, data_file_list(self.data_files)))
+        return (Location(self.path),) if is_folder(self.path) else ()
 
     def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
         """Return the `data_files` of a builder, or the `path` of a folder."""
@@ -407,10 +406,10 @@ def to_source(expected: type, keys: Any) -> Any:
 
 def infer_source_keys(location: str) -> dict[str, Any] | None:
     """Return `type` and other keys implied by a file's suffix; None for an unknown suffix."""
-    suffix = unpacked_suffix(location)
+    file = Location(location)
     for name, model in SOURCE_TYPES.items():
-        if suffix in model.suffixes:
-            return {"type": name, **model.infer_keys(location)}
+        if file.unpacked_suffix in model.suffixes:
+            return {"type": name, **model.infer_keys(file)}
     return None
 
 
@@ -450,9 +449,9 @@ def _absolute_mirror(path: str, folder: Path) -> str:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    if not is_path(path):
+    location = Location(path)
+    if not location.is_path:
         return path
-    return change_archive(
-        path,
-        lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://"))),
+    return location.with_file(
+        lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://")))
     )

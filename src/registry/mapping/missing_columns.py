@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import is_path
+from registry.base.locations import Location
 from registry.errors import did_you_mean
 from registry.mapping.named_columns import KeyPath, NamedColumns, named_columns
 from registry.mapping.row import MISSING, column_hint, get_list, path_splits
@@ -141,7 +141,7 @@ def _see_lookup(
         search.see({join.into: None}, spec.explode)
         return []
     source = join.source.location
-    table = os.path.relpath(source, spec.folder) if is_path(source) else source
+    table = os.path.relpath(source, spec.folder) if Location(source).is_path else source
     other = "; add `key` if the table has another name for it" if join.key is None else ""
     return [
         replace(one, message=f"{one.message} in the lookup table {table}", hint=one.hint + other)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.base.locations import Location
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import DecodeError, ExpectationError
 from registry.pipeline.fingerprint import has_own_examples, samples_fingerprint
@@ -204,7 +205,7 @@ def _check_unchanged(spec: DatasetSpec, pins: Pins, context: SourceContext) -> N
     for source, probed in zip(spec.sources, pins.sources, strict=True):
         # The files of a commit never change, even if the branch has moved on.
         if probed.revision is None and reader_of(source).probe(now) != probed:
-            raise changed_error(spec.location)
+            raise changed_error(Location(spec.location))
 
 
 def check_unpublished(entry: CacheEntry, opening: Opening, cache: Cache, check: Check) -> None:

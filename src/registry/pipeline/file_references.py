@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from registry.base.digest import digest_of
-from registry.base.locations import archive_of, is_local, local_path, public_location
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
@@ -32,12 +32,12 @@ _LONGEST_PATH = 1024
 _MEDIA = ("image", "audio", "video", "document")
 
 
-def local_resolver(location: str, boundary: Boundary) -> Resolve:
+def local_resolver(location: Location, boundary: Boundary) -> Resolve:
     """Return the resolver for a dataset in a local file.
 
     A name that leads outside the boundary is inline content, as it is beside a remote file.
     """
-    folder = os.path.dirname(local_path(location))
+    folder = os.path.dirname(location.local_path())
     # As in Inspect, files beside a `file://` URL are such URLs too.
     shown = location.rpartition("/")[0] if location.startswith("file://") else folder
     return partial(_resolve_local, folder=folder, shown=shown, boundary=boundary)
@@ -57,7 +57,7 @@ def _resolve_local(value: str, *, folder: str, shown: str, boundary: Boundary) -
 
 
 def remote_resolver(
-    location: str, pool: FilesystemPool, context: SourceContext | None = None
+    location: Location, pool: FilesystemPool, context: SourceContext | None = None
 ) -> Resolve:
     """Return the resolver for a dataset on a remote file system.
 
@@ -66,23 +66,23 @@ def remote_resolver(
         pool: Its file systems.
         context: Remembers what was found, for when no request may be made; None remembers nothing.
     """
-    location = archive_of(location)
+    location = location.file
     folder = location.partition("?")[0].rpartition("/")[0]
-    shown = public_location(location).removesuffix("?…").rpartition("/")[0]
+    shown = location.public.removesuffix("?…").rpartition("/")[0]
     known: dict[str, str] = {}
 
     def resolve(value: str) -> str:
         if len(value) > _LONGEST_PATH or not _PATH_LIKE.fullmatch(value) or ".." in value:
             return value
         if value not in known:
-            exists = _exists(f"{folder}/{value}", pool, context)
+            exists = _exists(Location(f"{folder}/{value}"), pool, context)
             known[value] = f"{shown}/{value}" if exists else value
         return known[value]
 
     return resolve
 
 
-def _exists(url: str, pool: FilesystemPool, context: SourceContext | None) -> bool:
+def _exists(url: Location, pool: FilesystemPool, context: SourceContext | None) -> bool:
     """Return whether a remote file exists; offline, whether it did when it was last looked up."""
     key = "" if context is None else digest_of({"exists": url, "options": dict(pool.options)})
     if context is not None and context.offline:
@@ -97,9 +97,9 @@ def _exists(url: str, pool: FilesystemPool, context: SourceContext | None) -> bo
     return exists
 
 
-def resolver(location: str, pool: FilesystemPool) -> Resolve:
+def resolver(location: Location, pool: FilesystemPool) -> Resolve:
     """Return the resolver for the file of a dataset that the user names in a call."""
-    if is_local(location):
+    if location.is_local:
         return local_resolver(location, pool.boundary)
     return remote_resolver(location, pool)
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import digest_of
-from registry.base.locations import archive_of, is_local, public_location
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of
 from registry.sources.pins import Pins
@@ -100,7 +99,7 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     base = spec.source.base_location
     # Names of files beside a remote source become URLs during the build. Beside a local source
     # they become paths when a sample is read, so the cache contains no path of this machine.
-    remote = None if base is None or is_local(base) else public_location(archive_of(base))
+    remote = None if base is None or base.is_local else base.file.public
     join = None
     if spec.join is not None and pins.side is not None:
         how = data_of(spec.join, without={"source", "strict"})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from registry.base.locations import is_local
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.manifest.models import View
 from registry.store.arrow_dataset import ArrowDataset
@@ -35,7 +35,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     """Order, choice order and limit."""
     order: Order
     """Kind of shuffle."""
-    base: str | None
+    base: Location | None
     """A local file, if names of files are relative to its folder."""
     folders: tuple[str, ...] = ()
     """Folders with the files that they may name; not a boundary, as pickled datasets are small."""
@@ -50,7 +50,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             location=spec.location,
             view=spec.view,
             order="hub" if is_hub else "file",
-            base=base if base is not None and is_local(base) else None,
+            base=base if base is not None and base.is_local else None,
             folders=_folders_of(base, boundary),
         )
 
@@ -102,7 +102,7 @@ def finisher(opening: Opening) -> Callable[[Sample], Sample] | None:
     )
 
 
-def _folders_of(base: str | None, boundary: Boundary) -> tuple[str, ...]:
-    if base is None or not is_local(base):
+def _folders_of(base: Location | None, boundary: Boundary) -> tuple[str, ...]:
+    if base is None or not base.is_local:
         return ()
     return (os.sep,) if boundary.is_open else boundary.of_location(base).folders

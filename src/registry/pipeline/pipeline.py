@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from registry.base.locations import archive_of, is_local, is_path, local_path
+from registry.base.locations import Location
 from registry.boundary.limits import UNLIMITED, Limits
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
@@ -200,7 +200,7 @@ def _remote_resolver(source: Source, context: SourceContext) -> Resolve | None:
     # Names beside a local file are resolved when a sample is read, so that the cache contains no
     # path of this machine. A URL is the same everywhere, and can't be looked up again offline.
     base = source.base_location
-    if base is None or is_local(base):
+    if base is None or base.is_local:
         return None
     return remote_resolver(base, FilesystemPool(source.fs_options, context.boundary), context)
 
@@ -209,8 +209,8 @@ def lookup_of(spec: DatasetSpec, pins: Pins, context: SourceContext) -> Lookup |
     """Return the lookup table of `join`, which is read when the first record needs it."""
     if spec.join is None:
         return None
-    location = archive_of(spec.join.source.location)
-    table = os.path.relpath(local_path(location), spec.folder) if is_path(location) else location
+    location = Location(spec.join.source.location).file
+    table = os.path.relpath(location.local_path(), spec.folder) if location.is_path else location
     return Lookup(spec.join, lambda: lookup_rows(spec, pins, context), table=table)
 
 

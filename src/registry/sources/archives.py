@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import IO, Any, Protocol, cast
 
-from registry.base.locations import public_location, split_member
+from registry.base.locations import Location, Member
 from registry.boundary.limits import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
@@ -60,7 +60,7 @@ class _AbsurdSizeError(Exception):
 
 @contextlib.contextmanager
 def open_member(
-    location: str, open_archive: OpenArchive, limits: Limits = _LIMITS
+    location: Location, open_archive: OpenArchive, limits: Limits = _LIMITS
 ) -> Iterator[IO[bytes]]:
     """Open a member for reading.
 
@@ -77,7 +77,7 @@ def open_member(
         if name not in archive.names:
             near = _near(name, archive.names)
             hint = f"did you mean {near}?" if near else f"it has {len(archive.names)} files"
-            raise SourceError(f"{public_location(location)}: no such member ({hint})")
+            raise SourceError(f"{location.public}: no such member ({hint})")
         if archive.size(name) > limit:
             raise _AbsurdSizeError
         try:
@@ -85,12 +85,14 @@ def open_member(
         except (RuntimeError, NotImplementedError) as error:
             # zipfile's errors for encrypted members and for unknown methods of compression.
             message = f"can't be unpacked: {error} (unpack it yourself, and name the file)"
-            raise SourceError(f"{public_location(location)}: {message}") from error
+            raise SourceError(f"{location.public}: {message}") from error
         with member:
             yield member
 
 
-def match_members(location: str, open_archive: OpenArchive, limits: Limits = _LIMITS) -> list[str]:
+def match_members(
+    location: Location, open_archive: OpenArchive, limits: Limits = _LIMITS
+) -> list[Location]:
     """Return the locations of the members that a glob matches, sorted by name.
 
     Raises:
@@ -104,23 +106,23 @@ def match_members(location: str, open_archive: OpenArchive, limits: Limits = _LI
             found = sorted(filter(path_matcher(pattern), archive.names))
         if len(found) > limits.files:
             message = limits.message("files", "the glob matches", "members")
-            raise SourceError(f"{public_location(location)}: {message}")
+            raise SourceError(f"{location.public}: {message}")
         # Members may share their bytes, so that all together are larger than any archive.
         if sum(map(archive.size, found)) > limit:
             raise _AbsurdSizeError
     protocol, _, outer = _parts(location)
-    return [f"{protocol}://{name}::{outer}" for name in found]
+    return [Location(f"{protocol}://{name}::{outer}") for name in found]
 
 
 @contextlib.contextmanager
 def _opened(
-    location: str, open_archive: OpenArchive, limits: Limits
+    location: Location, open_archive: OpenArchive, limits: Limits
 ) -> Iterator[tuple[_Archive, str, int]]:
     """Yield the open archive of a member, the member's name, and the largest allowed size."""
     protocol, member, outer = _parts(location)
-    if split_member(outer) is not None:  # the archive is itself a member
+    if outer.member is not None:  # the archive is itself a member
         open_archive = partial(open_member, outer, open_archive, limits)
-    shown = public_location(location)
+    shown = location.public
     with open_archive() as data:
         packed_bytes = data.seek(0, io.SEEK_END)
         data.seek(0)
@@ -228,10 +230,10 @@ def _unpacked(data: IO[bytes]) -> IO[bytes]:
     return data
 
 
-def _parts(location: str) -> tuple[str, str, str]:
-    parts = split_member(location)
+def _parts(location: Location) -> Member:
+    parts = location.member
     if parts is None:
-        raise ValueError(f"{public_location(location)} is not a member of an archive")
+        raise ValueError(f"{location.public} is not a member of an archive")
     return parts
 
 

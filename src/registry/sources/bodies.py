@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from registry.base.locations import protocol_of, public_location
+from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.sources.retry import network_policy, passing_error, status_of
 
@@ -58,7 +58,7 @@ class Body(Struct, kw_only=True):
 
 
 def open_body(
-    files: Any, location: str, *, start: int = 0, etag: str = "", version_id: str | None = None
+    files: Any, location: Location, *, start: int = 0, etag: str = "", version_id: str | None = None
 ) -> Body:
     """Request a file from a position on; a server that can't do that sends all of it.
 
@@ -72,7 +72,7 @@ def open_body(
     Raises:
         Exception: the error of the client; `source_errors` translates it.
     """
-    protocol = protocol_of(location)
+    protocol = location.protocol
     if protocol in ("http", "https"):
         body: Body = _call(files, _open_http, location, start, etag)
         return body
@@ -84,12 +84,12 @@ def open_body(
     return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
 
 
-def describe(files: Any, location: str) -> dict[str, Any]:
+def describe(files: Any, location: Location) -> dict[str, Any]:
     """Return the size of a file and its validators, named as fsspec does."""
-    if protocol_of(location) in ("http", "https"):
+    if location.protocol in ("http", "https"):
         found: dict[str, Any] = _call(files, _describe_http, location)
         return found
-    if protocol_of(location) in ("s3", "s3a"):
+    if location.protocol in ("s3", "s3a"):
         return _describe_s3(files, location)
     return dict(files.info(location))
 
@@ -106,7 +106,7 @@ def _call(files: Any, coroutine: Callable[..., Awaitable[Any]], *arguments: Any)
     return sync(files.loop, coroutine, files, *arguments)
 
 
-async def _request(files: Any, method: str, location: str, headers: Mapping[str, str]) -> Any:
+async def _request(files: Any, method: str, location: Location, headers: Mapping[str, str]) -> Any:
     session = await files.set_session()
     # Packed on the way, the bytes would have another length and another ETag.
     asked = {**files.kwargs.get("headers", {}), "Accept-Encoding": "identity", **headers}
@@ -123,7 +123,7 @@ async def _request(files: Any, method: str, location: str, headers: Mapping[str,
     return response
 
 
-async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
+async def _open_http(files: Any, location: Location, start: int, etag: str) -> Body:
     import asyncio  # a warm open imports this module
 
     ranged = {"Range": f"bytes={start}-", "If-Range": etag} if start else {}
@@ -133,7 +133,7 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
     if coding not in ("", *_UNPACKED):
         _abandon(response)
         raise SourceError(
-            f"{public_location(location)}: the server sends it as {coding}, which was not asked for"
+            f"{location.public}: the server sends it as {coding}, which was not asked for"
             " and can't be unpacked (name a URL that sends the file as it is)"
         )
     first, size = _content_range(headers.get("Content-Range"))
@@ -152,7 +152,7 @@ async def _open_http(files: Any, location: str, start: int, etag: str) -> Body:
         return bytes(_call(files, read))
 
     return Body(
-        read=_Unpacking(receive, coding, public_location(location)) if coding else receive,
+        read=_Unpacking(receive, coding, location.public) if coding else receive,
         close=lambda: _call(files, close),
         start=first,
         size=size,
@@ -223,7 +223,7 @@ def _abandon(response: Any) -> None:
     response.close()
 
 
-async def _describe_http(files: Any, location: str) -> dict[str, Any]:
+async def _describe_http(files: Any, location: Location) -> dict[str, Any]:
     import aiohttp
 
     try:
@@ -239,7 +239,7 @@ async def _describe_http(files: Any, location: str) -> dict[str, Any]:
     return {"size": size, **{name: headers[name] for name in _HTTP_VALIDATORS if name in headers}}
 
 
-def _open_s3(files: Any, location: str, start: int, etag: str, version_id: str | None) -> Body:
+def _open_s3(files: Any, location: Location, start: int, etag: str, version_id: str | None) -> Body:
     bucket, key, named = files.split_path(location)
     asked = {"Bucket": bucket, "Key": key, **files.req_kw}
     if start:
@@ -284,7 +284,7 @@ def _get_object(
         return files.call_s3("get_object", **asked)
 
 
-def _describe_s3(files: Any, location: str) -> dict[str, Any]:
+def _describe_s3(files: Any, location: Location) -> dict[str, Any]:
     try:
         return dict(files.info(location))
     except Exception as error:
@@ -311,7 +311,7 @@ def new_hash(name: str, size: int | None) -> Any:
     return hashlib.new(name, usedforsecurity=False)
 
 
-def _open_hub(files: Any, location: str, start: int) -> Body:
+def _open_hub(files: Any, location: Location, start: int) -> Body:
     about = files.info(location)
     # A stream, which a block size of 0 asks for, can't be continued.
     opened = files.open(location, "rb", block_size=files.block_size or _HUB_BLOCK)

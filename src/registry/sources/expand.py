@@ -10,15 +10,7 @@ from glob import has_magic
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
-from registry.base.locations import (
-    archive_of,
-    is_local,
-    is_package,
-    local_path,
-    protocol_of,
-    public_location,
-    split_member,
-)
+from registry.base.locations import Location
 from registry.base.packages import package_location
 from registry.boundary.paths import list_files
 from registry.errors import SourceError
@@ -37,11 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Opener", "expand", "expand_or_recall"]
 
 
-Opener = Callable[[str], "OpenArchive"]
+Opener = Callable[[Location], "OpenArchive"]
 """Returns how to open an archive at a location."""
 
 
-def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boundary) -> list[str]:
+def expand(
+    path: Location, pool: FilesystemPool, open_archive: Opener, boundary: Boundary
+) -> list[Location]:
     """Return the locations that a path or glob matches; those of a glob are sorted by name.
 
     Raises:
@@ -50,40 +44,41 @@ def expand(path: str, pool: FilesystemPool, open_archive: Opener, boundary: Boun
     """
     if not _is_glob(path):
         return [path]
-    if split_member(path) is not None:
+    if path.member is not None:
         from registry.sources.archives import match_members  # few datasets are in archives
 
-        found = match_members(path, open_archive(archive_of(path)), boundary.limits)
+        found = match_members(path, open_archive(path.file), boundary.limits)
         if not found:
-            raise SourceError(f"{public_location(path)}: no member matches")
+            raise SourceError(f"{path.public}: no member matches")
         return found
     # A local file may have a name that looks like a glob.
-    if is_local(path) and os.path.exists(local_path(path)):
+    if path.is_local and os.path.exists(path.local_path()):
         return [path]
-    if is_local(path):
-        found = list_files(local_path(path), boundary.of_location(path))
-        if is_package(path):
-            found = [package_location(path, file) for file in found]
+    if path.is_local:
+        files = list_files(path.local_path(), boundary.of_location(path))
+        if path.is_package:
+            files = [package_location(path, file) for file in files]
+        found = [*map(Location, files)]
     else:
         found = pool.ask(path, _glob)
         if len(found) > boundary.limits.files:
             message = boundary.limits.message("files", "the glob matches", "files")
-            raise SourceError(f"{public_location(path)}: {message}")
+            raise SourceError(f"{path.public}: {message}")
     if not found:
         raise missing_error(path, "no file matches")
     return found
 
 
 def expand_or_recall(
-    paths: Sequence[str], pool: FilesystemPool, context: SourceContext
-) -> dict[str, list[str]]:
+    paths: Sequence[Location], pool: FilesystemPool, context: SourceContext
+) -> dict[Location, list[Location]]:
     """Expand each path; offline, a remote glob has the result of its last expansion.
 
     Raises:
         OfflineError: a remote glob was never expanded.
     """
     open_archive = partial(_opener, pool=pool, context=context)
-    if all(is_local(path) or not _is_glob(path) for path in paths):
+    if all(path.is_local or not _is_glob(path) for path in paths):
         return {path: expand(path, pool, open_archive, context.boundary) for path in paths}
     key = digest_of({"paths": list(paths), "options": dict(pool.options)})
     if not context.offline:
@@ -93,12 +88,12 @@ def expand_or_recall(
     known = context.cache.recall(key, "found")
     if known is None:
         raise offline_error(paths[0])
-    return dict(known["found"])
+    return {Location(path): [*map(Location, found)] for path, found in known["found"].items()}
 
 
-def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> OpenArchive:
+def _opener(location: Location, *, pool: FilesystemPool, context: SourceContext) -> OpenArchive:
     """Return how to open an archive; a remote one is downloaded to the blobs."""
-    if is_local(location):
+    if location.is_local:
         return partial(open_location, location, {}, context.boundary)
     from registry.sources.remote_files import fetch_blob, pin_remote
 
@@ -106,14 +101,13 @@ def _opener(location: str, *, pool: FilesystemPool, context: SourceContext) -> O
     return lambda: blob.open("rb")
 
 
-def _glob(files: Any, path: str) -> list[str]:
-    return sorted(files.unstrip_protocol(name) for name in files.glob(path))
+def _glob(files: Any, path: Location) -> list[Location]:
+    return sorted(Location(files.unstrip_protocol(name)) for name in files.glob(path))
 
 
 @functools.lru_cache(maxsize=256)
-def _is_glob(path: str) -> bool:
-    parts = split_member(path)
-    if parts is not None:
-        return has_magic(parts[1])
+def _is_glob(path: Location) -> bool:
+    if path.member is not None:
+        return has_magic(path.member.path)
     # In a URL `?` starts the query, and HTTP has no way to list files.
-    return has_magic(path) and protocol_of(path) not in ("http", "https")
+    return has_magic(path) and path.protocol not in ("http", "https")

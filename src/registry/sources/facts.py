@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.base.locations import archive_of, is_local
+from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import option_errors, source_errors
@@ -48,7 +48,7 @@ _UNREACHABLE = frozenset(
 class FileFacts(Struct, frozen=True):
     """One file, as its server describes it."""
 
-    location: str
+    location: Location
     """Path or URL; may contain a secret."""
     size: int | None
     etag: str | None = None
@@ -96,8 +96,8 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
         SourceError: a file does not exist, or can't be reached.
     """
     pool = FilesystemPool(source.fs_options, context.boundary, context.deadline, context.report)
-    located = expand_or_recall(source.path, pool, context)
-    locations = [location for path in source.path for location in located[path]]
+    located = expand_or_recall(source.paths(), pool, context)
+    locations = [location for path in source.paths() for location in located[path]]
     files = tuple(_file(location, pool, context) for location in locations)
     counts = (
         [_footer_rows(file, pool, context.boundary) for file in files]
@@ -108,9 +108,9 @@ def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
     return SourceFacts(rows=rows, files=files)
 
 
-def _file(location: str, pool: FilesystemPool, context: SourceContext) -> FileFacts:
-    archive = archive_of(location)
-    if is_local(archive):
+def _file(location: Location, pool: FilesystemPool, context: SourceContext) -> FileFacts:
+    archive = location.file
+    if archive.is_local:
         with option_errors(archive):
             size = FileState.of(context.boundary.check_location(archive)).size
             return FileFacts(location, size)
@@ -125,9 +125,9 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> i
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if archive_of(file.location) != file.location:
+    if file.location.file != file.location:
         return None
-    if not is_local(file.location):
+    if not file.location.is_local:
         return pool.ask(file.location, _remote_rows)
     # What is wrong with a file that is not Parquet is said when its first records are read.
     with (
@@ -139,7 +139,7 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> i
     return None
 
 
-def _remote_rows(files: Any, location: str) -> int | None:
+def _remote_rows(files: Any, location: Location) -> int | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -12,15 +12,7 @@ from msgspec.structs import replace
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
 from registry.base.fs import stream_sha256
-from registry.base.locations import (
-    archive_of,
-    is_local,
-    local_path,
-    packed_suffix,
-    public_location,
-    split_member,
-    unpacked_suffix,
-)
+from registry.base.locations import Location
 from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError, DigestMismatchError
 from registry.manifest.source_models import FileSource
@@ -82,7 +74,7 @@ class FileReader(FormatReader[FileSource]):
         """Return a pin that also depends on what the names of files say."""
         if not self.source.captures:
             return pin
-        located = (self.source.of_file(public_location(file.location)) for file in pin.files)
+        located = (self.source.of_file(file.location.public) for file in pin.files)
         identity = {**pin.identity, "columns": [one.columns for one in located]}
         return replace(pin, identity=identity)
 
@@ -105,7 +97,7 @@ class FileReader(FormatReader[FileSource]):
 
 
 def pin_files(
-    paths: Sequence[str],
+    paths: Sequence[Location],
     options: Mapping[str, Any],
     context: SourceContext,
     *,
@@ -126,21 +118,21 @@ def pin_files(
         digest = (stated or {}).get(path)
         if locked is not None:
             file = _pin_locked(location, locked, context)
-        elif is_local(location):
+        elif location.is_local:
             file = pin_local(location, context)
         elif digest is not None:
             file = _pin_stated(location, digest, pool, context, mirrors)
         else:
             with no_mirror(mirrors):
-                file = replace(pin_remote(archive_of(location), pool, context), location=location)
+                file = replace(pin_remote(location.file, pool, context), location=location)
         if digest not in (None, file.sha256):
             raise DigestMismatchError(
-                public_location(location),
+                location.public,
                 dataset=context.dataset,
                 pinned=f"sha256:{digest}",
                 found=f"sha256:{file.sha256}",
                 is_stated=True,
-                is_locked=locked is not None and not is_local(location),
+                is_locked=locked is not None and not location.is_local,
             )
         files.append(replace(file, requested=requested or (path if path != location else "")))
     forms = [_form(file.location) for file in files]
@@ -149,14 +141,14 @@ def pin_files(
 
 
 def probe_files(
-    paths: Sequence[str], options: Mapping[str, Any], context: SourceContext
+    paths: Sequence[Location], options: Mapping[str, Any], context: SourceContext
 ) -> SourcePin | None:
     """Return what distinguishes versions of the files, without reading them.
 
     Returns None if nothing does (a server without ETag and date, a file that was just written),
     or if the files are so small that reading them completely costs little.
     """
-    if any(map(split_member, paths)):  # a member can't be read from the start of its archive
+    if any(one.member for one in paths):  # a member can't be read from the start of its archive
         return None
     _check_credentials(paths, options)
     pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
@@ -164,7 +156,7 @@ def probe_files(
     for _, location, locked in _locate(paths, pool, context):
         if locked is not None and context.cache.blob(locked.sha256 or "").exists():
             return None
-        local = is_local(location)
+        local = location.is_local
         state = _probe_local(location, context) if local else probe_remote(location, pool, context)
         if state is None or (locked and not _has_pinned_bytes(location, state, locked, context)):
             return None
@@ -176,18 +168,18 @@ def probe_files(
     return SourcePin({"glance": states}, tuple(files))
 
 
-def _form(location: str) -> str:
+def _form(location: Location) -> str:
     """Return what determines the records beside the bytes of a file."""
     # A path would make the cache differ by machine; the names in an archive are part of its bytes.
-    archive = archive_of(location)
+    archive = location.file
     if archive != location:
         return location.removesuffix(archive)
-    return unpacked_suffix(location) + packed_suffix(location)
+    return location.unpacked_suffix + location.packed_suffix
 
 
 def _locate(
-    paths: Sequence[str], pool: FilesystemPool, context: SourceContext
-) -> Iterator[tuple[str, str, Material | None]]:
+    paths: Sequence[Location], pool: FilesystemPool, context: SourceContext
+) -> Iterator[tuple[Location, Location, Material | None]]:
     """Yield each path with every location it matches, and the pin of that location.
 
     A glob that the lockfile pins is not expanded: it means the files that it matched then.
@@ -202,7 +194,7 @@ def _locate(
             yield from ((path, location, file) for location, file in pinned)
 
 
-def _pin_locked(location: str, locked: Material, context: SourceContext) -> PinnedFile:
+def _pin_locked(location: Location, locked: Material, context: SourceContext) -> PinnedFile:
     """Return the pin of a file; only a local file is compared with it now.
 
     Remote bytes are compared when they are downloaded, which a cached dataset never needs.
@@ -210,7 +202,7 @@ def _pin_locked(location: str, locked: Material, context: SourceContext) -> Pinn
     pinned = PinnedFile(
         location, locked.sha256 or "", locked.size or 0, locked.etag, locked.version_id
     )
-    if is_local(location) and context.lock is not None and context.lock.compare:
+    if location.is_local and context.lock is not None and context.lock.compare:
         found = pin_local(location, context)
         if found.sha256 != pinned.sha256:
             raise digest_mismatch(pinned, found.sha256, context)
@@ -219,7 +211,7 @@ def _pin_locked(location: str, locked: Material, context: SourceContext) -> Pinn
 
 
 def _pin_stated(
-    location: str,
+    location: Location,
     sha256: str,
     pool: FilesystemPool,
     context: SourceContext,
@@ -229,7 +221,7 @@ def _pin_stated(
 
     Its bytes are compared when they are downloaded; a lockfile has their size, too.
     """
-    file = PinnedFile(archive_of(location), sha256, 0, is_stated=True)
+    file = PinnedFile(location.file, sha256, 0, is_stated=True)
     blob = context.cache.blob(sha256)
     if context.reread:
         blob = fetch_blob(file, pool, context, mirrors=mirrors)
@@ -237,9 +229,9 @@ def _pin_stated(
     return replace(file, location=location, size=size)
 
 
-def pin_local(location: str, context: SourceContext) -> PinnedFile:
+def pin_local(location: Location, context: SourceContext) -> PinnedFile:
     """Return the digest of a local file, which is read unless it was read in this state."""
-    path = local_path(location)
+    path = location.local_path()
     with option_errors(location):
         state = FileState.of(context.boundary.check_location(location))
         # A file written within the clock's resolution may change again without a new mtime.
@@ -261,7 +253,7 @@ def _state_key(path: str) -> str:
     return digest_of({"local": path})
 
 
-def _probe_local(location: str, context: SourceContext) -> dict[str, Any] | None:
+def _probe_local(location: Location, context: SourceContext) -> dict[str, Any] | None:
     with option_errors(location):
         state = FileState.of(context.boundary.check_location(location))
     if state.size < _SMALL_LOCAL_BYTES or state.is_racy():
@@ -270,10 +262,10 @@ def _probe_local(location: str, context: SourceContext) -> dict[str, Any] | None
 
 
 def _has_pinned_bytes(
-    location: str, state: Mapping[str, Any], locked: Material, context: SourceContext
+    location: Location, state: Mapping[str, Any], locked: Material, context: SourceContext
 ) -> bool:
     """Return whether a probe proves that a file still has its pinned bytes."""
-    if is_local(location):
+    if location.is_local:
         with contextlib.suppress(UnknownDigestError):
             return _pin_locked(location, locked, replace(context, whole=False)).size == locked.size
         return False
@@ -285,7 +277,7 @@ def _has_pinned_bytes(
     return now.size == locked.size and bool(known) and all(a == b for a, b in known)
 
 
-def _check_credentials(paths: Sequence[str], options: Mapping[str, Any]) -> None:
+def _check_credentials(paths: Sequence[Location], options: Mapping[str, Any]) -> None:
     """Refuse to send this machine's own credentials to a server that a manifest names."""
     endpoint = endpoint_of(options)
     named = options.get("anon") is True or (options.get("key") and options.get("secret"))
@@ -293,11 +285,11 @@ def _check_credentials(paths: Sequence[str], options: Mapping[str, Any]) -> None
         named = options.get("token") not in (None, True)
         if paths and not named:
             raise AccessError(
-                f"{public_location(paths[0])}: HF_TOKEN is not sent to the endpoint of a manifest;"
+                f"{paths[0].public}: HF_TOKEN is not sent to the endpoint of a manifest;"
                 " give token as {env: NAME}, or token: false"
             )
     if endpoint and not named and paths:
         raise AccessError(
-            f"{public_location(paths[0])}: this machine's own credentials are not sent to the"
+            f"{paths[0].public}: this machine's own credentials are not sent to the"
             f" endpoint_url of a manifest; give key and secret as {{env: NAME}}, or anon: true"
         )

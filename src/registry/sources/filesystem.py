@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from registry.base.fs import is_disk_fault
-from registry.base.locations import (
-    has_secret,
-    is_local,
-    is_path,
-    local_path,
-    protocol_of,
-    public_location,
-)
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location
 from registry.boundary.secrets import read_secrets, redact
@@ -87,7 +80,7 @@ _FRESH = frozenset({"http", "https", "s3", "s3a"})
 
 
 def filesystem(
-    location: str, options: Mapping[str, Any], boundary: Boundary, *, attempts: int = 1
+    location: Location, options: Mapping[str, Any], boundary: Boundary, *, attempts: int = 1
 ) -> fsspec.AbstractFileSystem:
     """Return the file system of a remote location.
 
@@ -104,7 +97,7 @@ def filesystem(
     check_location(location, options, boundary)
     import fsspec
 
-    protocol = protocol_of(location)
+    protocol = location.protocol
     given = read_secrets(options, location=location)
     with option_errors(location):
         if protocol in ("http", "https"):
@@ -147,7 +140,7 @@ def _s3_options(options: Mapping[str, Any], attempts: int) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def option_errors(location: str) -> Iterator[None]:
+def option_errors(location: Location) -> Iterator[None]:
     """Translate the errors of a file system for invalid options or URLs to a SourceError.
 
     Use it only around the first call of a client, which checks the options: a later TypeError is
@@ -160,24 +153,24 @@ def option_errors(location: str) -> Iterator[None]:
         if isinstance(error, RegistryError):
             raise
         message = f"invalid location or fs_options: {_redacted(error, location)}"
-        _raise_as(SourceError(f"{public_location(location)}: {message}"), error, location)
+        _raise_as(SourceError(f"{location.public}: {message}"), error, location)
 
 
 @contextlib.contextmanager
-def source_errors(location: str) -> Iterator[None]:
+def source_errors(location: Location) -> Iterator[None]:
     """Translate the errors of a file system to a SourceError that names the location."""
     try:
         yield
     except ReachError as error:
-        if str(error).startswith(public_location(location)):
+        if str(error).startswith(location.public):
             raise
-        raise ReachError(f"{public_location(location)}: {error}") from None
+        raise ReachError(f"{location.public}: {error}") from None
     except RegistryError:
         raise
     except ImportError as error:
-        protocol = protocol_of(location)
+        protocol = location.protocol
         how = install_advice(error) or error
-        message = f"{public_location(location)}: reading {protocol}:// needs another package: {how}"
+        message = f"{location.public}: reading {protocol}:// needs another package: {how}"
         raise MissingDependencyError(message) from error
     except _error_types(location) as error:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
@@ -188,18 +181,18 @@ def source_errors(location: str) -> Iterator[None]:
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
             raise
-        raise SourceError(f"{public_location(location)}: {error}") from error
+        raise SourceError(f"{location.public}: {error}") from error
 
 
-def _error_types(location: str) -> tuple[type[Exception], ...]:
-    if protocol_of(location) not in _ERRORS:
+def _error_types(location: Location) -> tuple[type[Exception], ...]:
+    if location.protocol not in _ERRORS:
         return (OSError,)
-    names = [name.split(":") for name in _ERRORS[protocol_of(location)]]
+    names = [name.split(":") for name in _ERRORS[location.protocol]]
     return (OSError, *(getattr(importlib.import_module(module), name) for module, name in names))
 
 
-def _raise_as(ours: SourceError, error: BaseException, location: str) -> NoReturn:
-    raise ours from (None if has_secret(location) else public_cause(error))
+def _raise_as(ours: SourceError, error: BaseException, location: Location) -> NoReturn:
+    raise ours from (None if location.has_secret else public_cause(error))
 
 
 def public_cause(error: BaseException) -> BaseException | None:
@@ -209,15 +202,15 @@ def public_cause(error: BaseException) -> BaseException | None:
     return error if redact(texts) == texts else None
 
 
-def _translated(error: BaseException, location: str) -> SourceError:
-    shown = public_location(location)
+def _translated(error: BaseException, location: Location) -> SourceError:
+    shown = location.public
     # File systems take a refusal for a missing file.
     refusal = next((link for link in causes(error) if isinstance(link, ReachError)), None)
     if refusal is not None:
         return ReachError(f"{shown}: {refusal}")
     if type(error).__name__ == "TooManyRedirects":
         return SourceError(f"{shown}: the server redirects without end ({SIGN_IN})")
-    protocol = protocol_of(location)
+    protocol = location.protocol
     if protocol in _ERRORS and (
         failure := connection_failure(error, _host(location), protocol=protocol)
     ):
@@ -248,9 +241,9 @@ def _translated(error: BaseException, location: str) -> SourceError:
     return SourceError(f"{shown}: {_redacted(error, location)}")
 
 
-def _host(location: str) -> str:
+def _host(location: Location) -> str:
     """Return where the requests for a location go, for messages."""
-    protocol = protocol_of(location)
+    protocol = location.protocol
     if protocol == "hf":
         return hub_host()
     if protocol in ("s3", "s3a"):
@@ -259,38 +252,38 @@ def _host(location: str) -> str:
 
 
 @contextlib.contextmanager
-def limited_requests(location: str, deadline: Deadline) -> Iterator[None]:
+def limited_requests(location: Location, deadline: Deadline) -> Iterator[None]:
     """Limit the requests of the Hub's client; other file systems have options for that."""
-    if protocol_of(location) != "hf":
+    if location.protocol != "hf":
         yield
         return
     from registry.sources.hub.client import limited_client  # imports the client, which is slow
 
     # Bytes that are requested again are no progress: the transfer counts those that are new.
-    with limited_client(public_location(location), Deadline(deadline.seconds)):
+    with limited_client(location.public, Deadline(deadline.seconds)):
         yield
 
 
-def missing_error(location: str, message: str) -> SourceError:
+def missing_error(location: Location, message: str) -> SourceError:
     """Return the error for a location that no file matches."""
-    error = SourceError(f"{public_location(location)}: {message}")
-    if is_path(location):
-        error.missing_path = local_path(location)
+    error = SourceError(f"{location.public}: {message}")
+    if location.is_path:
+        error.missing_path = location.local_path()
     return error
 
 
-def offline_error(location: str, *, damaged: bool = False) -> OfflineError:
+def offline_error(location: Location, *, damaged: bool = False) -> OfflineError:
     """Return the error for a source that can't be read without a request."""
     where = "damaged in the cache" if damaged else "not in the cache"
     return OfflineError(
-        f"{public_location(location)}: {where}, and requests are disabled (offline; run"
+        f"{location.public}: {where}, and requests are disabled (offline; run"
         " `registry sync` once while online)"
     )
 
 
-def changed_error(location: str) -> SourceError:
+def changed_error(location: Location) -> SourceError:
     """Return the error for a file that changed after it was pinned."""
-    return SourceError(f"{public_location(location)}: changed while it was read (try again)")
+    return SourceError(f"{location.public}: changed while it was read (try again)")
 
 
 def _s3_code(error: BaseException) -> str:
@@ -302,8 +295,8 @@ def _s3_code(error: BaseException) -> str:
     return ""
 
 
-def _redacted(error: BaseException, location: str) -> str:
+def _redacted(error: BaseException, location: Location) -> str:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    query = urlsplit(location).query if not is_local(location) else ""
-    text = text.replace(location, public_location(location))
+    query = urlsplit(location).query if not location.is_local else ""
+    text = text.replace(location, location.public)
     return redact(text.replace(query, "…") if query else text)

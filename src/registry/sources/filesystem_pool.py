@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from registry.base.locations import protocol_of
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.checks import check_location
 from registry.progress import Deadline, Report, silent
@@ -35,20 +35,20 @@ class FilesystemPool:
         self._report = report
         self._by_protocol: dict[str, Any] = {}
 
-    def of(self, location: str) -> Any:
+    def of(self, location: Location) -> Any:
         """Return the file system of a location, which makes each request once.
 
         Raises:
             ReachError: the boundary excludes the location or an option.
         """
-        protocol = protocol_of(location)
+        protocol = location.protocol
         if protocol in self._by_protocol:
             check_location(location, self.options, self.boundary)
         else:
             self._by_protocol[protocol] = filesystem(location, self.options, self.boundary)
         return self._by_protocol[protocol]
 
-    def ask(self, location: str, question: Callable[[Any, str], Result]) -> Result:
+    def ask(self, location: Location, question: Callable[[Any, Location], Result]) -> Result:
         """Return what `question` finds out with a file system, repeated if need be."""
 
         def attempt() -> Result:

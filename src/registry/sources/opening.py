@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, cast
 
-from registry.base.locations import is_local, local_path, protocol_of
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.progress import Deadline
 from registry.settings import deadline_seconds
@@ -26,7 +26,7 @@ _BUFFER = 1 << 20
 
 @contextlib.contextmanager
 def open_location(
-    location: str,
+    location: Location,
     options: Mapping[str, Any],
     boundary: Boundary,
     *,
@@ -43,9 +43,9 @@ def open_location(
         etag: The ETag of a remote file; with another one, it has changed.
     """
     with source_errors(location):
-        if is_local(location) and boundary.is_open:  # also a pipe, such as /dev/stdin
-            file = cast("IO[bytes]", open(local_path(location), "rb"))  # noqa: SIM115
-        elif is_local(location):
+        if location.is_local and boundary.is_open:  # also a pipe, such as /dev/stdin
+            file = cast("IO[bytes]", open(location.local_path(), "rb"))  # noqa: SIM115
+        elif location.is_local:
             file = cast("IO[bytes]", boundary.open_location(location))
         else:
             file = _open_remote(location, options, boundary, part=part, etag=etag)
@@ -54,9 +54,9 @@ def open_location(
 
 
 def _open_remote(
-    location: str, options: Mapping[str, Any], boundary: Boundary, *, part: bool, etag: str
+    location: Location, options: Mapping[str, Any], boundary: Boundary, *, part: bool, etag: str
 ) -> IO[bytes]:
-    protocol = protocol_of(location)
+    protocol = location.protocol
     if protocol in ("http", "https", "hf") or (protocol in ("s3", "s3a") and not part):
         from registry.sources.transfer import RemoteFile  # a warm open imports this module
 

@@ -14,13 +14,7 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from registry.base.file_state import FileState
-from registry.base.locations import (
-    archive_of,
-    is_local,
-    local_path,
-    public_location,
-    split_member,
-)
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
 from registry.decode.stream import SourceBytes
@@ -39,11 +33,11 @@ from registry.sources.remote_files import fetch_blob
 __all__ = ["fetch_files", "open_files"]
 
 
-def open_files(paths: Sequence[str], options: Mapping[str, Any]) -> list[SourceBytes]:
+def open_files(paths: Sequence[Location], options: Mapping[str, Any]) -> list[SourceBytes]:
     """Return files opened at their location, without the cache; for the loaders."""
     pool = FilesystemPool(options, UNBOUNDED)
     return [
-        SourceBytes(public_location(location), _opener(location, options))
+        SourceBytes(Location(location.public), _opener(location, options))
         for path in paths
         for location in expand(path, pool, partial(_open_seekable, options=options), UNBOUNDED)
     ]
@@ -64,35 +58,33 @@ def fetch_files(
     """
     pool = FilesystemPool(options, context.boundary, context.deadline, context.report)
     # The bytes of an archive are hashed once, not for each of its members.
-    stored = {archive_of(file.location): file for file in pinned.files}
+    stored = {file.location.file: file for file in pinned.files}
     fetched = {
         location: _fetch_file(replace(file, location=location), pool, context, mirrors)
         for location, file in stored.items()
     }
     limits = context.boundary.limits
-    return [
-        _member(file.location, fetched[archive_of(file.location)], limits) for file in pinned.files
-    ]
+    return [_member(file.location, fetched[file.location.file], limits) for file in pinned.files]
 
 
-def _member(location: str, stored: SourceBytes, limits: Limits) -> SourceBytes:
+def _member(location: Location, stored: SourceBytes, limits: Limits) -> SourceBytes:
     """Return a member of an archive, or the file itself."""
-    if split_member(location) is None:
+    if location.member is None:
         return dataclasses.replace(stored, limits=limits)
-    name = public_location(location).removesuffix("?…")
+    name = Location(location.public.removesuffix("?…"))
     return SourceBytes(name, partial(open_member, location, stored.open, limits), limits=limits)
 
 
 def _fetch_file(
     file: PinnedFile, pool: FilesystemPool, context: SourceContext, mirrors: Sequence[str]
 ) -> SourceBytes:
-    name = public_location(file.location)
-    if is_local(file.location):
+    name = Location(file.location.public)
+    if file.location.is_local:
         # Checked here too, as `datasets` opens the path by itself.
         context.boundary.check_location(file.location)
         opener = partial(_open_unchanged, file, context.boundary)
-        return SourceBytes(name, opener, local_path(file.location))
-    name = name.removesuffix("?…")
+        return SourceBytes(name, opener, file.location.local_path())
+    name = Location(name.removesuffix("?…"))
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
@@ -108,21 +100,21 @@ def _fetch_file(
     return SourceBytes.of_file(name, fetch_blob(file, pool, context, mirrors=mirrors))
 
 
-def _opener(location: str, options: Mapping[str, Any]) -> OpenArchive:
-    if split_member(location) is None:
+def _opener(location: Location, options: Mapping[str, Any]) -> OpenArchive:
+    if location.member is None:
         return partial(open_location, location, options, UNBOUNDED)
-    return partial(open_member, location, _open_seekable(archive_of(location), options))
+    return partial(open_member, location, _open_seekable(location.file, options))
 
 
-def _open_seekable(location: str, options: Mapping[str, Any]) -> OpenArchive:
+def _open_seekable(location: Location, options: Mapping[str, Any]) -> OpenArchive:
     """Return how to open an archive; a remote one is copied, as its server may not seek."""
-    if is_local(location):
+    if location.is_local:
         return partial(open_location, location, options, UNBOUNDED)
     return partial(_open_copy, location, options)
 
 
 @contextlib.contextmanager
-def _open_copy(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
+def _open_copy(location: Location, options: Mapping[str, Any]) -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as copy:
         with open_location(location, options, UNBOUNDED) as remote:
             shutil.copyfileobj(remote, copy)
@@ -133,7 +125,7 @@ def _open_copy(location: str, options: Mapping[str, Any]) -> Iterator[IO[bytes]]
 @contextlib.contextmanager
 def _open_unchanged(file: PinnedFile, boundary: Boundary) -> Iterator[IO[bytes]]:
     """Open a local file; raise an error if it changed since it was pinned or while it was read."""
-    path = local_path(file.location)
+    path = Location(file.location.local_path())
     with source_errors(path):
         with boundary.open_location(file.location) as opened:
             before = FileState.of(os.fstat(opened.fileno()))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
+from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
 from registry.progress import Deadline, Report, silent
@@ -54,7 +55,7 @@ class Expected(Protocol):
     def compare(self) -> bool:
         """Whether local files are compared with their digests."""
 
-    def files(self, path: str) -> Sequence[tuple[str, Material]] | None:
+    def files(self, path: Location) -> Sequence[tuple[Location, Material]] | None:
         """Return location and pin of each file that a path matches; None if it is not pinned.
 
         Raises:
@@ -125,8 +126,8 @@ class UnknownDigestError(SourceError):
 class PinnedFile(Struct, frozen=True):
     """One file of a source."""
 
-    location: str
-    """Path or URL for the file system; may contain a secret."""
+    location: Location
+    """For the file system; may contain a secret."""
     sha256: str
     """Digest of its bytes, 64 hex digits; empty in a probe."""
     size: int

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
-from registry.base.locations import is_local, name_of, protocol_of, public_location
+from registry.base.locations import Location
 from registry.errors import (
     AccessError,
     DigestMismatchError,
@@ -59,12 +59,12 @@ _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mt
 _SMALL_REMOTE_BYTES = 1 << 20
 
 
-def location_key(location: str, options: Mapping[str, Any]) -> str:
+def location_key(location: Location, options: Mapping[str, Any]) -> str:
     """Return the key under which the cache remembers the version of a location."""
     return digest_of({"location": location, "options": dict(options)})
 
 
-def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> PinnedFile:
+def pin_remote(location: Location, pool: FilesystemPool, context: SourceContext) -> PinnedFile:
     """Return the digest of a remote file; it is downloaded unless its validators are known.
 
     Raises:
@@ -77,12 +77,12 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
         if known is not None and _is_trusted(known, context):
             return validated(location, known)
         if not context.whole:
-            raise UnknownDigestError(public_location(location))
+            raise UnknownDigestError(location.public)
         raise offline_error(location)
     state = look_up(location, pool, context)
     if not _is_current(known, state, context):
         if not context.whole:
-            raise UnknownDigestError(public_location(location))
+            raise UnknownDigestError(location.public)
         # One process downloads; the others find the file when they acquire the lock.
         with context.working("blobs", key) as holding:
             latest = _recall(key, context)
@@ -94,7 +94,7 @@ def pin_remote(location: str, pool: FilesystemPool, context: SourceContext) -> P
 
 
 def _download_current(
-    location: str, pool: FilesystemPool, context: SourceContext
+    location: Location, pool: FilesystemPool, context: SourceContext
 ) -> dict[str, Any]:
     """Download a file as it is now; return its state and digest.
 
@@ -115,7 +115,7 @@ def _download_current(
 
 
 def probe_remote(
-    location: str, pool: FilesystemPool, context: SourceContext
+    location: Location, pool: FilesystemPool, context: SourceContext
 ) -> dict[str, Any] | None:
     """Return the size and validators of a remote file; None if it is small or has none."""
     key = digest_of({"glance": location, "options": dict(pool.options)})
@@ -129,7 +129,7 @@ def probe_remote(
     return state
 
 
-def validated(location: str, known: Mapping[str, Any]) -> PinnedFile:
+def validated(location: Location, known: Mapping[str, Any]) -> PinnedFile:
     """Return a file that the cache remembers, with its ETag and VersionId."""
     validators = known["state"]["validators"]
     etag = validators.get("ETag") or validators.get("etag")
@@ -137,7 +137,7 @@ def validated(location: str, known: Mapping[str, Any]) -> PinnedFile:
 
 
 def download(
-    location: str,
+    location: Location,
     pool: FilesystemPool,
     context: SourceContext,
     *,
@@ -238,12 +238,12 @@ def _download_pinned(
         return
     reasons = [str(first)]
     for mirror in usable:
-        place = mirrored(mirror, file.location)
-        note = f"the mirror {public_location(place)}, as the source failed: {reasons[0]}"
+        place = mirrored(Location(mirror), file.location)
+        note = f"the mirror {place.public}, as the source failed: {reasons[0]}"
         context.report(Progress("wait", 1, note=note))
         copy = replace(file, location=place, etag=None, version_id=None, is_mirror=True)
         try:
-            if is_local(place):
+            if place.is_local:
                 _copy_local(copy, context)
             else:
                 # Options, which may be secret, are for the host of the source.
@@ -283,12 +283,12 @@ def _copy_local(file: PinnedFile, context: SourceContext) -> None:
         context.cache.store_blob(copy, sha256)
 
 
-def mirrored(mirror: str, location: str) -> str:
+def mirrored(mirror: Location, location: Location) -> Location:
     """Return where a mirror has a file of the source: under its name, if it is a folder."""
     if not mirror.endswith("/"):
         return mirror
-    name = name_of(location)
-    return mirror + (quote(name) if protocol_of(mirror) in ("http", "https") else name)
+    name = location.file_name
+    return Location(mirror + (quote(name) if mirror.protocol in ("http", "https") else name))
 
 
 @contextlib.contextmanager
@@ -317,7 +317,7 @@ def digest_mismatch(
     if context.lock is None and not pinned.is_stated:
         return changed_error(pinned.location)
     return DigestMismatchError(
-        public_location(pinned.location),
+        pinned.location.public,
         dataset=context.dataset if context.lock is None else context.lock.dataset,
         pinned=f"sha256:{pinned.sha256}",
         found=f"sha256:{sha256}",
@@ -328,7 +328,7 @@ def digest_mismatch(
     )
 
 
-def look_up(location: str, pool: FilesystemPool, context: SourceContext) -> dict[str, Any]:
+def look_up(location: Location, pool: FilesystemPool, context: SourceContext) -> dict[str, Any]:
     """Return the size and validators of a remote file; each is asked for once per context."""
     key = location_key(location, pool.options)
     if key not in context.lookups:

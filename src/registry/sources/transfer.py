@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.base.fs import HashedFile
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
@@ -33,7 +33,7 @@ class Transfer:
 
     def __init__(
         self,
-        location: str,
+        location: Location,
         pool: FilesystemPool,
         path: Path,
         *,
@@ -58,7 +58,7 @@ class Transfer:
         self.rejected = False
         """Whether all bytes arrived, and are not those that the server describes."""
         self._location = location
-        self._name = public_location(location)
+        self._name = location.public
         self._pool = pool
         self._path = path
         self._limits = limits
@@ -189,7 +189,9 @@ class RemoteFile(io.RawIOBase):
     It can be read from any position if its server sends parts of one version, by an ETag.
     """
 
-    def __init__(self, location: str, files: Any, deadline: Deadline, *, etag: str = "") -> None:
+    def __init__(
+        self, location: Location, files: Any, deadline: Deadline, *, etag: str = ""
+    ) -> None:
         """Prepare a stream.
 
         Args:
@@ -205,9 +207,7 @@ class RemoteFile(io.RawIOBase):
         self._files = files
         self._deadline = deadline
         # Whoever reads may take its time between two reads, so only these count.
-        self._meter = Meter(
-            public_location(location), deadline, network_policy(), clock=lambda: self._spent
-        )
+        self._meter = Meter(location.public, deadline, network_policy(), clock=lambda: self._spent)
         self._body: Body | None = None
         self._position = 0
         self._etag = ""
@@ -272,7 +272,7 @@ class RemoteFile(io.RawIOBase):
                 self._spent += time.monotonic() - begun
             self._position += len(chunk)
             if not chunk and self._size not in (None, self._position):
-                name = public_location(self._location)
+                name = self._location.public
                 raise passing_error(
                     f"{name}: the transfer gave {self._position:,} of {self._size:,} bytes"
                 )
@@ -286,7 +286,7 @@ class RemoteFile(io.RawIOBase):
         if self._position and not is_strong(self._etag):
             # What was read can't be taken back, and may not fit to what would come now.
             raise SourceError(
-                f"{public_location(self._location)}: the connection was lost, and the server names"
+                f"{self._location.public}: the connection was lost, and the server names"
                 " no version that the transfer could be continued with (try again)"
             )
         body = open_body(self._files, self._location, start=self._position, etag=self._etag)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from registry.base.fs import stream_sha256
-from registry.base.locations import is_local, public_location
 from registry.boundary.boundary import Boundary
 from registry.errors import (
     AccessError,
@@ -136,7 +135,7 @@ def since_locked(
     now = {file.location: file for file in facts.files}
     for path in source.paths():
         for location, file in locked.files(path) or ():
-            shown = public_location(location)
+            shown = location.public
             found = now.get(location)
             if found is None:
                 yield Drift("file", f"{shown}: locked, but `{path}` does not match it now", upgrade)
@@ -149,7 +148,7 @@ def since_locked(
 
 def _changed_bytes(found: FileFacts, locked: Material, boundary: Boundary) -> str:
     """Describe a digest or a validator that differs; "" if none does."""
-    if is_local(found.location):
+    if found.location.is_local:
         with boundary.open_location(found.location) as opened:
             same = stream_sha256(opened) == locked.sha256
         return "" if same else "its digest is not the one that datasets.lock pins"

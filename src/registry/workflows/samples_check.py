@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.file_state import FileState
-from registry.base.locations import is_local
 from registry.errors import (
     AccessError,
     CacheError,
@@ -221,7 +220,7 @@ class SamplesCheck:
         cache = self.context.cache
         return all(
             (one.revision is None or cache.find("records", one.digest) is not None)
-            and all(is_local(f.location) or cache.blob(f.sha256).is_file() for f in one.files)
+            and all(f.location.is_local or cache.blob(f.sha256).is_file() for f in one.files)
             for one in self.pins.all_sources
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from registry.base.locations import is_local
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.errors import list_names
 from registry.load.materials import locked_sources
@@ -56,7 +56,7 @@ def compare_sources(
     """Compare each field of the sources in a pin with those of `pin_offline`."""
     rows = locked_sources(spec, pins)
     _compare_rows(check, rows, pin.sources)
-    remote = {row.location for row in rows if row.revision or not is_local(row.location)}
+    remote = {row.location for row in rows if row.revision or not Location(row.location).is_local}
     for number, row in enumerate(pin.sources):
         if row.location in remote:
             _check_remote(check, f"sources[{number}]", row, context)
@@ -107,7 +107,7 @@ def _check_remote(check: PinCheck, key: str, row: Material, context: SourceConte
         check.skip(Reason.BYTES, f"{key}.size", f"{key}.sha256")
         return
     # The cache is not a place that a manifest reaches.
-    (file,) = pin_files([str(blob)], {}, replace(context, boundary=UNBOUNDED, lock=None)).files
+    (file,) = pin_files([Location(blob)], {}, replace(context, boundary=UNBOUNDED, lock=None)).files
     if file.sha256 != row.sha256:
         hint = f"`registry sync --refresh {check.name}` fetches them again"
         check.differs(f"the bytes of {row.location} in the cache are damaged", hint)

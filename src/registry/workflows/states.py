@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import is_local, local_path
 from registry.boundary.paths import fixed_folder
 from registry.errors import RegistryError
 from registry.lockfile.pinned import pin_sources, state_of
@@ -107,10 +106,10 @@ class _CachedSamples:
         except RegistryError:  # only a request could tell, or nothing: a source is invalid
             return False, None
         locations = [one for source in spec.all_sources for one in source.paths()]
-        if not all(map(is_local, locations)):  # it was never downloaded
+        if not all(one.is_local for one in locations):  # it was never downloaded
             return False, None
         try:
-            is_read = self._may_read([local_path(one) for one in locations])
+            is_read = self._may_read([one.local_path() for one in locations])
             return self._find(spec, pin, whole=True) if is_read else (None, None)
         except (RegistryError, OSError):
             return False, None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from registry.base.escape import escape_control
-from registry.base.locations import is_local, local_path, public_location
+from registry.base.locations import Location
 from registry.boundary.paths import allow_location
 from registry.catalog.catalog import display_path
 from registry.cli.adding.destination import Destination
@@ -261,7 +261,7 @@ def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
 
 def about_file(read: FirstRecords) -> About:
     """Return a plain description of the records of a file."""
-    file = PurePosixPath(public_location(str(read.source["path"])).partition("?")[0]).name
+    file = PurePosixPath(Location(str(read.source["path"])).public.partition("?")[0]).name
     records = count_text(len(read.records), "record") if read.is_all else "Records"
     return About(f"{records} of {file}.")
 
@@ -270,7 +270,11 @@ def warn_outside(source: Mapping[str, Any], destination: Destination) -> None:
     """Say that a file can't be read by the new manifest yet, because only the call allowed it."""
     catalog = destination.catalog
     for path in spec_of_source(source, catalog.index.parent).paths():
-        refused = catalog.boundary.refusal(local_path(path)) if is_local(path) else None
+        refused = (
+            catalog.boundary.refusal(Location(path).local_path())
+            if Location(path).is_local
+            else None
+        )
         if refused is not None:
             print_line(f"warning: {path} {refused[0]} without --file ({refused[1]})", err=True)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from registry.base.locations import Location
 from registry.catalog.catalog import display_path
 from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import SourceBytes, is_html, open_bytes
@@ -106,7 +107,7 @@ def _first_file(keys: Mapping[str, Any], folder: Path, context: SourceContext) -
 def _read_head(file: SourceBytes) -> _Head:
     """Return the beginning of a file, which in most cases is all of it."""
     name = shown_location(file.location)
-    with open_bytes(replace(file, location=name)) as stream:
+    with open_bytes(replace(file, location=Location(name))) as stream:
         data = stream.read(_MOST_BYTES)
         is_all = not stream.read(1)
     if is_html(data[:256]):
@@ -169,7 +170,7 @@ def _sniff_table(head: _Head, encoding: str, options: SourceOptions, ask: Ask) -
 
 
 def _sniff_document(head: _Head, encoding: str, options: SourceOptions, ask: Ask) -> list[Guess]:
-    if JsonSource(path=(head.name,)).is_lines(head.name) or options.records is not None:
+    if JsonSource(path=(head.name,)).is_lines(Location(head.name)) or options.records is not None:
         return []
     text = head.text(encoding, len(head.data))
     if _is_lines(text):

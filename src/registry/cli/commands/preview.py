@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct, structs
 
+from registry.base.locations import Location
 from registry.boundary.paths import allow_location
 from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, options
@@ -235,7 +236,7 @@ def _preview_file(
 ) -> None:
     """Print samples of a local file."""
     catalog, cache, _ = options.open_catalog(root)
-    boundary = allow_location(catalog.boundary, file)
+    boundary = allow_location(catalog.boundary, Location(file))
     with catalog.locating(name):
         spec = catalog.resolve(name, source=file)
         stop = choice.offset + choice.count

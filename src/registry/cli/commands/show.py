@@ -12,7 +12,7 @@ import click
 import yaml
 
 from registry.base.escape import escape_control, escape_double_quoted, escape_lines
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.catalog.catalog import Catalog, display_path
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
@@ -255,7 +255,7 @@ def _spec_data(spec: DatasetSpec) -> dict[str, Any]:
 def _source_data(source: dict[str, Any]) -> dict[str, Any]:
     """Return a source with its type first, and without secrets in its URLs."""
     public = {
-        key: [public_location(one) for one in source[key]]
+        key: [Location(one).public for one in source[key]]
         for key in ("path", "mirrors")
         if isinstance(source.get(key), list | tuple)
     }

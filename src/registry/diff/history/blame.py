@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-from registry.base.locations import is_local
 from registry.cache.cache import Cache
 from registry.diff.history.commits import Commit
 from registry.diff.history.states import History, State, outside
@@ -253,7 +252,7 @@ def _named_by(task: _Task, field: str) -> set[str]:
     """Return the files that a field of the sample names, as paths from the catalog's folder."""
     contents, name = task.state.contents, task.state.name
     base = contents.specs[name].source.base_location
-    if base is None or not is_local(base):
+    if base is None or not base.is_local:
         return set()
     _snapshot(task.state).extract_siblings([name])
     alone = Sample(input="")

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from registry.base.locations import local_path
+from registry.base.locations import Location
 from registry.base.processes.git import repository_of
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog
@@ -243,5 +243,7 @@ def outside(state: State) -> str:
     """Return a local source of a dataset that the repository does not contain, if any."""
     checkout = state.contents.checkout
     patterns = local_patterns(state.contents.specs[state.name])
-    away = (one for one in patterns if not Path(local_path(one)).is_relative_to(checkout.top))
+    away = (
+        one for one in patterns if not Path(Location(one).local_path()).is_relative_to(checkout.top)
+    )
     return checkout.strip_mirror(next(away, ""))

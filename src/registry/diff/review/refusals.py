@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from registry.base.locations import is_path
 from registry.diff.reach import reads_files
 from registry.diff.review.state import ReviewedDataset, ReviewedSide
 from registry.lockfile.models import Lock, Pin
@@ -88,6 +87,6 @@ def has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
     return all(
         is_commit(source.repository.revision)
         if source.repository is not None
-        else all(map(is_path, source.paths()))
+        else all(one.is_path for one in source.paths())
         for source in spec.all_sources
     )

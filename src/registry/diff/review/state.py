@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from registry.base.conversion import decode_json
 from registry.base.digest import digest_of
 from registry.base.fs import write_atomic
+from registry.base.locations import Location
 from registry.base.materials import SamplesId
 from registry.boundary.boundary import Boundary
 from registry.diff.local_files import digest_of_file, files_of, local_patterns
@@ -146,7 +147,7 @@ def _files(spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
     # Of the bytes as they are, even if they are a pointer of Git LFS: a build reads just these.
     for pattern in local_patterns(spec):
         for file in files_of(pattern, boundary):
-            yield portable(file, spec.folder), digest_of_file(file, boundary).own
+            yield portable(Location(file), spec.folder), digest_of_file(file, boundary).own
 
 
 def _pin_data(pin: Pin | None) -> dict[str, Any] | None:

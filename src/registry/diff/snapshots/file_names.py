@@ -18,7 +18,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from registry.base.locations import is_path, local_path
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.diff.checkout import Checkout
@@ -187,13 +186,13 @@ def file_names(
         return FileNames()
     found = FileNames(frozenset(one for _, one in globs), code, code_words=of_mapper)
     base = spec.source.base_location
-    if base is None or not is_path(base):
+    if base is None or not base.is_path:
         return found
     words = _words([words_at(file) for file in side.files.get(name, ())])
     parts = [part for field in fields.items() for part in _file_parts(*field)]
     if not (spec.mapper or parts or words is None or words.intersection(_MEDIA)):
         return found  # all that its data has is text
-    folder = side.checkout.relative(fixed_folder(os.path.dirname(local_path(base))))
+    folder = side.checkout.relative(fixed_folder(os.path.dirname(base.local_path())))
     return replace(
         found,
         words=words,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from registry.base.locations import Location
 from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import MappingError, RegistryError
@@ -82,7 +83,7 @@ def map_lines(
 
     `state` stays as it is, but for the columns that the records have.
     """
-    file = SourceBytes("lines.jsonl", lambda: io.BytesIO(lines.text), limits=state.limits)
+    file = SourceBytes(Location("lines.jsonl"), lambda: io.BytesIO(lines.text), limits=state.limits)
     own = PipelineState(
         next_record=lines.first,
         metadata_types=state.metadata_types,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import is_local, split_member
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.manifest.source_models import FileSource, ParquetSource
 from registry.mapping.columns_used import uses_row_number
@@ -56,7 +55,7 @@ def parts_of(
 def _parts_of_file(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[Part]:
     (file,) = pinned.files
     groups: list[RowGroups] = []
-    if isinstance(source, ParquetSource) and is_local(file.location):
+    if isinstance(source, ParquetSource) and file.location.is_local:
         (opened,) = reader_of(source).fetch(pinned, context)
         groups = _divided(opened)
     if len(groups) > 1:
@@ -85,7 +84,7 @@ def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
     """
     return (
         isinstance(source, FileSource)
-        and not any(split_member(file.location) for file in pinned.files)
+        and not any(file.location.member for file in pinned.files)
         and spec.mapper is None
         and spec.join is None
         and (spec.explode is None or spec.explode.number is None)

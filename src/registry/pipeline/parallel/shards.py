@@ -16,7 +16,6 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from registry.base.locations import packed_suffix
 from registry.base.processes.executor import WorkerLostError, Workers, can_start
 from registry.decode.chunks import line_blocks
 from registry.decode.frame import NotColumnarError
@@ -353,7 +352,7 @@ def _is_divisible(spec: DatasetSpec) -> bool:
 
 def _size_of(file: SourceBytes) -> int | None:
     """Return the bytes of a file; None if they are unknown until it is read."""
-    if file.local_path is None or packed_suffix(file.location):
+    if file.local_path is None or file.location.packed_suffix:
         return None
     return os.path.getsize(file.local_path)
 

@@ -8,14 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from registry.api import (
-    archive_of,
-    is_local,
-    is_package,
-    local_path,
-    location_in,
-    named_files_of,
-)
+from registry.api import Location, location_in, named_files_of
 
 if TYPE_CHECKING:
     from registry import Catalog
@@ -27,7 +20,7 @@ __all__ = ["files_of", "group_files", "listed_files", "needs_of"]
 def listed_files(catalog: Catalog) -> Iterator[Path]:
     """Yield the manifests that the index lists by name: without them it would be invalid."""
     for pattern in catalog.index_document().value.get("include", []):
-        if not glob.has_magic(pattern) and not is_package(pattern):
+        if not glob.has_magic(pattern) and not Location(pattern).is_package:
             yield Path(os.path.abspath(catalog.index.parent / pattern))
 
 
@@ -44,8 +37,8 @@ def needs_of(spec: DatasetSpec, pin: Pin) -> Iterator[str]:
     if spec.mapper is not None:
         yield f"{spec.mapper} (the mapper of {spec.name})"
     for source in pin.sources:
-        location = archive_of(source.location)
-        if source.revision is None and is_package(location):
+        location = Location(source.location).file
+        if source.revision is None and location.is_package:
             yield f"{location} (a file of {spec.name})"
 
 
@@ -61,9 +54,9 @@ def files_of(
     for entry in catalog.lineage(spec.name):
         yield Path(os.path.abspath(entry.document.file))
     for source in pin.sources:
-        location = archive_of(source.location)
-        if source.revision is None and is_local(location) and not is_package(location):
-            yield Path(local_path(location_in(spec.folder, source.location)))
+        location = Location(source.location).file
+        if source.revision is None and location.is_local and not location.is_package:
+            yield Path(location_in(spec.folder, source.location).local_path())
     named = named_files_of(spec, dataset, columns, catalog.boundary)
     if named is not None:
         yield from map(Path, (*named.files, *named.sandbox))

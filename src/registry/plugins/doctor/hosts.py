@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from registry.api import ReachError, archive_of, check_location, count_text
+from registry.api import Location, ReachError, check_location, count_text
 from registry.plugins.doctor.observation import Observation, fine, warn
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def origins_of(catalog: Catalog) -> Counter[str]:
 def _urls(source: Any) -> Iterator[str]:
     paths = source.get("path") if isinstance(source, Mapping) else None
     for path in paths if isinstance(paths, list) else [paths]:
-        if isinstance(path, str) and archive_of(path).startswith(("http://", "https://")):
-            yield archive_of(path)
+        if isinstance(path, str) and Location(path).file.startswith(("http://", "https://")):
+            yield Location(path).file
 
 
 def _origin(url: str) -> str:
@@ -73,7 +73,7 @@ def _origin(url: str) -> str:
 
 def _is_allowed(origin: str, catalog: Catalog) -> bool:
     try:
-        check_location(f"{origin}/", {}, catalog.boundary)
+        check_location(Location(f"{origin}/"), {}, catalog.boundary)
     except ReachError:
         return False
     return True

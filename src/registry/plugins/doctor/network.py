@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from registry import RegistryError
 from registry.api import (
     LibraryError,
+    Location,
     NoProgressError,
     count_text,
-    is_local,
     remote_cache,
     run_limited,
 )
@@ -264,7 +264,7 @@ def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
     from registry.plugins.remote_cache.stores import open_store
 
     shown = masked_url(remote.url)
-    if is_local(remote.url) and not os.path.isdir(remote.url.removeprefix("file://")):
+    if Location(remote.url).is_local and not os.path.isdir(remote.url.removeprefix("file://")):
         yield warn(name, f"{shown} does not exist yet", "registry sync --push makes it")
         return
     try:

@@ -16,24 +16,20 @@ from registry.api import (
     PROBLEMS,
     ExportError,
     FileSource,
+    Location,
     SourceContext,
-    archive_of,
     bars,
     catalog_lock,
     count_text,
     denied_by,
     fetch_blob_of,
     file_sha256,
-    is_local,
-    name_of,
     notice_text,
     options,
     pin_sources,
     print_error,
     print_json,
     print_line,
-    protocol_of,
-    public_location,
     reader_of,
     valid_specs,
 )
@@ -85,11 +81,11 @@ def _copies(spec: DatasetSpec, context: SourceContext) -> Iterator[tuple[str, Pa
     seen: dict[str, str] = {}
     for source in filter(lambda one: isinstance(one, FileSource), spec.all_sources):
         for file in reader_of(source).pin(context).files:
-            location, name = archive_of(file.location), name_of(file.location)
-            if is_local(location) or seen.get(name) == location:
+            location, name = file.location.file, file.location.file_name
+            if location.is_local or seen.get(name) == location:
                 continue
             if name in seen:
-                both = f"{public_location(seen[name])} and {public_location(location)}"
+                both = f"{Location(seen[name]).public} and {Location(location).public}"
                 raise ExportError(f"{spec.name}: {both} have the same file name")
             seen[name] = location
             yield name, fetch_blob_of(source, replace(file, location=location), context)
@@ -101,7 +97,7 @@ def _copy(spec: DatasetSpec, to: str, context: SourceContext) -> Mirrored:
     files, root = url_to_fs(to, use_listings_cache=False)
     copied, present = [], []
     folder = f"{root.rstrip('/')}/{spec.name}"
-    if protocol_of(to) not in _BUCKETS:  # s3fs would create a bucket of a misspelled name
+    if Location(to).protocol not in _BUCKETS:  # s3fs would create a bucket of a misspelled name
         files.makedirs(folder, exist_ok=True)
     for name, path in _copies(spec, context):
         place = f"{folder}/{name}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from registry import CacheError
-from registry.api import protocol_of
+from registry.api import Location
 from registry.plugins.remote_cache.folder_store import Moved, StoredObject
 
 __all__ = ["FsspecStore"]
@@ -40,14 +40,14 @@ class FsspecStore:
     def __init__(self, url: str) -> None:
         from fsspec.core import url_to_fs
 
-        self._is_object_store = protocol_of(url) in _OBJECT_STORES
-        self.is_concurrent = protocol_of(url) not in _ONE_CONNECTION
+        self._is_object_store = Location(url).protocol in _OBJECT_STORES
+        self.is_concurrent = Location(url).protocol not in _ONE_CONNECTION
         # Object stores keep listings by default, in which what others wrote since is missing.
         options = {"use_listings_cache": False} if self._is_object_store else {}
         self._fs: Any
         self._fs, root = url_to_fs(url, skip_instance_cache=not self.is_concurrent, **options)
         self._root = root.rstrip("/")
-        self._is_bucket_known = protocol_of(url) not in _SILENT_ABOUT_BUCKETS
+        self._is_bucket_known = Location(url).protocol not in _SILENT_ABOUT_BUCKETS
 
     def read(self, name: str, most: int) -> bytes | None:
         """Return the content of an object, or the first `most` bytes; None if there is none."""

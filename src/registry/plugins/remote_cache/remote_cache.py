@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from registry import CacheError, RegistryError
-from registry.api import Cache, CacheEntry, Packed, Progress, Report, file_sha256, is_local
+from registry.api import Cache, CacheEntry, Location, Packed, Progress, Report, file_sha256
 from registry.plugins.remote_cache.pack import Windows, collect
 from registry.plugins.remote_cache.record import (
     ENTRY,
@@ -95,7 +95,7 @@ class RemoteCache:
     @property
     def is_local(self) -> bool:
         """Whether it is a folder, which can be read without a request."""
-        return is_local(self.settings.url)
+        return Location(self.settings.url).is_local
 
     def find(self, fingerprint: str, *, pinned: int | None, dataset: str) -> Record | None:
         """Return what is known about an entry that may be used, or None.

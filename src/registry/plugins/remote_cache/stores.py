@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from registry import CacheError
-from registry.api import (
-    LibraryError,
-    NoProgressError,
-    install_advice,
-    is_local,
-    local_path,
-    protocol_of,
-    public_location,
-    run_limited,
-)
+from registry.api import LibraryError, Location, NoProgressError, install_advice, run_limited
 
 if TYPE_CHECKING:
     from registry.plugins.remote_cache.folder_store import Store
@@ -36,17 +27,17 @@ def open_store(url: str) -> Store:
     Raises:
         CacheError: no installed package knows the protocol.
     """
-    if is_local(url):
+    if Location(url).is_local:
         from registry.plugins.remote_cache.folder_store import FolderStore
 
-        return FolderStore(Path(local_path(url)))
+        return FolderStore(Path(Location(url).local_path()))
     from registry.plugins.remote_cache.fsspec_store import FsspecStore
 
     try:
         return FsspecStore(url)
     except (ImportError, ValueError) as error:
         raise CacheError(
-            f"can't open {protocol_of(url)}:// ({install_advice(error) or error})"
+            f"can't open {Location(url).protocol}:// ({install_advice(error) or error})"
         ) from error
 
 
@@ -56,9 +47,9 @@ def public_url(url: str) -> str:
     Unlike in the locations of sources, `?` starts a query with every protocol: a token may follow,
     and nobody's folder is named so.
     """
-    if is_local(url):
+    if Location(url).is_local:
         return url
-    place, asked, _ = public_location(url).partition("?")
+    place, asked, _ = Location(url).public.partition("?")
     return f"{place}?…" if asked else place
 
 

@@ -18,6 +18,7 @@ from registry.api import (
     Cache,
     CacheEntry,
     CatalogPins,
+    Location,
     Material,
     Opening,
     Overrides,
@@ -28,7 +29,6 @@ from registry.api import (
     cached_property,
     file_sha256,
     find_fingerprint,
-    is_local,
     location_in,
     open_entry,
     pin_sources,
@@ -195,14 +195,14 @@ class Here(Struct, frozen=True, dict=True):
             PurePath(path).name: path
             for source in spec.all_sources
             for path in source.paths()
-            if is_local(path) and not Path(path).is_relative_to(self.catalog.index.parent)
+            if Location(path).is_local and not Path(path).is_relative_to(self.catalog.index.parent)
         }
         missing: list[str] = []
         downloads: list[str] = []
         for one in sources if stated is None else stated.pins:
             if one.revision:
                 downloads.append(f"{one.location} at {one.short}")
-            elif is_local(path := location_in(self.catalog.index.parent, one.location)):
+            elif (path := location_in(self.catalog.index.parent, one.location)).is_local:
                 # Of a file that is not below the index, a provenance has only the name.
                 missing += self._local_fault(one, elsewhere.get(one.location, path))
             elif now.get(one.location, one.sha256) != one.sha256:

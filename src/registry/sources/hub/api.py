@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from registry.base.fs import is_disk_fault
+from registry.base.locations import Location
 from registry.boundary.secrets import redact
 from registry.errors import (
     AccessError,
@@ -174,7 +175,7 @@ def _translated(error: Exception, where: str) -> SourceError:
     kinds = {type(link) for link in causes(error)}
     status = status_of(error)
     if errors.OfflineModeIsEnabled in kinds:
-        return offline_error(where)
+        return offline_error(Location(where))
     if failure := connection_failure(error, hub_host(), protocol="hf"):
         return SourceError(f"{where}: {failure}")
     if any(isinstance(link, json.JSONDecodeError) for link in causes(error)):

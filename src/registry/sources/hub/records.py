@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.locations import public_location
+from registry.base.locations import Location
 from registry.decode.stream import SourceBytes
 from registry.errors import MissingDependencyError, SourceError
 from registry.manifest.source_models import data_file_list
@@ -159,13 +159,13 @@ def _build(
 ) -> CacheEntry:
     if pinned.revision is not None:
         if context.offline:
-            raise offline_error(source.path)
+            raise offline_error(Location(source.path))
         # Checked first, because `datasets` takes half a minute to give up and hides the reason.
         request_commit(source, pinned.revision, context.deadline, report=context.report)
     files = fetch_files({}, pinned, context) if pinned.files else []
     with context.cache.temporary() as work, context.cache.temporary() as result:
         load = partial(_load, source, pinned, context, work, files, extra)
-        shown = ", ".join(public_location(file.location) for file in pinned.files)
+        shown = ", ".join(file.location.public for file in pinned.files)
         where = f"{source.path} of {shown}" if shown else source.path
         records = ask_hub(load, where, context.deadline, report=context.report)
         rows = _write_arrow(records, result / "records.arrow", context)

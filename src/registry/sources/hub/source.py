@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
+from registry.base.locations import Location
 from registry.boundary.folders import check_folder
 from registry.boundary.paths import list_files
 from registry.errors import DigestMismatchError, SourceError
@@ -82,17 +83,17 @@ def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin
         return SourcePin({**identity, "data_files": files.identity}, files.files)
     repository = source.repository
     if repository is None:
-        files = _pin_folder(source.path, context)
+        files = _pin_folder(Location(source.path), context)
         names = [os.path.relpath(file.location, source.path) for file in files.files]
         return SourcePin({**identity, "path": names, "files": files.identity}, contents=files.files)
     revision = _commit(source, repository, context)
     return SourcePin({**identity, "revision": revision}, revision=revision)
 
 
-def _pin_folder(path: str, context: SourceContext) -> SourcePin:
+def _pin_folder(path: Location, context: SourceContext) -> SourcePin:
     """Pin all files in a folder, because `datasets` chooses among them."""
     check_folder(path, context.boundary)
-    found = list_files(path, context.boundary)
+    found = [*map(Location, list_files(path, context.boundary))]
     if not found:
         raise missing_error(path, "the folder has no files")
     lock = context.lock
@@ -119,7 +120,7 @@ def _commit(source: HfSource, repository: Repository, context: SourceContext) ->
     if context.offline:
         known = context.cache.recall(key, "revision")
         if known is None:
-            raise offline_error(source.path)
+            raise offline_error(Location(source.path))
         return str(known["revision"])
     if key not in context.lookups:
         context.lookups[key] = request_commit(
