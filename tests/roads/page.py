@@ -16,7 +16,7 @@ import pytest
 from registry import list_datasets
 from registry.manifest.models import DatasetSpec
 from registry.pipeline import row_pipeline
-from registry.pipeline.parallel import files
+from registry.pipeline.parallel import parts
 from tests.evidence.rows import REPOSITORY
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import RECORDS, case_of, catalog, written
@@ -87,7 +87,7 @@ def _watched(way: Way) -> Iterator[None]:
         return map_rows(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, row_pipeline.row_pipeline.__name__, mapped)
+        patch.setattr(parts, row_pipeline.row_pipeline.__name__, mapped)
         yield
 
 

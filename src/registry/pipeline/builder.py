@@ -25,7 +25,7 @@ from registry.mapping.missing_columns import UnseenColumns
 from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.pipeline.diagnosis import check_columns, check_lookup, check_maps
 from registry.pipeline.fewshot.examples import Companion, with_examples
-from registry.pipeline.parallel.files import map_source
+from registry.pipeline.parallel.parts import map_source
 from registry.pipeline.pipeline import (
     JsonKeys,
     Pipeline,

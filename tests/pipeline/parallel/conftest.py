@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from registry.base.processes import in_order
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.cache.cache import Cache
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.pipeline.builder import build
 from registry.pipeline.fingerprint import pin_all
-from registry.pipeline.parallel import shards
 from registry.pipeline.parallel.shards import Shards
 from registry.sources.pins import SourceContext
 
@@ -46,7 +46,7 @@ class Builds:
             patch.setattr(Shards.__init__, "__kwdefaults__", keywords)
             if left_to_workers:
                 patch.setattr(Shards, "_can_offer", _can_offer_after_start)
-                patch.setattr(shards, "_is_free", lambda block: block.later is None)
+                patch.setattr(in_order, "_is_free", lambda entry: entry.later is None)
             return self._result(jobs)
 
     def _result(self, jobs: int) -> list[dict[str, Any]] | str:

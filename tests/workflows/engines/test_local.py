@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from registry.base.processes.executor import _Worker
-from registry.pipeline.parallel import files
+from registry.base.processes.executor import Workers, _Worker
+from registry.pipeline.parallel import parts
 from registry.progress import Progress
 from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
 
@@ -20,19 +20,21 @@ def test_processes_give_what_threads_give(
 ) -> None:
     catalog = make_catalog(bad=BAD)
     here = run(catalog, tmp_path / "local", "local")
-    asked: list[int] = []
-    task_of = files._Tasks.of
+    asked: list[str] = []
+    call = Workers.call
 
-    def of(self: Any, number: int, state: Any) -> Any:
-        asked.append(number)
-        return task_of(self, number, state)
+    def noted(self: Workers, function: str, *arguments: Any, **options: Any) -> Any:
+        if function == f"{parts.__name__}:answer":
+            asked.append(arguments[0].part.pinned.files[0].location)
+        return call(self, function, *arguments, **options)
 
-    monkeypatch.setattr(files._Tasks, "of", of)
+    monkeypatch.setattr(Workers, "call", noted)
     there = run(catalog, tmp_path / "processes", "processes")
     assert {name: one.status for name, one in there.items()} == {"bad": "failed", "many": "built"}
     assert str(there["bad"].error) == str(here["bad"].error)
     assert "all.yaml:3" in str(there["bad"].error)
-    assert asked == [0, 1, 2, 3, 4]
+    assert len(asked) == 5
+    assert asked == sorted(asked)
     found = [digest_in(catalog, tmp_path / name) for name in ("local", "processes")]
     assert found[0] == found[1]
     assert found[0].number == 100

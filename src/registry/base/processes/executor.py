@@ -49,8 +49,11 @@ class Later(Protocol):
             WorkerLostError: the processes that called it have ended.
         """
 
+    def done(self) -> bool:
+        """Return whether it has returned, or failed."""
+
     def cancel(self) -> Any:
-        """Drop the call, if it has not begun."""
+        """Drop the call, if it has not begun; return whether that is so."""
 
 
 class Executor(Protocol):

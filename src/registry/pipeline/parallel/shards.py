@@ -7,16 +7,15 @@ import contextlib
 import os
 import pickle  # nosec B403
 import time
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from registry.base.processes.executor import WorkerLostError, Workers, can_start
+from registry.base.processes.in_order import in_order
 from registry.decode.chunks import line_blocks
 from registry.decode.frame import NotColumnarError
 from registry.decode.stream import is_utf8, open_bytes
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from registry.base.processes.executor import Later
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
@@ -58,19 +58,14 @@ _CHECK_SECONDS = 1.0
 """How long the process of the build waits at a time, before it looks at its clock."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Block:
-    """Lines to map, and what came of them."""
+    """Lines to map."""
 
     lines: Lines
     source: int
     """Index of its source."""
     is_last: bool
-    later: Future[Any] | None = None
-    """The call of a worker that has it, or will have it."""
-    mapped: Mapped | None = None
-    """None until it is done, and if the row pipeline has to map the rest of the file."""
-    done: bool = False
 
 
 class Shards:
@@ -149,31 +144,22 @@ class Shards:
         """
         with open_bytes(file) as data:
             size, read = _size_of(file), 0
-            taken: deque[_Block] = deque()
-            reader = _Reader(self._blocks(data, file, source, state.next_record))
-            try:
-                while True:
-                    for block in reader.up_to(max(0, self._most_blocks - len(taken))):
-                        taken.append(block)
-                        self._offer(block)
-                    if not taken:
-                        reader.finish()
-                        return
-                    block = taken[0]
-                    self._map_until_done(taken, file, source, state)
-                    taken.popleft()
-                    yield from _counted(block, state)
+            mapped_blocks = in_order(
+                self._blocks(data, file, source, state.next_record),
+                self._send,
+                ahead=self._most_blocks,
+                receive=partial(self._receive, file, state),
+                here=partial(self._map, file, source, state),
+            )
+            with contextlib.closing(mapped_blocks):
+                for block, mapped in mapped_blocks:
+                    yield from _counted(block, mapped, state)
                     state.check(file)
                     read += len(block.lines.text)
                     if self._workers is None and not self._is_over:
                         left = None if size is None else size - read
-                        self._start(block, self._seconds_left(left), state)
-            finally:
-                for block in taken:
-                    if block.later is not None:
-                        block.later.cancel()
+                        self._start(block, mapped, self._seconds_left(left), state)
 
-    @property
     def _most_blocks(self) -> int:
         """Blocks that may be read and not written: what keeps every process busy."""
         return 1 + _AHEAD * self._workers.processes if self._workers and self._can_offer() else 1
@@ -187,10 +173,22 @@ class Shards:
             self._result(later)
         return not self._is_over and len(self._ready) < self._workers.processes
 
-    def _offer(self, block: _Block) -> None:
-        if self._workers is not None and self._can_offer():
-            name = f"{lines.__name__}:answer"
-            block.later = self._workers.call(name, block.source, block.lines, attempts=1)
+    def _send(self, block: _Block) -> Later | None:
+        if self._workers is None or not self._can_offer():
+            return None
+        name = f"{lines.__name__}:answer"
+        return self._workers.call(name, block.source, block.lines, attempts=1)
+
+    def _receive(self, file: SourceBytes, state: PipelineState, later: Later) -> Mapped | None:
+        """Return what a worker made of a block; what it could not do is done by this process."""
+        try:
+            found = self._result(later, _CHECK_SECONDS)
+        finally:
+            state.check(file)
+        if found is None:
+            return None
+        rows, records, columns = found
+        return Mapped(unpacked(rows, self._types), records, self._types, columns)
 
     def _blocks(
         self, data: IO[bytes], file: SourceBytes, source: Source, first: int
@@ -219,31 +217,7 @@ class Shards:
             break
         yield from texts
 
-    def _map_until_done(
-        self, taken: deque[_Block], file: SourceBytes, source: Source, state: PipelineState
-    ) -> None:
-        """Map blocks in this process until the first one is done, here or by a worker."""
-        wanted = taken[0]
-        while not wanted.done:
-            # The next one that no worker has begun.
-            free = (one for one in taken if not one.done and _is_free(one))
-            block = None if wanted.later and wanted.later.done() else next(free, None)
-            if block is not None:
-                self._map(block, source, state)
-            elif wanted.later is not None:
-                with contextlib.suppress(TimeoutError):
-                    self._accept(wanted, self._result(wanted.later, _CHECK_SECONDS))
-            state.check(file)
-
-    def _accept(self, block: _Block, found: tuple[bytes, int, frozenset[str]] | None) -> None:
-        """Take what a worker made of a block; what it could not do is done by this process."""
-        block.later = None
-        if found is not None:
-            rows, records, columns = found
-            block.mapped = Mapped(unpacked(rows, self._types), records, self._types, columns)
-            block.done = True
-
-    def _result(self, later: Future[Any], seconds: float | None = None) -> Any:
+    def _result(self, later: Later, seconds: float | None = None) -> Any:
         """Return what a worker gives; None if it was lost, or can't do it."""
         try:
             return later.result(timeout=seconds)
@@ -265,23 +239,28 @@ class Shards:
             message = "%s: %s; the process of the build maps its records"
             logging.getLogger("registry").warning(message, self._spec.name, error)
 
-    def _map(self, block: _Block, source: Source, state: PipelineState) -> None:
-        """Map a block in this process."""
+    def _map(
+        self, file: SourceBytes, source: Source, state: PipelineState, block: _Block
+    ) -> Mapped | None:
+        """Map a block in this process; None if the row pipeline has to map the rest of the file."""
         start = time.perf_counter()
-        block.mapped = map_lines(block.lines, source, self._pipeline, state)
-        block.later, block.done = None, True
+        mapped = map_lines(block.lines, source, self._pipeline, state)
         seconds = time.perf_counter() - start
         self._rate = seconds / len(block.lines.text)
         self._seconds += seconds
+        state.check(file)
+        return mapped
 
     def _seconds_left(self, left: float | None) -> float:
         """Return about how long this process would take for the bytes that are left."""
         # What has taken long will take as long again, if nothing else is known.
         return self._seconds if left is None else self._rate * left
 
-    def _start(self, block: _Block, seconds: float, state: PipelineState) -> None:
+    def _start(
+        self, block: _Block, mapped: Mapped | None, seconds: float, state: PipelineState
+    ) -> None:
         """Start workers for the rest, if it is enough, after a block that this process mapped."""
-        rows, types = block.mapped and block.mapped.rows, state.metadata_types
+        rows, types = mapped and mapped.rows, state.metadata_types
         count = min(self._most, int(seconds / self._least_seconds))
         if not count or block.is_last or state.unseen.uses or rows is None or types is None:
             return
@@ -315,34 +294,6 @@ class Shards:
         self._ready = [ready() for _ in range(count)]
 
 
-def _is_free(block: _Block) -> bool:
-    """Return whether no worker has begun a block; none will."""
-    return block.later is None or block.later.cancel()
-
-
-class _Reader:
-    """Reads blocks ahead; an error waits until all blocks before it are done."""
-
-    def __init__(self, blocks: Iterator[_Block]) -> None:
-        self._blocks = blocks
-        self._error: Exception | None = None
-
-    def up_to(self, count: int) -> list[_Block]:
-        """Return the next blocks."""
-        found: list[_Block] = []
-        try:
-            if self._error is None:
-                found.extend(islice(self._blocks, count))
-        except Exception as error:  # noqa: BLE001 (raised again when it is its turn)
-            self._error = error
-        return found
-
-    def finish(self) -> None:
-        """Raise the error that ended the blocks, if any."""
-        if self._error is not None:
-            raise self._error
-
-
 def _is_divisible(spec: DatasetSpec) -> bool:
     """Return whether records are mapped one by one, and each independently of all others."""
     explode = spec.explode
@@ -357,9 +308,10 @@ def _size_of(file: SourceBytes) -> int | None:
     return os.path.getsize(file.local_path)
 
 
-def _counted(block: _Block, state: PipelineState) -> Iterator[pa.RecordBatch]:
+def _counted(
+    block: _Block, mapped: Mapped | None, state: PipelineState
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a block that is done, and count its records."""
-    mapped = block.mapped
     # The numbers of all later records are wrong if a line was empty.
     if mapped is None or (mapped.records != block.lines.count and not block.is_last):
         raise NotColumnarError("records that the row pipeline has to map")
