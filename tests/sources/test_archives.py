@@ -45,13 +45,13 @@ def tarred(path: Path, files: dict[str, bytes] = FILES, *, mode: str = "w") -> P
 
 def read(location: str) -> bytes:
     path = location.rpartition("::")[2]
-    with open_member(location, partial(open, path, "rb")) as member:  # type: ignore[arg-type]
+    with open_member(Location(location), partial(open, path, "rb")) as member:  # type: ignore[arg-type]
         return member.read()
 
 
 def matched(location: str) -> list[Location]:
     path = location.rpartition("::")[2]
-    return match_members(location, partial(open, path, "rb"))  # type: ignore[arg-type]
+    return match_members(Location(location), partial(open, path, "rb"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -288,7 +288,7 @@ def test_members_that_are_too_many_or_too_large_together_are_refused(tmp_path: P
 
     def match(limits: Limits) -> int:
         location = f"zip://*.csv::{path}"
-        return len(match_members(location, partial(open, path, "rb"), limits))  # type: ignore[arg-type]
+        return len(match_members(Location(location), partial(open, path, "rb"), limits))  # type: ignore[arg-type]
 
     assert match(Limits(unpacked_bytes=5000)) == 5
     with pytest.raises(SourceError, match="would unpack to more than 4,999 bytes"):
