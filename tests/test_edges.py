@@ -38,7 +38,7 @@ EDGES = {
     "catalog": "errors settings base plots display yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc manifest catalog",
     "decode": "errors base samples boundary manifest",
-    "scaffold": "errors base samples yamldoc manifest",
+    "scaffold": "errors base samples yamldoc manifest mapping",
     "sources": "errors installation progress settings base cache boundary manifest decode",
     "mapping": "errors base samples boundary manifest store decode",
     "corrections": "errors base samples yamldoc manifest store mapping",

@@ -9,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import DecodeError, RegistryError
-from registry.scaffold.columns import Columns
-from registry.scaffold.fields import infer_conversation, infer_fields
+from registry.scaffold.fields import infer_fields
 from registry.scaffold.new_manifest import About, manifest_text
 from registry.yamldoc.reader import parse_yaml
-
-ASK = {"role": "user", "content": "?"}
-SAY = {"role": "assistant", "content": "!"}
-SHARE = [{"from": "human", "value": "?"}, {"from": "gpt", "value": "!"}]
-RENAMED = {"role": "from", "content": "value", "roles": {"gpt": "assistant", "human": "user"}}
 
 
 def fields(*records: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +115,7 @@ REASONS = [  # records, field, reason
     ),
     ([{"question": "?", "choices": ["x", "y"], "answer": "B"}], "target", "letters of choices"),
     ([{"question": "?", "id": n} for n in range(3)], "id", "unique in all 3 records"),
-    ([{"question": "?"}], "id", "no column has unique ids, so they are derived"),
+    ([{"question": "?"}], "id", "no column looks like unique ids, so they are derived"),
 ]
 
 
@@ -277,53 +271,24 @@ def test_texts_are_better_inputs_than_numbers_which_become_texts() -> None:
     assert infer_fields("d", numbers).without_input == 1
 
 
-def infer(*records: dict[str, Any]) -> tuple[Any, Any] | None:
-    found = infer_conversation(Columns(records))
-    if found is None:
-        return None
-    question, target = found
-    return question.expression, None if target is None else target.expression
-
-
 @pytest.mark.parametrize(
-    ("records", "expected"),
+    ("name", "values", "is_id"),
     [
-        ([{"messages": [ASK]}], ("messages", None)),
-        (
-            [{"messages": [ASK, SAY]}],
-            (
-                {"from": "messages", "do": [{"slice": [0, -1]}]},
-                {"from": "messages", "do": [{"pluck": "content"}, {"index": -1}]},
-            ),
-        ),
-        ([{"messages": [ASK, SAY], "answer": "4"}], ("messages", None)),
-        ([{"messages": [ASK, SAY]}, {"messages": [ASK]}], ("messages", None)),
-        (
-            [{"conversations": SHARE}],
-            (
-                {"from": "conversations", "do": [{"slice": [0, -1]}, {"messages": RENAMED}]},
-                {"from": "conversations", "do": [{"pluck": "value"}, {"index": -1}]},
-            ),
-        ),
-    ],
-    ids=["question", "answered", "with a target", "not all answered", "ShareGPT"],
-)
-def test_messages_become_the_input(records: list[dict[str, Any]], expected: Any) -> None:
-    assert infer(*records) == expected
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        ["one", "two"],
-        "text",
-        None,
-        [{"role": "narrator", "content": "?"}],
-        [{"role": "user"}],
-        [],
-        [{"role": [], "content": "x"}],
-        [3],
+        ("Nr.", [1, 2, 3, 4, 5], True),
+        ("ref", ["AB-1", "AB-2", "X3", "4", "q5"], True),
+        ("ref", ["A1", "A2", "A3", "A4", "A4"], False),
+        ("year", [1990, 1992, 1993, 1994, 1995], False),
+        ("place", ["Oslo", "Rome", "Bern", "Wien", "Kyiv"], False),
+        ("note", ["see 1", "see 2", "see 3", "see 4", "see 5"], False),
+        ("few", [1, 2, 3], False),
     ],
 )
-def test_other_columns_of_these_names_are_no_conversation(value: Any) -> None:
-    assert infer({"messages": value, "question": "?"}) is None
+def test_any_column_may_have_the_ids(name: str, values: list[Any], is_id: bool) -> None:
+    records = [{"question": f"{value}?", "answer": "x", name: value} for value in values]
+    assert (fields(*records)["id"] == name) == is_id
+
+
+def test_tools_of_a_conversation_are_metadata() -> None:
+    asked = [{"role": "user", "content": "?"}]
+    found = fields({"messages": asked, "tools": [{"name": "f", "parameters": {}}], "answer": "x"})
+    assert found["metadata"] == ["tools"]

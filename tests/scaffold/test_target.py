@@ -51,6 +51,45 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["x", "b"], "answer": "b"}],
         {"from": "answer", "do": [{"letter_in": "options"}]},
     ),
+    "a letter in brackets": (
+        [{"options": ["x", "y"], "answer": one} for one in ("(B)", "A.")],
+        {"from": "answer", "do": [{"regex": "[A-Z]"}]},
+    ),
+    "several letters in a text": (
+        [{"options": ["x", "y"], "answer": one} for one in ("A, B", "B")],
+        {"from": "answer", "do": [{"regex": {"pattern": "[A-Z]", "all": True}}]},
+    ),
+    "several indexes in a text": (
+        [{"options": ["x", "y"], "answer": one} for one in ("0,1", "[1]")],
+        {
+            "from": "answer",
+            "do": [{"regex": {"pattern": "[0-9]+", "all": True}}, {"each": ["letter"]}],
+        },
+    ),
+    "a list of indexes": (
+        [{"options": ["x", "y", "z"], "answer": one} for one in ([1, 3], [2])],
+        {"from": "answer", "do": [{"each": [{"letter": {"base": 1}}]}]},
+    ),
+    "a mask": (
+        [{"options": ["x", "y", "z"], "answer": [True, False, True]}],
+        {"from": "answer", "do": ["letters_where"]},
+    ),
+    "several choices": (
+        [{"options": ["x", "y", "z"], "answer": ["z", "x"]}],
+        {"from": "answer", "do": [{"each": [{"letter_in": "options"}]}]},
+    ),
+    "answers between bars": (
+        [{"answer": "x | y"}, {"answer": "z"}],
+        {"from": "answer", "do": [{"split": "|"}, {"each": ["strip"]}]},
+    ),
+    "a bar in one answer of many": ([{"answer": "a|b"}, *[{"answer": "x"}] * 4], "answer"),
+    "an object with the answer": ([{"answer": {"answer": "4", "steps": []}}], "answer.answer"),
+    "any object": ([{"answer": {"x": [4]}}], {"from": "answer", "do": ["dump"]}),
+    "a list of objects": ([{"answer": [{"x": 4}]}], {"from": "answer", "do": ["dump"]}),
+    "a list with a null": (
+        [{"answer": ["x", None]}],
+        {"from": "answer", "do": ["drop_null"]},
+    ),
     "letters in a list": ([{"options": ["x", "y"], "answer": ["A", "B"]}], "answer"),
     "neither letter nor choice": ([{"options": ["x", "y"], "answer": "zz"}], "answer"),
     "a list": ([{"answers": ["x", "y"]}], "answers"),
@@ -63,8 +102,8 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"answer_2": "y", "answer_10": "z", "answer_1": "x"}],
         ["answer_1", "answer_2", "answer_10"],
     ),
-    "the only other column": ([{"id": "1", "subject": "s", "antwort": "x"}], "antwort"),
-    "two other columns": ([{"frage": "x", "antwort": "y"}], None),
+    "the only other column": ([{"id": "1", "subject": "s", "vastaus": "x"}], "vastaus"),
+    "two other columns": ([{"kysymys": "x", "vastaus": "y"}], None),
     "a blank column": ([{"answer": "", "label": "x"}], "label"),
 }
 

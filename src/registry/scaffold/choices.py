@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from string import ascii_uppercase
 from typing import Any
 
 from registry.scaffold.columns import Columns, Inference, is_blank, value_of
 from registry.scaffold.guess import CHOICES, TARGETS
 
-__all__ = ["Choices", "infer_choices"]
+__all__ = ["Choices", "infer_choices", "is_mask_of"]
 
 _LETTERS = (("A", "B", "C", "D", "E"), ("a", "b", "c", "d", "e"))
 _STEMS = ("option", "choice", "answer", "opt", "sol", "ending", "ans")
@@ -182,8 +183,9 @@ def _common(items: Sequence[dict[str, Any]], keys: Sequence[str], kind: type) ->
 
 def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -> Choices | None:
     """Return choices as columns within a column, or as a map from label to text."""
-    for text, label in (("text", "label"), ("choices", "labels")):
-        if all(
+    texts = ("text", "texts", *CHOICES)
+    for text, label in product(texts, ("label", "labels", *_TRUTH_KEYS)):
+        if text != label and all(
             isinstance(one.get(text), list) and isinstance(one.get(label), list) for one in values
         ):
             return _of_parallel_lists(column, values, text, label) if not first else None
@@ -205,12 +207,12 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
 def _of_parallel_lists(
     column: str, values: Sequence[dict[str, Any]], text: str, label: str
 ) -> Choices:
-    marks = {mark for value in values for mark in value[label] if type(mark) in (int, bool)}
+    is_mask = all(map(is_mask_of, (one[label] for one in values), (one[text] for one in values)))
 
     def texts(record: Mapping[str, Any]) -> list[str]:
         return list((_filled(record, column) or {}).get(text, ()))
 
-    if marks and marks <= {0, 1}:
+    if is_mask:
         target = {"from": f"{column}.{label}", "do": ["letters_where"]}
         inference = Inference(f"{column}.{text}", "the texts beside the labels")
         return Choices(inference, texts, target=Inference(target, "the labels that are 1"))
@@ -220,6 +222,13 @@ def _of_parallel_lists(
         f"{column}.{label}",
         lambda record: list(map(str, (_filled(record, column) or {}).get(label, []))),
     )
+
+
+def is_mask_of(value: Any, texts: Sequence[Any]) -> bool:
+    """Return whether a value has a mark for each text: 1 or true if it is correct."""
+    if not isinstance(value, list) or len(value) != len(texts) or not value:
+        return False
+    return all(type(mark) in (int, bool) and mark in (0, 1) for mark in value)
 
 
 def _from_columns(columns: Columns) -> Choices | None:

@@ -9,6 +9,7 @@ from typing import Any
 from registry.base.processes.forks import cached_property
 from registry.errors import RegistryError, did_you_mean, list_names
 from registry.samples.fields import FIELDS
+from registry.scaffold.guess import Question
 
 __all__ = [
     "FRAME_COLUMNS",
@@ -49,6 +50,8 @@ class Inference:
 
     expression: Any
     reason: str
+    question: Question | None = None
+    """What a person has to say, where the records fit several expressions."""
 
 
 def is_blank(value: Any) -> bool:
@@ -78,6 +81,10 @@ class Columns:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Names of the numbers in a column, which a card on the Hub has."""
     used: set[str] = field(default_factory=set)
+    joined: str = ""
+    """What the columns of a lookup table start with."""
+    base: int | None = None
+    """The user's number of the first choice."""
     _values: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +125,10 @@ class Columns:
         if name in self.given:
             return self.given[name]
         # Of columns that differ only in case, the first.
-        folded = {column.strip().casefold(): column for column in reversed(self.free())}
+        folded = {
+            column.removeprefix(self.joined).strip().casefold(): column
+            for column in reversed(self.free())
+        }
         return next((folded[one] for one in names if one in folded), None)
 
     def use(self, *columns: str) -> None:

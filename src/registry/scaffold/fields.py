@@ -5,17 +5,21 @@ Every inference is visible to a reviewer: the manifest has its reason as a comme
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from registry.errors import DecodeError, RegistryError
 from registry.scaffold.choices import infer_choices
 from registry.scaffold.columns import Columns, Inference, infer_frame, is_blank
-from registry.scaffold.guess import IDS, INPUTS, MESSAGES, TARGETS
+from registry.scaffold.conversation import TOOLS, infer_conversation
+from registry.scaffold.guess import IDS, INPUTS
+from registry.scaffold.pictures import with_pictures
 from registry.scaffold.target import infer_target
 
-__all__ = ["InferredMapping", "infer_conversation", "infer_fields"]
+__all__ = ["InferredMapping", "infer_fields"]
 
 _PASSAGES = ("passage", "context", "article", "document", "paragraph", "background")
 # Longer values are content rather than labels, such as a rationale.
@@ -23,14 +27,10 @@ _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6
 # Keeps a hundred million records apart.
 _LONG_HASH = 16
-_ROLE_KEYS = ("role", "from", "speaker")
-_CONTENT_KEYS = ("content", "value", "text", "message")
-_ROLES = {
-    **{role: role for role in ("system", "user", "assistant", "tool")},
-    "human": "user",
-    "prompter": "user",
-    **dict.fromkeys(("gpt", "chatgpt", "bot", "model", "ai", "bing", "bard"), "assistant"),
-}
+_LONGEST_ID = 64
+# With fewer records, the values of any column may be unique by chance.
+_FEW_RECORDS = 5
+_NUMBERED = re.compile(r"[^\s\d]*\d[^\s]*")
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def infer_fields(
     given: Mapping[str, str] | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     is_all: bool = True,
+    joined: str = "",
+    base: int | None = None,
 ) -> InferredMapping:
     """Infer the fields of a dataset.
 
@@ -70,6 +72,8 @@ def infer_fields(
         given: The user's columns for `input`, `target`, `choices` and `id`.
         labels: Names of the numbers in a column, if they are known.
         is_all: Whether the source has no more records.
+        joined: What the columns of a lookup table start with.
+        base: The user's number of the first choice.
 
     Raises:
         DecodeError: there are no records.
@@ -77,7 +81,7 @@ def infer_fields(
     """
     if not records:
         raise DecodeError("the source has no records", file=name)
-    columns = Columns(records, given or {}, labels or {})
+    columns = Columns(records, given or {}, labels or {}, joined=joined, base=base)
     if not any(columns.names):
         raise DecodeError("the records have no columns with a name", file=name)
     if (exported := infer_frame(columns)) is not None:
@@ -88,10 +92,11 @@ def infer_fields(
     choices = infer_choices(columns)
     target = (conversation and conversation[1]) or infer_target(columns, choices)
     chosen = None if choices is None else choices.inference
-    identifier = _infer_id(name, columns, question, chosen, is_all=is_all)
-    metadata = _infer_metadata(columns)
+    shown = question if conversation else with_pictures(question, columns)
+    identifier = _infer_id(name, columns, shown, chosen, is_all=is_all)
+    metadata = _infer_metadata(columns, has_tools=conversation is not None)
     fields = {
-        "input": question,
+        "input": shown,
         "choices": chosen,
         "target": target,
         "id": identifier,
@@ -158,8 +163,10 @@ def _infer_id(
     *,
     is_all: bool,
 ) -> Inference:
-    own = [one for one in columns.free() if one.casefold().endswith("_id")]
-    for column in (columns.find(IDS, "id"), *own):
+    free = columns.free()
+    own = [one for one in free if one.casefold().endswith("_id")]
+    others = [one for one in free if _may_be_id(columns.values(one))]
+    for column in (columns.find(IDS, "id"), *own, *others):
         if column is None:
             continue
         values = columns.values(column)
@@ -174,7 +181,21 @@ def _infer_id(
     hashed = [path for one in read for path in _paths(one.expression, columns.names)]
     length = _hash_length(len(columns.records)) if is_all else _LONG_HASH
     expression = {"hash": hashed, "prefix": name, "length": length}
-    return Inference(expression, "no column has unique ids, so they are derived")
+    return Inference(expression, "no column looks like unique ids, so they are derived")
+
+
+def _may_be_id(values: Sequence[Any]) -> bool:
+    """Return whether values may be ids whatever their column is called: numbers in order, or names.
+
+    Whether they are unique is not looked at.
+    """
+    if len(values) < _FEW_RECORDS:
+        return False
+    if all(type(value) is int for value in values):
+        return all(after - before == 1 for before, after in pairwise(values))
+    texts = [value for value in values if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID]
+    numbered = sum(_NUMBERED.fullmatch(text) is not None for text in texts)
+    return len(texts) == len(values) and numbered * 10 >= len(values) * 9
 
 
 def _hash_length(records: int) -> int:
@@ -183,8 +204,8 @@ def _hash_length(records: int) -> int:
     return next(length for length in range(8, 65, 2) if records**2 * 1000 <= 16**length)
 
 
-def _paths(expression: Any, names: Sequence[str]) -> list[str]:
-    """Return the columns, or paths in them, that an expression reads."""
+def _paths(expression: Any, names: Sequence[str]) -> list[Any]:
+    """Return the columns, or paths in them, that an expression reads; of pictures, their bytes."""
     match expression:
         case str():
             return [expression]
@@ -192,6 +213,14 @@ def _paths(expression: Any, names: Sequence[str]) -> list[str]:
             return [path for one in expression for path in _paths(one, names)]
         case {"template": str(template)}:
             return [name for name in names if f"{{{name}}}" in template]
+        case {"messages": [{"content": [*parts]}]}:
+            return [path for part in parts for one in part.values() for path in _paths(one, names)]
+        case {"from": _, "do": ["data_uri"]}:
+            return [expression]
+        case {"from": _, "do": [{"each": ["data_uri"]}]}:
+            return [{**expression, "do": [*expression["do"], {"join": " "}]}]
+        case {"if": _}:  # a picture that some records lack
+            return []
         case _:
             return _paths(expression["from"], names)
 
@@ -200,7 +229,8 @@ def _repeats(identifier: Inference, columns: Columns) -> bool:
     """Return whether records get the same id; a column is only taken if its values are unique."""
     if not isinstance(identifier.expression, dict):
         return False
-    read = dict.fromkeys(one.partition(".")[0] for one in identifier.expression["hash"])
+    hashed = (one if isinstance(one, str) else one["from"] for one in identifier.expression["hash"])
+    read = dict.fromkeys(one.partition(".")[0] for one in hashed)
     rows = zip(*(map(_hashable, columns.values(column)) for column in read), strict=True)
     return len(set(rows)) < len(columns.records)
 
@@ -210,7 +240,7 @@ def _hashable(value: Any) -> Any:
     return value if type(value) is str else (repr(value),)
 
 
-def _infer_metadata(columns: Columns) -> Inference | None:
+def _infer_metadata(columns: Columns, *, has_tools: bool) -> Inference | None:
     column = columns.find(("metadata",))
     if column is not None and all(isinstance(one, dict) for one in columns.filled(column)):
         columns.use(column)
@@ -224,62 +254,6 @@ def _infer_metadata(columns: Columns) -> Inference | None:
         ):
             found.append(name)
     found = found[:_MAX_METADATA_COLUMNS]
+    found += [name for name in columns.free() if has_tools and name in TOOLS]
     columns.use(*found)
     return Inference(found, "short values; remove what nobody needs") if found else None
-
-
-def infer_conversation(columns: Columns) -> tuple[Inference, Inference | None] | None:
-    """Return the input, and the target if each conversation ends with what the model should say.
-
-    Returns None if no column has messages.
-    """
-    column = columns.find(MESSAGES, "input")
-    values = columns.values(column) if column is not None else []
-    messages = [one for value in values if isinstance(value, list) for one in value]
-    if column is None or not messages or not all(isinstance(value, list) for value in values):
-        return None
-    keys = _keys(messages)
-    if keys is None:
-        return None
-    role, content = keys
-    roles = {message[role] for message in messages}
-    columns.use(column)
-    operations = _operations(role, content, roles)
-    ends = {_ROLES[value[-1][role]] for value in values if value}
-    has_target = columns.find(TARGETS, "target") is not None
-    if ends != {"assistant"} or has_target or min(map(len, values)) < 2:
-        return Inference(_with(column, operations), "messages of a conversation"), None
-    reason = "the messages before the last"
-    question = Inference(_with(column, [{"slice": [0, -1]}, *operations]), reason)
-    answer = _with(column, [{"pluck": content}, {"index": -1}])
-    return question, Inference(answer, "the last message, which is the assistant's")
-
-
-def _keys(messages: list[Any]) -> tuple[str, str] | None:
-    """Return the keys of role and content that every message has, with roles that are known."""
-    for role in _ROLE_KEYS:
-        for content in _CONTENT_KEYS:
-            if all(_is_message(message, role, content) for message in messages):
-                return role, content
-    return None
-
-
-def _is_message(message: Any, role: str, content: str) -> bool:
-    return (
-        isinstance(message, Mapping)
-        and isinstance(message.get(role), str)
-        and message[role] in _ROLES
-        and isinstance(message.get(content), str)
-    )
-
-
-def _operations(role: str, content: str, roles: set[str]) -> list[Any]:
-    renamed = {name: _ROLES[name] for name in sorted(roles) if _ROLES[name] != name}
-    if (role, content) == ("role", "content") and not renamed:
-        return []
-    options: dict[str, Any] = {"role": role, "content": content}
-    return [{"messages": {**options, "roles": renamed} if renamed else options}]
-
-
-def _with(column: str, operations: list[Any]) -> Any:
-    return {"from": column, "do": operations} if operations else column

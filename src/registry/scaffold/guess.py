@@ -27,11 +27,14 @@ __all__ = [
 INPUTS = (
     *("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal"),
     *("task", "text", "sentence", "premise", "context", "story"),
+    *("frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题", "質問"),
 )
 TARGETS = (
     *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
     *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
-    *("answers", "ideal"),
+    *("answers", "ideal", "completion", "ground_truth", "reference_answer", "gold_answer"),
+    *("antwort", "lösung", "respuesta", "réponse", "reponse", "risposta", "resposta", "antwoord"),
+    *("ответ", "答案", "回答"),
 )
 CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
 IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")
@@ -65,6 +68,8 @@ class Question:
     """What to decide, such as `delimiter`."""
     choices: Mapping[str, str]
     """How to say each reading on the command line → what it gives."""
+    hint: str = ""
+    """What else to do, where nobody can be asked."""
 
 
 Ask = Callable[[Question], str]
@@ -79,4 +84,5 @@ def refuse(question: Question) -> str:
     """
     readings = "; ".join(f"{option} gives {result}" for option, result in question.choices.items())
     message = f"the {question.what} is not clear, so say it: {readings}"
-    raise DecodeError(message, file=question.file)
+    hint = f" ({question.hint})" if question.hint else ""
+    raise DecodeError(f"{message}{hint}", file=question.file)

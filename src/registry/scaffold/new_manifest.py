@@ -13,7 +13,7 @@ from registry.errors import ManifestError
 from registry.scaffold.fields import InferredMapping
 from registry.yamldoc.reader import parse_yaml
 
-__all__ = ["About", "flow_text", "manifest_text"]
+__all__ = ["About", "Join", "flow_text", "manifest_text"]
 
 _MOST_UNUSED = 10
 
@@ -37,6 +37,22 @@ class About:
         )
 
 
+@dataclass(frozen=True)
+class Join:
+    """A lookup table of a new manifest."""
+
+    source: Mapping[str, Any]
+    """Keys of its source."""
+    on: str
+    key: str
+    into: str
+
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of `join`, in order."""
+        key = {} if self.key == self.on else {"key": self.key}
+        return {"source": dict(self.source), "on": self.on, **key, "into": self.into}
+
+
 def manifest_text(
     name: str,
     source: Mapping[str, Any],
@@ -46,6 +62,8 @@ def manifest_text(
     samples: int | None,
     schema: str,
     looked_at: int | None = None,
+    splits: Sequence[str] = (),
+    join: Join | None = None,
 ) -> str:
     """Return the commented manifest of an inferred mapping.
 
@@ -57,6 +75,8 @@ def manifest_text(
         samples: Number of samples to expect, if it is known.
         schema: The schema for editors, as the manifest refers to it.
         looked_at: How many records the mapping was inferred from, if not from all.
+        splits: Names of splits that the path of the source has, the default one first.
+        join: The lookup table.
     """
     lines = [
         f"# yaml-language-server: $schema={schema}",
@@ -64,6 +84,8 @@ def manifest_text(
         *_about(name, about),
         "    source:",
         *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
+        *_splits(splits),
+        *_join(join),
         *_where(mapping),
         *_fields(mapping, looked_at),
     ]
@@ -83,6 +105,24 @@ def _about(name: str, about: About) -> Iterator[str]:
     yield f"    description: {flow_text(about.description)}"
     known = {"homepage": about.homepage, "license": about.license, "tags": list(about.tags)}
     yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
+
+
+def _splits(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"    splits: {flow_text({name: {} for name in names})}",
+        f"    default_split: {names[0]}",
+    ]
+
+
+def _join(join: Join | None) -> list[str]:
+    if join is None:
+        return []
+    return [
+        "    join:",
+        *(f"      {key}: {flow_text(value)}" for key, value in join.keys().items()),
+    ]
 
 
 def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from registry.scaffold.choices import Choices
+from registry.samples.letters import letter_of
+from registry.scaffold.choices import Choices, is_mask_of
 from registry.scaffold.columns import Columns, Inference
-from registry.scaffold.guess import IDS, TARGETS
+from registry.scaffold.guess import IDS, TARGETS, Question
 
 __all__ = ["infer_target"]
 
@@ -56,48 +57,163 @@ def _describes(name: str) -> bool:
 def _open(columns: Columns, column: str, reason: str) -> Inference:
     """Return the target of a question without choices."""
     values = columns.filled(column)
-    if values and all(
-        isinstance(value, str) and "####" in value for value in values
-    ):  # as in GSM8K
-        operations: list[Any] = [{"split": "####"}, {"index": -1}, "strip"]
-        return Inference({"from": column, "do": operations}, "the text after ####")
+    for kind, infer in _OPEN.items():
+        if values and all(isinstance(value, kind) for value in values):
+            found = infer(column, values)
+            if found is not None:
+                return found
     if names := columns.labels.get(column):
         table = {str(number): label for number, label in enumerate(names)}
         return Inference({"from": column, "do": [{"map": table}]}, "names of the dataset's card")
-    if values and all(isinstance(value, dict) for value in values):
-        if all(isinstance(value.get("text"), list) for value in values):  # as in SQuAD
-            return Inference(f"{column}.text", "each is an acceptable answer")
-        if all(isinstance(value.get("aliases"), list) for value in values):  # as in TriviaQA
-            paths = [f"{column}.value"] * all("value" in value for value in values)
-            return Inference([*paths, f"{column}.aliases"], "each is an acceptable answer")
-    if values and all(isinstance(value, list) for value in values):
-        return Inference(column, "each is an acceptable answer")
     if column.casefold() == "label" and _numbers(values):
         return Inference(column, "numbers without names: `do: [{map: {'0': …}}]` gives them some")
     return Inference(column, reason)
 
 
+def _open_text(column: str, values: Sequence[str]) -> Inference | None:
+    if all("####" in value for value in values):  # as in GSM8K
+        operations: list[Any] = [{"split": "####"}, {"index": -1}, "strip"]
+        return Inference({"from": column, "do": operations}, "the text after ####")
+    several = [value for value in values if "|" in value]
+    parts = [part.strip() for value in several for part in value.split("|")]
+    if len(several) * 4 >= len(values) and all(parts):
+        operations = [{"split": "|"}, *([{"each": ["strip"]}] if " |" in "".join(several) else [])]
+        return Inference({"from": column, "do": operations}, "each between | is acceptable")
+    return None
+
+
+def _open_dict(column: str, values: Sequence[dict[str, Any]]) -> Inference:
+    if all(isinstance(value.get("text"), list) for value in values):  # as in SQuAD
+        return Inference(f"{column}.text", "each is an acceptable answer")
+    if all(isinstance(value.get("aliases"), list) for value in values):  # as in TriviaQA
+        paths = [f"{column}.value"] * all("value" in value for value in values)
+        return Inference([*paths, f"{column}.aliases"], "each is an acceptable answer")
+    for key in TARGETS:
+        if all(isinstance(value.get(key), str | int | float) for value in values):
+            return Inference(f"{column}.{key}", f"the {key} in it: please check")
+    return Inference({"from": column, "do": ["dump"]}, "an object, as JSON: please check")
+
+
+def _open_list(column: str, values: Sequence[list[Any]]) -> Inference:
+    items = [item for value in values for item in value]
+    if any(isinstance(item, dict | list) for item in items):
+        return Inference({"from": column, "do": ["dump"]}, "a list, as JSON: please check")
+    operations = ["drop_null"] if None in items else []
+    expression = {"from": column, "do": operations} if operations else column
+    return Inference(expression, "each is an acceptable answer")
+
+
+_OPEN: dict[type, Callable[[str, Any], Inference | None]] = {
+    str: _open_text,
+    dict: _open_dict,
+    list: _open_list,
+}
+"""Type of all values → what infers the target from them."""
+
+
 def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
-    """Return the letter of a choice."""
+    """Return the letter of a choice, or the letters of several."""
     both = zip(columns.values(column), columns.records, strict=True)
     pairs = [(value, record) for value, record in both if value is not None]
     values = [value for value, _ in pairs]
+    if values and all(isinstance(value, list) for value in values):
+        return _letters(columns, column, choices, pairs)
     labels = choices.label_texts
     if labels is not None and pairs and all(str(one) in labels(record) for one, record in pairs):
         return _position(column, choices.labels, "its position among the labels")
-    if numbers := _numbers(values):
-        base = 1 if min(numbers) == 1 and max(numbers) > 1 else 0  # only a 0 proves base 0
-        operations = [{"letter": {"base": 1}}] if base else ["letter"]
-        reason = f"indexes from {min(numbers)} to {max(numbers)}, so the first choice is {base}"
-        return Inference({"from": column, "do": operations}, reason)
-    letters = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    if all(isinstance(one, str) and re.fullmatch("[A-Z]", one) for one in letters):
+    if _numbers(values):
+        return _indexes(columns, column, choices, pairs, lambda letter: [letter])
+    if _are_letters(values):
         return Inference(column, "letters of choices")
     if pairs and all(value in choices.texts(record) for value, record in pairs):
         return _position(column, choices.inference.expression, "its position among the choices")
-    if values and all(isinstance(one, str) and re.fullmatch("[a-z]", one) for one in values):
-        return Inference({"from": column, "do": ["upper"]}, "letters of choices")
+    if values and all(isinstance(one, str) for one in values):
+        for pattern, operations, reason in _WRITTEN:
+            if all(re.fullmatch(pattern, one) for one in values):
+                return Inference({"from": column, "do": [*operations]}, reason)
+        if all(re.fullmatch(_SEVERAL_NUMBERS, one) for one in values):
+            every = {"regex": {"pattern": "[0-9]+", "all": True}}
+            several = [(re.findall(r"[0-9]+", one), record) for one, record in pairs]
+            return _indexes(
+                columns, column, choices, several, lambda letter: [every, {"each": [letter]}]
+            )
     return Inference(column, "neither a letter nor a choice in every record: please check")
+
+
+_SEVERAL_NUMBERS = r"\[?[0-9]+(?:[ ,;|/]+[0-9]+)*\]?"
+_WRITTEN: tuple[tuple[str, tuple[Any, ...], str], ...] = (
+    ("[a-z]", ("upper",), "letters of choices"),
+    (r"\(?[A-Z][).:]?", ({"regex": "[A-Z]"},), "letters of choices"),
+    (
+        r"[A-Z](?:[ ,;|/]*[A-Z])*",
+        ({"regex": {"pattern": "[A-Z]", "all": True}},),
+        "letters of choices, of which several may be right",
+    ),
+)
+"""How letters are written, the operations that find them, and the reason."""
+
+
+def _letters(
+    columns: Columns,
+    column: str,
+    choices: Choices,
+    pairs: Sequence[tuple[list[Any], Mapping[str, Any]]],
+) -> Inference:
+    """Return the letters of several choices."""
+    items = [item for value, _ in pairs for item in value]
+    if all(is_mask_of(value, choices.texts(record)) for value, record in pairs):
+        return Inference({"from": column, "do": ["letters_where"]}, "marks beside the choices")
+    if _numbers(items):
+        return _indexes(columns, column, choices, pairs, lambda letter: [{"each": [letter]}])
+    if _are_letters(items):
+        return Inference(column, "letters of choices")
+    labels = choices.label_texts
+    for among, texts_of, name in (
+        (choices.labels, labels, "labels"),
+        (choices.inference.expression, choices.texts, "choices"),
+    ):
+        if texts_of and all(item in texts_of(record) for value, record in pairs for item in value):
+            operation = {"letter_in": among}
+            reason = f"their positions among the {name}"
+            return Inference({"from": column, "do": [{"each": [operation]}]}, reason)
+    return Inference(column, "neither letters nor choices in every record: please check")
+
+
+def _indexes(
+    columns: Columns,
+    column: str,
+    choices: Choices,
+    pairs: Sequence[tuple[Any, Mapping[str, Any]]],
+    operations: Callable[[Any], list[Any]],
+) -> Inference:
+    """Return the letters of indexes, with a question if both 0 and 1 may be the first choice."""
+    found = [
+        (int(item), len(choices.texts(record)))
+        for value, record in pairs
+        for item in (value if isinstance(value, list) else [value])
+    ]
+    numbers = [number for number, _ in found]
+    is_open = min(numbers) > 0 and all(number < count for number, count in found)
+    base = columns.base
+    if base is None:
+        base = 1 if min(numbers) == 1 and max(numbers) > 1 else 0  # only a 0 proves base 0
+    first, count = found[0]
+    question = None
+    if columns.base is None and is_open:
+        shown = {
+            f"--base {one}": f"the letter {letter_of(first - one)} of {count} for the first {first}"
+            for one in (0, 1)
+        }
+        question = Question("", "number of the first choice", shown)
+    reason = f"indexes from {min(numbers)} to {max(numbers)}, so the first choice is {base}"
+    if columns.base is not None:
+        reason = "indexes, with your number of the first choice"
+    letter = {"letter": {"base": 1}} if base else "letter"
+    return Inference({"from": column, "do": operations(letter)}, reason, question)
+
+
+def _are_letters(values: Sequence[Any]) -> bool:
+    return all(isinstance(one, str) and re.fullmatch("[A-Z]", one) for one in values)
 
 
 def _position(column: str, among: Any, reason: str) -> Inference:

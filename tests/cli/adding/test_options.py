@@ -71,8 +71,6 @@ def test_type_is_the_users_word(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"file": "https://example.org/q.xlsx"}, "or --type says it"),
-        ({"file": "."}, "is a folder: name a file, or a glob such as './*.csv'"),
-        ({"file": "{folder}"}, "is a folder: name a file, or a glob such as '{folder}/*.jsonl'"),
         ({"file": "q.parquet", "encoding": "x"}, "--encoding is for csv and json"),
         ({"file": "q.json", "header": False}, "--header is for csv, and the file is json"),
         ({"file": "https://huggingface.co/datasets/a/b/"}, "pass --hf a/b"),

@@ -159,14 +159,13 @@ def test_later_record_that_cannot_be_read_or_mapped_is_an_error(
 
 
 def test_mere_guesses_are_said() -> None:
-    record = {"frage": "a long one", "antwort": "x", "fach": "y"}
+    record = {"kysymys": "a long one", "vastaus": "x", "aine": "y"}
     assert list(doubts(infer_fields("d", [record]), 1)) == [
-        "input frage (the longest value of the first record: please check; or --input COLUMN)",
-        "target null (no column looks like it; --target COLUMN names one)",
+        "input kysymys (the longest value of the first record: please check; or --input COLUMN)",
     ]
-    records = [{"question": text, "antwort": "x"} for text in ("a", "b", "")]
+    records = [{"question": text, "vastaus": "x"} for text in ("a", "b", "")]
     assert list(doubts(infer_fields("d", records), 3)) == [
-        "target antwort (the only other column: please check; or --target COLUMN)",
+        "target vastaus (the only other column: please check; or --target COLUMN)",
         "where (leaves out the records without input: 1 of 3)",
     ]
     assert list(doubts(infer_fields("d", [{"question": "?", "answer": "!"}]), 1)) == []

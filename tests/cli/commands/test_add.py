@@ -277,6 +277,7 @@ def test_branch_is_pinned_to_its_commit(
         root,
         "quiz",
         *("--hf", REPO, "--name", "easy", "--split", "test", "--revision", "next"),
+        *("--base", "0"),  # their answers, 1 and 2 of three choices, do not show it
     )
 
     assert other != quiz
@@ -424,7 +425,10 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
         (["--file", "q.jsonl", "--skip-rows", "1"], "--skip-rows is for csv, and the file is json"),
         (["--file", "q.csv", "--records", "a"], "--records is for json, and the file is csv"),
         (["--file", "q.csv", "--columns", "a", "--header"], "of a file without a header"),
-        (["--file", "."], ". is a folder: name a file, or a glob such as './*.csv'"),
+        (
+            ["--file", "q.csv", "--target", "a", "--no-target"],
+            "pass either --target COLUMN or --no-target",
+        ),
         (
             ["--file", "https://huggingface.co/datasets/acme/quiz"],
             "is a page of the Hub: pass --hf acme/quiz",

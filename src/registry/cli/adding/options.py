@@ -15,6 +15,7 @@ from typing import Any
 import click
 from msgspec import structs
 
+from registry.base.locations import Location
 from registry.cli.progress_bars import bars
 from registry.errors import SourceError, close_matches
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
@@ -43,6 +44,8 @@ class SourceOptions:
     """Names of columns, separated by commas, of a file without a header."""
     header: bool | None = None
     records: str | None = None
+    join: str | None = None
+    """A second file, with a row for each record."""
 
 
 def check_options(options: SourceOptions) -> None:
@@ -53,7 +56,10 @@ def check_options(options: SourceOptions) -> None:
         raise click.UsageError("pass either --hf PATH or --file URL")
     if options.file is not None and (options.name or options.split or options.revision):
         raise click.UsageError("--name, --split and --revision go with --hf")
-    of_files = ("type", "delimiter", "encoding", "skip_rows", "columns", "header", "records")
+    of_files = (
+        *("type", "delimiter", "encoding", "skip_rows", "columns", "header"),
+        *("records", "join"),
+    )
     if options.hf is not None:
         given = [name for name in of_files if getattr(options, name) is not None]
         if given:
@@ -73,34 +79,28 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
     inferred = infer_source_keys(file) or {}
     kind = options.type or inferred.get("type")
     if kind is None:
-        if os.path.isdir(file):
-            pattern = os.path.join(file, f"*{_suffix_in(file)}")
-            raise click.UsageError(
-                f"{file} is a folder: name a file, or a glob such as '{pattern}'"
-            )
         if "://" not in file:
             _check_exists(file)  # a suffix that is misspelt
         hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
         raise click.UsageError(f"can't infer the type of {file} ({hint})")
     _check_type(options, str(kind))
-    if "://" not in file:  # paths in a manifest are relative to the index
-        _check_exists(file)
-        local = Path(os.path.abspath(os.path.expanduser(file)))
-        inside = local.is_relative_to(folder)
-        file = local.relative_to(folder).as_posix() if inside else str(local)
-    return {"type": kind, "path": file}
+    path = Location(file).with_file(partial(_relative, folder=folder))
+    return {"type": kind, "path": str(path)}
 
 
-def _suffix_in(folder: str) -> str:
-    """Return the suffix of the first file that a source can read."""
-    suffixes = (Path(name).suffix for name in sorted(os.listdir(folder)))
-    return next((one for one in suffixes if infer_source_keys(f"x{one}")), ".csv")
+def _relative(file: str, folder: Path) -> str:
+    """Return a path as a manifest has it: relative to the index, if it is below it."""
+    if "://" in file:
+        return file
+    _check_exists(file)
+    local = Path(os.path.abspath(os.path.expanduser(file)))
+    return local.relative_to(folder).as_posix() if local.is_relative_to(folder) else str(local)
 
 
 def _check_exists(file: str) -> None:
     """Raise a SourceError with similar names if there is no such file; a glob may match none."""
     path = os.path.expanduser(file)
-    if os.path.lexists(path) or has_magic(path) or ":" in path:
+    if os.path.lexists(path) or has_magic(path) or ":" in path or "{" in path:
         return
     folder = os.path.dirname(path) or "."
     near = close_matches(

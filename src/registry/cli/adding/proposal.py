@@ -20,14 +20,16 @@ from registry.cli.adding.options import shown_progress
 from registry.cli.adding.sources import shown_location
 from registry.cli.output import print_line, print_warnings
 from registry.cli.samples import print_sample
-from registry.errors import DecodeError, MappingError, RegistryError, count_text
+from registry.errors import DecodeError, MappingError, RegistryError, count_text, shorten
 from registry.load.load import load
 from registry.load.records import inspect_source
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
-from registry.scaffold.guess import Question
-from registry.scaffold.new_manifest import About, flow_text, manifest_text
+from registry.scaffold.file_layout import Layout
+from registry.scaffold.guess import Ask, Question
+from registry.scaffold.join import joined_records
+from registry.scaffold.new_manifest import About, Join, flow_text, manifest_text
 from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
 
@@ -56,11 +58,19 @@ _READING = {
     "csv": "--delimiter, --skip-rows, --columns and --encoding say how to read it",
     "json": "--records and --encoding say how to read it",
 }
+_HELP = """\
+yes     write the manifest as it is shown
+no      write nothing
+input   another column for the question; in the same way target, choices and id
+        Anything else can be changed in the file: the mapping is a starting point."""
 _SHOWN = 2
 _LOOKED_AT = 20_000
 """Records that fields are inferred from, if those fit all others."""
 _DOUBTFUL = {"blank_inputs", "blank_targets", "targets_outside_choices"}
 _COLUMNS = "--input, --target, --choices and --id say which columns to use"
+_NO_TARGET = "--no-target"
+_OFFERED = 8
+"""Columns that are offered as the target."""
 FIELDS = ("input", "target", "choices", "id")
 """Fields for which the user may choose a column."""
 
@@ -126,6 +136,45 @@ class Draft:
     """The user's choice of a column, by field."""
     destination: Destination
     context: SourceContext
+    layout: Layout | None = None
+    """What the names of several files say."""
+    join: Join | None = None
+    table: Sequence[Mapping[str, Any]] = ()
+    """The rows of the lookup table."""
+    no_target: bool = False
+    """Whether the user wants samples without a target."""
+    base: int | None = None
+    """The user's number of the first choice."""
+
+    def settled(self, ask: Ask) -> Draft:
+        """Return the same with what only a person can say of the fields.
+
+        Raises:
+            DecodeError: nobody can be asked.
+        """
+        mapping = self._infer()
+        file = shown_location(str(self.source["path"]))
+        for one in mapping.fields.values():
+            if one.question is not None:
+                answer = ask(replace(one.question, file=file))
+                return replace(self, base=int(answer.rpartition(" ")[2])).settled(ask)
+        if "target" in mapping.fields or self.no_target:
+            return self
+        hint = "--join FILE names a second file that has it" if self.join is None else ""
+        answer = ask(Question(file, "target", self._targets(mapping), hint))
+        if answer == _NO_TARGET:
+            return replace(self, no_target=True)
+        columns = {**self.columns, "target": answer.removeprefix("--target ")}
+        return replace(self, columns=columns).settled(ask)
+
+    def _targets(self, mapping: InferredMapping) -> dict[str, str]:
+        """Return how to say each target that may be meant, with what it gives."""
+        metadata = mapping.fields.get("metadata")
+        short = metadata.expression if metadata else []
+        free = [*(short if isinstance(short, list) else []), *mapping.unused]
+        first = self._records()[0]
+        ways = {f"--target {name}": shorten(first.get(name), width=40) for name in free[:_OFFERED]}
+        return {**ways, _NO_TARGET: "samples without a target"}
 
     def propose(self) -> Proposal:
         """Return the manifest and its samples, so that `add` never writes one that doesn't work.
@@ -159,16 +208,31 @@ class Draft:
             return self._proposed(replace(mapping, repeated=True))
 
     def _of_all_records(self) -> Draft:
-        read = read_records(self.source, self.destination, self.context, None)
-        return replace(self, source=read.source, records=read.records, is_all=True)
+        source = dict(self.source)
+        if self.layout is not None and self.layout.splits:
+            source["path"] = source["path"].replace("{split}", self.layout.splits[0])
+        read = read_records(source, self.destination, self.context, None)
+        return replace(self, records=read.records, is_all=True)
+
+    def _records(self) -> Sequence[Mapping[str, Any]]:
+        """Return the records with the columns that their files' names and the table give them."""
+        records = self.records
+        if self.join is not None:
+            join = self.join
+            records = joined_records(records, self.table, join.on, join.key, join.into)
+        if self.layout is not None and self.layout.captures:
+            records = [{**record, **self.layout.captures} for record in records]
+        return records
 
     def _infer(self) -> InferredMapping:
         return infer_fields(
             self.name,
-            self.records,
+            self._records(),
             given=self.columns,
             labels=self.labels,
             is_all=self.is_all,
+            joined="" if self.join is None else f"{self.join.into}.",
+            base=self.base,
         )
 
     def _proposed(self, mapping: InferredMapping) -> Proposal:
@@ -186,6 +250,8 @@ class Draft:
             samples=samples,
             schema=self.destination.schema,
             looked_at=None if self.is_all else len(self.records),
+            splits=() if self.layout is None else self.layout.splits,
+            join=self.join,
         )
 
     def _spec(self, text: str) -> DatasetSpec:
@@ -252,8 +318,6 @@ def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
     for field, one in mapping.fields.items():
         if one.reason.endswith("please check"):
             yield f"{field} {flow_text(one.expression)} ({one.reason}; or --{field} COLUMN)"
-    if "target" not in mapping.fields:
-        yield "target null (no column looks like it; --target COLUMN names one)"
     if mapping.without_input:
         count = f"{mapping.without_input:,} of {records:,}"
         yield f"where (leaves out the records without input: {count})"
@@ -261,7 +325,12 @@ def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
 
 def about_file(read: FirstRecords) -> About:
     """Return a plain description of the records of a file."""
-    file = PurePosixPath(Location(str(read.source["path"])).public.partition("?")[0]).name
+    path = Location(str(read.source["path"]))
+    inner = "" if path.member is None else path.member.path
+    outer = path.file.public.partition("?")[0]
+    parts = [*PurePosixPath(outer).parts, *PurePosixPath(inner).parts]
+    # The last name that is that of a file or a folder, and not of several.
+    file = next(one for one in reversed(parts) if not set(one) & set("{*"))
     records = count_text(len(read.records), "record") if read.is_all else "Records"
     return About(f"{records} of {file}.")
 
@@ -302,18 +371,24 @@ def ask_what_next(columns: Sequence[str]) -> tuple[str, str] | None:
     """
     text = f"Write it? [Y]es, [n]o, or a field to change ({', '.join(FIELDS)})"
     while True:
-        answer = str(click.prompt(text, default="yes", show_default=False)).strip().casefold()
+        given = str(click.prompt(text, default="yes", show_default=False)).strip()
+        answer = given.casefold()
         if answer in ("", "y", "yes"):
             return None
         if answer in ("n", "no", "q", "quit"):
             raise click.Abort
+        if answer in ("?", "h", "help"):
+            click.echo(_HELP)
+            continue
         if answer in FIELDS:
             shown = escape_control(", ".join(columns))
             column = click.prompt(
-                f"Column for {answer} ({shown})", type=click.Choice(columns), show_choices=False
+                f"Column for {answer} ({shown})",
+                type=click.Choice(columns, case_sensitive=False),
+                show_choices=False,
             )
             return answer, column
-        click.echo(f"'{escape_control(answer)}' is neither yes, no, nor one of these fields")
+        click.echo(f"'{escape_control(given)}' is neither yes, no, nor one of these fields")
 
 
 def ask_about(description: str, license_: str | None) -> tuple[str, str | None]:

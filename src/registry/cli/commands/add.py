@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from msgspec import structs
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, options
 from registry.cli.adding.destination import Destination, destination_of, write_manifest
+from registry.cli.adding.files import choose_files, propose_join
 from registry.cli.adding.options import SourceOptions, check_options, file_keys
 from registry.cli.adding.proposal import (
     FIELDS,
@@ -32,7 +33,7 @@ from registry.cli.adding.sources import about_repository, sniff_file, sniff_repo
 from registry.cli.output import print_line
 from registry.errors import RegistryError
 from registry.scaffold.guess import Ask, Guess, refuse
-from registry.sources.hub.card import Card
+from registry.scaffold.new_manifest import Join
 from registry.sources.pins import SourceContext
 
 __all__ = ["command"]
@@ -56,7 +57,10 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
     "--file",
     type=click.Path(),
     metavar="URL",
-    help="A local file or a URL: csv, json, jsonl or parquet.",
+    help="A file, a URL, a folder or an archive: csv, json, jsonl or parquet.",
+)
+@click.option(
+    "--join", type=click.Path(), metavar="URL", help="A second file, with a row for each record."
 )
 @click.option(
     "--type",
@@ -75,7 +79,13 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
     help="The column of the input, or a path such as data.question.",
 )
 @click.option("--target", metavar="COLUMN", help="The column of the target.")
+@click.option("--no-target", is_flag=True, help="The samples have no target.")
 @click.option("--choices", metavar="COLUMN", help="The column of the choices.")
+@click.option(
+    "--base",
+    type=click.IntRange(0, 1),
+    help="Number of the first choice, if the target is indexes that do not show it.",
+)
 @click.option("--id", metavar="COLUMN", help="The column of the ids.")
 @click.option("--description", metavar="TEXT", help="What the dataset is, in one sentence.")
 @click.option("--license", "license_", metavar="L", help="License of the data, such as mit.")
@@ -88,23 +98,29 @@ def command(
     license_: str | None,
     yes: bool,
     dry_run: bool,
+    no_target: bool,
+    base: int | None,
     root: str | None,
     **given: Any,
 ) -> int:
     """Infer a mapping from a source, write the manifest and show two samples.
 
     How a file is written, and what its columns are for, is inferred; each guess is printed, and
-    what is not clear is asked, or an error that names the option. All samples are built; fields are
-    inferred from the first 20,000 records, or from all if these do not fit. The manifest goes to a
-    folder that the index includes; where there is no index, one is created. No file is overwritten.
-    Review the manifest: the mapping is a starting point, with the reasons as comments.
+    what is not clear is asked, or an error that names the option. In a folder or an archive, the
+    names of files become splits and columns, and two files are joined. All samples are built;
+    fields are inferred from the first 20,000 records, or from all if these do not fit. The manifest
+    goes to a folder that the index includes; where there is no index, one is created. No file is
+    overwritten. Review the manifest: the mapping is a starting point, with the reasons as comments.
     """
     fields = {field: given.pop(field) for field in FIELDS}
     source = SourceOptions(name=given.pop("config"), **given)
     check_options(source)
+    if no_target and fields["target"] is not None:
+        raise click.UsageError("pass either --target COLUMN or --no-target")
     settings = options.settings_of(root)
     destination = destination_of(settings, name)
     asks = not yes and not dry_run and is_interactive()
+    questions = ask if asks else refuse
     draft = _draft(
         source,
         destination,
@@ -114,13 +130,15 @@ def command(
             offline=settings.offline,
             dataset=name,
         ),
-        ask=ask if asks else refuse,
+        ask=questions,
         columns={field: column for field, column in fields.items() if column is not None},
         show=partial(print_line, err=dry_run),
     )
-    draft = replace(draft, about=draft.about.updated(description, license_))
+    about = draft.about.updated(description, license_)
+    draft = replace(draft, about=about, no_target=no_target, base=base).settled(questions)
     found = _confirmed(draft) if asks else draft.propose()
-    warn_outside(draft.source, destination)
+    for keys in (draft.source, *([draft.join.source] if draft.join else [])):
+        warn_outside(keys, destination)
     if asks:
         write_manifest(destination, found.text)
     else:
@@ -139,21 +157,59 @@ def _draft(
     show: Callable[[object], None],
 ) -> Draft:
     """Read the source, and return what its manifest is proposed from; show what is guessed."""
-    context, keys, guesses, card = _find_source(given, destination, context, ask)
-    for guess in guesses:
-        show(guess)
+    folder = destination.catalog.index.parent
+    if given.hf is not None:
+        keys, guesses, card = sniff_repository(given, context, ask)
+        context = _allowed(context, keys, destination)
+        for guess in guesses:
+            show(guess)
+        read = read_records(keys, destination, context)
+        return Draft(
+            name=context.dataset,
+            source=read.source,
+            records=read.records,
+            is_all=read.is_all,
+            labels=card.labels,
+            about=about_repository(read.source, card),
+            columns=columns,
+            destination=destination,
+            context=context,
+        )
+    chosen = choose_files(given, folder, context, ask)
+    context = _allowed(context, file_keys(chosen.options, folder), destination)
+    keys, guesses = sniff_file(chosen.options, folder, context, ask)
     read = read_records(keys, destination, context)
+    source = {**read.source, **({"path": chosen.path} if chosen.layout else {})}
+    context = _allowed(context, source, destination)
+    join: Join | None = None
+    table: Sequence[Mapping[str, Any]] = ()
+    joining: list[Guess] = []
+    if chosen.options.join is not None:
+        join, table, joining = propose_join(chosen.options.join, read.records, folder, context, ask)
+        context = _allowed(context, join.source, destination)
+    for guess in (*chosen.guesses, *guesses, *joining):
+        show(guess)
     return Draft(
         name=context.dataset,
-        source=read.source,
+        source=source,
         records=read.records,
         is_all=read.is_all,
-        labels=card.labels,
-        about=about_file(read) if given.hf is None else about_repository(read.source, card),
+        labels={},
+        about=about_file(replace(read, source=source)),
         columns=columns,
         destination=destination,
         context=context,
+        layout=chosen.layout,
+        join=join,
+        table=table,
     )
+
+
+def _allowed(
+    context: SourceContext, source: Mapping[str, Any], destination: Destination
+) -> SourceContext:
+    """Return the context with a source that the user names."""
+    return structs.replace(context, boundary=allow_source(context.boundary, source, destination))
 
 
 def _finish(found: Proposal, draft: Draft, *, dry_run: bool) -> None:
@@ -185,20 +241,7 @@ def _confirmed(draft: Draft) -> Proposal:
             return replace(draft, about=about).propose()
         changed = replace(draft, columns={**draft.columns, change[0]: change[1]})
         try:
+            changed = changed.settled(ask)
             found, draft = changed.propose(), changed
         except RegistryError as error:  # such as a column whose values are no choices
             print_line(f"error: {error}", err=True)
-
-
-def _find_source(
-    given: SourceOptions, destination: Destination, context: SourceContext, ask: Ask
-) -> tuple[SourceContext, dict[str, Any], list[Guess], Card]:
-    """Return a context that allows the source, its keys, the guesses in them, and its card."""
-    folder = destination.catalog.index.parent
-    if given.hf is not None:
-        keys, guesses, card = sniff_repository(given, context, ask)
-        boundary = allow_source(context.boundary, keys, destination)
-        return structs.replace(context, boundary=boundary), keys, guesses, card
-    boundary = allow_source(context.boundary, file_keys(given, folder), destination)
-    context = structs.replace(context, boundary=boundary)
-    return context, *sniff_file(given, folder, context, ask), Card()

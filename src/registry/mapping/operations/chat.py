@@ -26,7 +26,7 @@ from registry.mapping.operations.conversation import (
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "media_type_of"]
 
 # First bytes of a file → media type.
 _MAGIC = (
@@ -72,12 +72,17 @@ def _data_uri(argument: Any, _: Any) -> Step:
         if isinstance(value, str) and value.startswith("data:"):
             return value
         data = _bytes_of(value, boundary)
-        magic = (name for start, name in _MAGIC if data.startswith(start))
-        riff = _RIFF.get(data[8:12]) if data[:4] == b"RIFF" else None
-        media_type = argument or riff or next(magic, "application/octet-stream")
+        media_type = argument or media_type_of(data)
         return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
     return Step(uri, is_heavy=True)
+
+
+def media_type_of(data: bytes) -> str:
+    """Return the media type that the first bytes of a file show."""
+    magic = (name for start, name in _MAGIC if data.startswith(start))
+    riff = _RIFF.get(data[8:12]) if data[:4] == b"RIFF" else None
+    return riff or next(magic, "application/octet-stream")
 
 
 def _bytes_of(value: Any, boundary: Boundary) -> bytes:

@@ -1,0 +1,49 @@
+"""Infer pictures beside the text of a question, which become parts of its message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from registry.mapping.operations.chat import media_type_of
+from registry.scaffold.columns import Columns, Inference
+
+__all__ = ["with_pictures"]
+
+_PART = {"image": "image", "audio": "audio"}
+
+
+def with_pictures(question: Inference, columns: Columns) -> Inference:
+    """Return the input with the columns that have bytes of pictures or sounds, if there are any."""
+    parts = []
+    for column in columns.free():
+        values = columns.filled(column)
+        lists = bool(values) and all(isinstance(value, list) for value in values)
+        items = [item for value in values for item in value] if lists else values
+        kinds = {_kind(item) for item in items}
+        kind = kinds.pop() if len(kinds) == 1 else ""
+        if kind not in _PART:
+            continue
+        columns.use(column)
+        operations = [{"each": ["data_uri"]}] if lists else ["data_uri"]
+        value: Any = {"from": column, "do": operations}
+        if len(values) < len(columns.records):
+            value = {
+                "if": {"value": column, "empty": False},
+                "then": value,
+                "else": {"const": None},
+            }
+        parts.append({_PART[kind]: value})
+    if not parts:
+        return question
+    message = {"role": "user", "content": [*parts, {"text": question.expression}]}
+    return Inference({"messages": [message]}, f"{_names(parts)} before the text")
+
+
+def _kind(value: Any) -> str:
+    data = value.get("bytes") if isinstance(value, dict) else value
+    return media_type_of(data).partition("/")[0] if isinstance(data, bytes) else ""
+
+
+def _names(parts: Sequence[dict[str, Any]]) -> str:
+    return " and ".join(dict.fromkeys("pictures" if "image" in one else "sounds" for one in parts))

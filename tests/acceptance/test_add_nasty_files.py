@@ -1,0 +1,358 @@
+"""Files as people have them: `add` gives the right samples at once, or asks what it can't know.
+
+Each is a form that a newcomer met, or that of a public file; the texts are our own:
+
+- lang x split: files as in github.com/google-deepmind/xquad (`xquad.de.json`), in folders by language.
+- two files by id: github.com/ShishirPatil/gorilla, BFCL_v4_parallel.json and the file of that name in
+  possible_answer/, whose questions are lists of turns.
+- tool calls: as OpenAI's fine-tuning examples and tau-bench have them (tests/mapping/operations/conversations.py).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from registry import get_dataset
+from registry.cli import main
+from registry.cli.commands import add
+from tests.conftest import Https
+
+Capsys = pytest.CaptureFixture[str]
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create a catalog without datasets, in the current folder."""
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [registry/*.yaml]\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lines(*records: Any) -> bytes:
+    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
+
+
+def parquet(*records: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(records)), buffer)
+    return buffer.getvalue()
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def excel(encoding: str) -> bytes:
+    rows = ["Auswertung Quiz;;", "Stand: März;;", ";;", "Nr.;Frage;Antwort"]
+    rows += [f"{n};Wie viel ist {n} + {n}, grob für Anfänger?;{2 * n}" for n in range(1, 31)]
+    return "\r\n".join([*rows, ";;"]).encode(encoding)
+
+
+def called(number: int) -> dict[str, Any]:
+    function = {"name": "price", "arguments": json.dumps({"fruit": "apple", "count": number})}
+    return {
+        "conversation_id": f"c{number}",
+        "messages": [
+            {"role": "developer", "content": "Use the tools."},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": f"What do {number} apples cost?"}],
+            },
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "call_x", "type": "function", "function": function}],
+            },
+            {"role": "tool", "tool_call_id": "call_x", "content": "3"},
+        ],
+        "answer": {"answer": str(3 * number), "tool_calls": []},
+    }
+
+
+FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
+    "Excel": ("q.csv", excel("utf-8-sig"), {"target": "2", "id": "1", "len": 30}),
+    "Excel, cp1252": ("q.csv", excel("cp1252"), {"target": "2", "id": "1", "len": 30}),
+    "tool calls": (
+        "chat.jsonl",
+        lines(*map(called, range(6))),
+        {"target": "0", "id": "c0", "len": 6, "roles": "system user assistant tool"},
+    ),
+    "tool calls of Anthropic": (
+        "chat.jsonl",
+        lines(
+            *(
+                {
+                    "system": "Be brief.",
+                    "messages": [
+                        {"role": "user", "content": f"Cold on day {n}?"},
+                        {
+                            "role": "assistant",
+                            "content": [
+                                {"type": "tool_use", "id": f"t{n}", "name": "w", "input": {"d": n}}
+                            ],
+                        },
+                        {
+                            "role": "user",
+                            "content": [
+                                {"type": "tool_result", "tool_use_id": f"t{n}", "content": "-3"}
+                            ],
+                        },
+                        {"role": "assistant", "content": f"Yes, {n}."},
+                    ],
+                }
+                for n in range(3)
+            )
+        ),
+        {"target": "Yes, 0.", "len": 3, "roles": "system user assistant tool"},
+    ),
+    "a function call to learn": (
+        "drone.jsonl",
+        lines(
+            *(
+                {
+                    "messages": [
+                        {"role": "user", "content": f"Rise to {n} metres"},
+                        {
+                            "role": "assistant",
+                            "tool_calls": [
+                                {
+                                    "id": "call_id",
+                                    "type": "function",
+                                    "function": {"name": "rise", "arguments": f'{{"metres": {n}}}'},
+                                }
+                            ],
+                        },
+                    ],
+                    "tools": [{"type": "function", "function": {"name": "rise", "parameters": {}}}],
+                    "parallel_tool_calls": False,
+                }
+                for n in range(3)
+            )
+        ),
+        {
+            "target": '[{"id": "call_id", "function": "rise", "arguments": {"metres": 0}}]',
+            "len": 3,
+            "roles": "user",
+        },
+    ),
+    "ShareGPT": (
+        "share.json",
+        json.dumps(
+            [
+                {
+                    "conversations": [
+                        {"from": "human", "value": f"Cold on day {n}?"},
+                        {"from": "function_call", "value": '{"name": "w", "arguments": {}}'},
+                        {"from": "observation", "value": "-3"},
+                        {"from": "gpt", "value": "Yes."},
+                    ]
+                }
+                for n in range(3)
+            ]
+        ).encode(),
+        {"target": "Yes.", "len": 3, "roles": "user assistant tool"},
+    ),
+    "lists of indexes": (
+        "i.json",
+        json.dumps(
+            {
+                "version": 2,
+                "data": [
+                    {"q": f"Which of these? ({n})", "options": list("wxyz"), "correct": [n, 3]}
+                    for n in range(3)
+                ],
+            }
+        ).encode(),
+        {"target": ["A", "D"], "len": 3},
+    ),
+    "pictures and a mask": (
+        "p.parquet",
+        parquet(
+            *(
+                {
+                    "question": "What is shown?",
+                    "image": {"bytes": PNG + bytes([n]), "path": f"{n}.png"},
+                    "choices": {"text": ["cat", "dog"], "correct": [n > 0, n == 0]},
+                }
+                for n in range(3)
+            )
+        ),
+        {"target": ["B"], "len": 3, "roles": "user"},
+    ),
+    "answers between bars": (
+        "a.tsv",
+        b"question\tanswers\nA prime?\t2|3|5\nA square?\t4|9\n",
+        {"target": ["2", "3", "5"], "len": 2},
+    ),
+    "prompt and completion, packed": (
+        "lm.jsonl.gz",
+        gzip.compress(lines(*({"prompt": f"Say {n}", "completion": f" {n}", "source": "web"} for n in range(3)))),
+        {"target": " 0", "len": 3},
+    ),
+    "zip": (
+        "b.zip",
+        zipped(
+            **{
+                "b/README.txt": b"x",
+                "__MACOSX/b/._test.csv": b"x",
+                "b/test.csv": b"question,answer\n1+1?,2\n",
+            }
+        ),
+        {"target": "2", "len": 1},
+    ),
+    "zip of splits": (
+        "b.zip",
+        zipped(**{"train.csv": b"question,answer\n1+2?,3\n", "test.csv": b"question,answer\n1+1?,2\n"}),
+        {"target": "2", "len": 1, "splits": {"train": 1}},
+    ),
+}  # fmt: skip
+
+
+def check(name: str, expected: dict[str, Any]) -> None:
+    """Check the samples of a dataset."""
+    dataset = get_dataset(name)
+    sample = dataset[0]
+    assert (sample.target, len(dataset)) == (expected["target"], expected["len"])
+    if "id" in expected:
+        assert sample.id == expected["id"]
+    if "roles" in expected:
+        assert not isinstance(sample.input, str)
+        assert " ".join(message.role for message in sample.input) == expected["roles"]
+    for split, size in expected.get("splits", {}).items():
+        assert len(get_dataset(name, split=split)) == size
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_first_try_gives_the_right_samples(root: Path, capsys: Capsys, case: str) -> None:
+    file, content, expected = FILES[case]
+    (root / "raw").mkdir()
+    (root / "raw" / file).write_bytes(content)
+
+    assert main(["add", "own", "--file", f"raw/{file}"]) == 0, capsys.readouterr().err
+
+    assert main(["validate"]) == 0, capsys.readouterr().out
+    check("own", expected)
+
+
+def test_zip_of_a_server_is_read(root: Path, capsys: Capsys, https: Https) -> None:
+    url = https.put("/b.zip", FILES["zip"][1])
+    assert main(["add", "own", "--file", url]) == 0, capsys.readouterr().err
+    text = (root / "registry" / "own.yaml").read_text()
+    assert f"path: zip://b/test.csv::{url}\n" in text
+
+
+def folder_of_languages(root: Path) -> None:
+    for lang in ("de", "en", "fr"):
+        (root / "xq" / lang).mkdir(parents=True)
+        for split in ("train", "dev", "test"):
+            rows = [{"question": f"{lang} {split} {n}?", "answer": str(n)} for n in range(2)]
+            (root / "xq" / lang / f"{split}.jsonl").write_bytes(lines(*rows))
+
+
+def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
+    folder_of_languages(root)
+    (root / "xq" / "README.md").write_text("x")
+
+    assert main(["add", "xq", "--file", "xq"]) == 0, capsys.readouterr().err
+
+    assert "path: xq/{lang}/{split}.jsonl\n" in (root / "registry" / "xq.yaml").read_text()
+    check("xq", {"target": "0", "len": 6, "splits": {"dev": 6, "train": 6}})
+    assert [one.metadata for one in get_dataset("xq", split="dev")[:3]] == [
+        {"lang": "de"},
+        {"lang": "de"},
+        {"lang": "en"},
+    ]
+
+
+def questions_and_answers(root: Path) -> None:
+    (root / "two").mkdir()
+    turns = [[{"role": "user", "content": f"Play song {n}"}] for n in range(6)]
+    questions = [{"id": f"parallel_{n}", "question": [turn]} for n, turn in enumerate(turns)]
+    (root / "two" / "q.jsonl").write_bytes(lines(*questions))
+    answers = [
+        {"key": f"parallel_{n}", "ground_truth": [{"play": {"song": [n]}}]} for n in range(6)
+    ]
+    (root / "two" / "a.json").write_bytes(lines(*answers))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--file", "two"], ["--file", "two/q.jsonl", "--join", "two/a.json"]]
+)
+def test_two_files_are_joined(root: Path, capsys: Capsys, arguments: list[str]) -> None:
+    questions_and_answers(root)
+
+    assert main(["add", "own", *arguments]) == 0, capsys.readouterr().err
+
+    assert "join 'id = key' (each of 6 records has a row of two/a.json)" in capsys.readouterr().out
+    assert main(["validate"]) == 0, capsys.readouterr().out
+    check(
+        "own",
+        {"target": '[{"play": {"song": [0]}}]', "id": "parallel_0", "len": 6, "roles": "user"},
+    )
+
+
+def test_files_without_common_keys_are_not_joined(root: Path, capsys: Capsys) -> None:
+    (root / "q.csv").write_text("qid,question\n1,a?\n2,b?\n")
+    (root / "a.json").write_text('[{"qid": 1, "answer": "x"}, {"qid": 2, "answer": "y"}]')
+    assert main(["add", "own", "--file", "q.csv", "--join", "a.json"]) == 1
+    assert (
+        "of the same type (columns: qid, question; of a.json: qid, answer)"
+        in capsys.readouterr().err
+    )
+
+
+def test_target_has_to_be_said_where_no_column_looks_like_it(root: Path, capsys: Capsys) -> None:
+    (root / "q.csv").write_text("question,vastaus,aine\n1+1?,2,x\n1+2?,3,x\n")
+
+    assert main(["add", "own", "--file", "q.csv"]) == 1
+    err = capsys.readouterr().err
+    assert "q.csv: the target is not clear, so say it: --target vastaus gives '2'; " in err
+    assert "--no-target gives samples without a target (--join FILE names a second file" in err
+    assert not (root / "registry").exists()
+
+    assert main(["add", "own", "--file", "q.csv", "--no-target"]) == 0
+    assert get_dataset("own")[0].target == ""
+
+
+def test_first_choice_has_to_be_said_where_indexes_do_not_show_it(
+    root: Path, capsys: Capsys
+) -> None:
+    rows = [{"question": f"{n}?", "options": list("wxyz"), "answer": [2, n]} for n in (1, 3)]
+    (root / "q.jsonl").write_bytes(lines(*rows))
+    assert main(["add", "own", "--file", "q.jsonl"]) == 1
+    err = capsys.readouterr().err
+    assert "--base 0 gives the letter C of 4 for the first 2; --base 1 gives the letter B of" in err
+    assert main(["add", "own", "--file", "q.jsonl", "--base", "0"]) == 0
+    assert get_dataset("own")[0].target == ["C", "B"]
+
+
+def test_person_is_asked_what_is_not_clear(
+    root: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "q.csv").write_text("question,vastaus,aine\n1+1?,2,x\n1+2?,3,x\n")
+    answers = "1\n?\nyes\n\nmit\n"  # the first column, what there is, write it, no other words
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+    monkeypatch.setattr(add, "is_interactive", lambda: True)
+
+    assert main(["add", "own", "--file", "q.csv"]) == 0
+
+    out = capsys.readouterr().out
+    assert "q.csv: the target is not clear:\n  1. --target vastaus: '2'\n" in out
+    assert "\nno      write nothing\n" in out
+    assert get_dataset("own")[0].target == "2"

@@ -1,0 +1,95 @@
+"""Columns of conversations become the input, and what the model should say the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from registry.scaffold.columns import Columns
+from registry.scaffold.conversation import infer_conversation
+
+ASK = {"role": "user", "content": "?"}
+SAY = {"role": "assistant", "content": "!"}
+CALL = {"role": "assistant", "tool_calls": [{"id": "c", "name": "f", "arguments": "{}"}]}
+SHARE = [{"from": "human", "value": "?"}, {"from": "gpt", "value": "!"}]
+
+
+def infer(*records: dict[str, Any]) -> tuple[Any, Any] | None:
+    found = infer_conversation(Columns(records))
+    if found is None:
+        return None
+    question, target = found
+    return question.expression, None if target is None else target.expression
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([{"messages": [ASK]}], ("messages", None)),
+        (
+            [{"messages": [ASK, SAY]}],
+            (
+                {"from": "messages", "do": [{"slice": [0, -1]}]},
+                {"from": "messages", "do": [{"index": -1}, {"index": {"const": "content"}}]},
+            ),
+        ),
+        ([{"messages": [ASK, SAY], "answer": "4"}], ("messages", None)),
+        ([{"messages": [ASK, SAY]}, {"messages": [ASK]}], ("messages", None)),
+        (
+            [{"conversations": SHARE}],
+            (
+                {"from": "conversations", "do": [{"slice": [0, -1]}, "messages"]},
+                {"from": "conversations", "do": [{"index": -1}, {"index": {"const": "value"}}]},
+            ),
+        ),
+        (
+            [{"traj": [ASK, CALL]}],
+            (
+                {"from": "traj", "do": [{"slice": [0, -1]}, "messages"]},
+                {
+                    "from": "traj",
+                    "do": ["messages", {"index": -1}, {"index": {"const": "tool_calls"}}, "dump"],
+                },
+            ),
+        ),
+        (
+            [{"messages": [ASK, CALL]}, {"messages": [ASK, SAY]}],
+            (
+                {"from": "messages", "do": [{"slice": [0, -1]}, "messages"]},
+                {"from": "messages", "do": ["messages", {"index": -1}, "dump"]},
+            ),
+        ),
+        (
+            [{"question": [[ASK]], "answer": "4"}],
+            ({"from": "question", "do": [{"index": 0}]}, None),
+        ),
+        (
+            [{"system": "Be brief.", "messages": [ASK]}],
+            ({"from": "messages", "do": [{"messages": {"system": "system"}}]}, None),
+        ),
+    ],
+    ids=[
+        *("question", "answered", "with a target", "not all answered", "ShareGPT", "a call"),
+        *("a call or an answer", "a list of turns", "a system prompt"),
+    ],
+)
+def test_messages_become_the_input(records: list[dict[str, Any]], expected: Any) -> None:
+    assert infer(*records) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["one", "two"],
+        "text",
+        None,
+        [{"role": "narrator", "content": "?"}],
+        [{"role": "user"}],
+        [],
+        [{"role": [], "content": "x"}],
+        [3],
+    ],
+)
+def test_other_columns_of_these_names_are_no_conversation(value: Any) -> None:
+    assert infer({"messages": value, "question": "?"}) is None
