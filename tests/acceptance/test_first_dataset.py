@@ -238,6 +238,7 @@ def test_terminal_asks_what_is_not_clear(folder: Path, run: Run) -> None:
     run("init")
     with Terminal(folder, "add", "my-qa", "--file", "q.csv") as terminal:
         terminal.answer("Which one", "2")
+        terminal.answer("--no-target: samples without a target", "2")
         terminal.answer("Write it?", "target")
         terminal.answer("Column for target (a, b, c, d)", "c")
         terminal.answer("Write it?", "yes")
