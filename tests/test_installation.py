@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MOST_REQUIRED = 18
-BROUGHT = {"packaging", "tqdm", "xxhash"}
+BROUGHT = {"datasets": {"packaging", "tqdm", "xxhash"}, "rich": {"markdown-it-py"}}
 EXTRAS = ("dask", "inspect", "s3", "site")
 UNLISTED = {"_typeshed", "pandas", "polars", "pydantic_core", "yarl"}
 """For types and for those who have them, and parts of pydantic and aiohttp."""
@@ -37,11 +37,12 @@ def test_few_packages_are_required() -> None:
 
 
 def test_packages_that_another_one_brings_are_required_by_it() -> None:
-    """We import these without listing them: `datasets` can't do without them either."""
+    """We import these without listing them: packages that are listed can't do without them either."""
     from importlib.metadata import requires
 
-    brought = {one.split(";")[0].strip("<>=.0123456789, !~") for one in requires("datasets") or ()}
-    assert brought >= BROUGHT
+    for package, names in BROUGHT.items():
+        found = (one.split(";")[0].strip("<>=.0123456789, !~") for one in requires(package) or ())
+        assert names <= {one.strip() for one in found}
 
 
 def imported() -> Iterator[tuple[str, str]]:
@@ -59,13 +60,15 @@ def test_each_package_that_is_imported_is_listed_or_has_a_reason() -> None:
     groups = PROJECT["optional-dependencies"]
     listed = [*PROJECT["dependencies"], *(one for key in EXTRAS for one in groups[key])]
     known = {re.split(r"[<>=\[]", one)[0].replace("-", "_") for one in listed}
-    known |= {"yaml", "registry", *BROUGHT, *sys.stdlib_module_names}
+    known |= {"yaml", "registry", "markdown_it", *BROUGHT["datasets"], *sys.stdlib_module_names}
     unknown = {(module, name) for module, name in imported() if name not in known}
 
     assert {name for _, name in unknown} == UNLISTED
 
 
-@pytest.mark.parametrize("module", ["dask", "distributed", "inspect_ai", "jinja2", "s3fs"])
+@pytest.mark.parametrize(
+    "module", ["dask", "distributed", "inspect_ai", "jinja2", "math_core", "s3fs"]
+)
 def test_the_extra_that_is_named_exists_and_installs_the_package(module: str) -> None:
     extra = install_advice(ModuleNotFoundError("x", name=module)).split("[")[1].split("]")[0]
 

@@ -5,9 +5,7 @@ from registry.base.conversion import decode_json as decode_json
 from registry.base.digest import canonical_json as canonical_json
 from registry.base.digest import digest_of as digest_of
 from registry.base.digest import encode_value as encode_value
-from registry.base.escape import JOINERS as JOINERS
 from registry.base.escape import escape_control as escape_control
-from registry.base.escape import show_invisible as show_invisible
 from registry.base.file_state import FileState as FileState
 from registry.base.folders import publish_folder as publish_folder
 from registry.base.fs import HashedFile as HashedFile
@@ -113,6 +111,11 @@ from registry.diff.summary import sample_line as sample_line
 from registry.diff.summary import users_text as users_text
 from registry.diff.summary import value_text as value_text
 from registry.diff.words import excerpt as excerpt
+from registry.display.html import Allowance as Allowance
+from registry.display.html import cut as cut
+from registry.display.html import sample_css as sample_css
+from registry.display.html import visible as visible
+from registry.display.text import json_html as json_html
 from registry.errors import BundleError as BundleError
 from registry.errors import ExportError as ExportError
 from registry.errors import ExtensionError as ExtensionError
@@ -186,6 +189,7 @@ from registry.progress import Report as Report
 from registry.progress import log_waits as log_waits
 from registry.progress import silent as silent
 from registry.samples.digest import samples_id as samples_id
+from registry.samples.display.sample import sample_body as sample_body
 from registry.samples.fields import COMPARED as COMPARED
 from registry.samples.fields import SETTINGS as SETTINGS
 from registry.samples.fields import field_data as field_data

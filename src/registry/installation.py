@@ -16,6 +16,7 @@ _EXTRAS = {
     "inspect_ai": "inspect",
     "jinja2": "site",
     "markupsafe": "site",
+    "math_core": "site",
     "s3fs": "s3",
 }
 """Package → the extra that installs it, as in pyproject.toml."""

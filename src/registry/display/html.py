@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from registry.base.escape import escape_control, escaped_characters
+from registry.base.escape import JOINERS, escape_control, escaped_characters, show_invisible
 from registry.errors import count_text
 from registry.plots import Plot, svg, text_lines
 
-__all__ = ["MOST_BYTES", "Budget", "Short", "block", "plots_html", "plots_text", "table"]
+__all__ = [
+    "MOST_BYTES",
+    "Allowance",
+    "Budget",
+    "Short",
+    "Taken",
+    "block",
+    "content_html",
+    "cut",
+    "escape_visible",
+    "plots_html",
+    "plots_text",
+    "sample_css",
+    "table",
+    "visible",
+]
 
 
 MOST_BYTES = 30_000
@@ -19,18 +36,31 @@ MOST_BYTES = 30_000
 
 # Important, as JupyterLab and nbconvert align the cells of tables to the right by two classes.
 # Variables of JupyterLab and VS Code, with a color for elsewhere. GitHub, and notebooks that are
-# not trusted, drop the style: what remains are tables.
+# not trusted, drop the style: what remains are tables and lists.
 _STYLE = """\
 .registry-repr{font-size:13px;line-height:1.45;max-width:70em;overflow-x:auto;\
---plot-bar:var(--jp-brand-color1,var(--vscode-charts-blue,#3572b0))}\
-.registry-repr table{border-collapse:collapse;margin:.4em 0}\
-.registry-repr th,.registry-repr td{text-align:start!important;unicode-bidi:plaintext;\
-vertical-align:top;padding:.2em .7em .2em 0;\
-white-space:pre-wrap;overflow-wrap:anywhere;max-width:40em}\
-.registry-repr th{opacity:.75;font-weight:600;white-space:nowrap}\
-.registry-repr mark{background:none;color:inherit;font-weight:600}\
-.registry-repr .plots{display:flex;flex-wrap:wrap;gap:1em;padding-left:.7em}\
-.registry-repr svg{overflow:visible}\
+--page:var(--jp-layout-color0,var(--vscode-editor-background,#fff));\
+--panel:color-mix(in srgb,currentColor 6%,transparent);--code:var(--panel);\
+--user:color-mix(in srgb,var(--accent) 12%,transparent);\
+--muted:var(--jp-ui-font-color2,var(--vscode-descriptionForeground,#545f6a));\
+--line:var(--jp-border-color2,var(--vscode-panel-border,#d4dae1));\
+--accent:var(--jp-brand-color1,var(--vscode-charts-blue,#0a55c4));\
+--good:var(--jp-success-color1,var(--vscode-charts-green,#0f6534));\
+--good-panel:color-mix(in srgb,var(--good) 10%,transparent);\
+--warn:var(--jp-warn-color1,var(--vscode-charts-yellow,#7a4b00));\
+--code-keyword:var(--jp-mirror-editor-keyword-color,#8a2a8f);\
+--code-string:var(--jp-mirror-editor-string-color,#0f6534);\
+--code-number:var(--jp-mirror-editor-number-color,#8a4300);\
+--code-name:var(--jp-mirror-editor-def-color,#0a4ea8);\
+--mono:var(--jp-code-font-family,ui-monospace,monospace);\
+--plot-bar:var(--jp-brand-color1,var(--vscode-charts-blue,#3572b0));\
+table{border-collapse:collapse;margin:.4em 0}\
+th,td{text-align:start!important;unicode-bidi:plaintext;vertical-align:top;\
+padding:.2em .7em .2em 0;white-space:pre-wrap;overflow-wrap:anywhere;max-width:40em}\
+th{opacity:.75;font-weight:600;white-space:nowrap}\
+ul{padding:0}dl{background:none}pre.code{background:var(--code)!important}\
+.plots{display:flex;flex-wrap:wrap;gap:1em;padding-left:.7em}\
+svg{overflow:visible}\
 """
 
 _NOTE = 600
@@ -38,6 +68,81 @@ _NOTE = 600
 
 _LONGEST = 500
 _MOST_ITEMS = 30
+
+
+def visible(text: str) -> str:
+    """Return a text with its lines, and codes in place of characters that are invisible.
+
+    Browsers obey bidi controls even where they are escaped as HTML, and a lone surrogate can't be
+    written to a file.
+    """
+    return show_invisible(text.replace("\r\n", "\n"))
+
+
+def escape_visible(text: str) -> str:
+    """Return a text of `visible` as the content of an element, where quotes mean nothing.
+
+    Escaping quotes too would make JSON half as long again.
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def content_html(text: str) -> str:
+    """Return any text as the content of an element."""
+    return escape_visible(visible(text))
+
+
+def cut(text: str, most: int) -> tuple[str, str]:
+    """Return the start of a text, and a note of how much of it is not shown, or an empty str."""
+    more = len(text) - most
+    if more <= 0:
+        return text, ""
+    # A joiner at the end would have lost what it joins.
+    start = text[:most].rstrip(JOINERS)
+    return start, f"{count_text(more, 'more character')} of {len(text):,} not shown"
+
+
+class Taken(NamedTuple):
+    """What there is room for of a text."""
+
+    text: str
+    html: str
+    note: str
+    """What is left out."""
+
+
+class Allowance:
+    """How many bytes of a page some texts, and some pictures, may take together."""
+
+    def __init__(self, size: int, *, pictures: int = 0, is_code: bool = False) -> None:
+        self.left = size
+        self.pictures = pictures
+        self.is_code = is_code
+        """Whether the texts are of a dataset about code."""
+
+    def take(self, text: str, most: int) -> Taken:
+        """Return the start of a text: at most `most` characters, as many as there is room for."""
+        html = content_html(text[:most])
+        size = _bytes(html)
+        if size > max(self.left, 0):
+            # A character takes up to 10 bytes, so that the share that fits is an estimate.
+            most = min(most, len(text)) * max(self.left, 0) // size
+            html = content_html(text[:most])
+            size = _bytes(html)
+        self.left -= size
+        return Taken(text[:most], html, cut(text, most)[1])
+
+    def add(self, html: str, *, instead_of: str = "") -> bool:
+        """Count HTML if there is room for it, in place of what was counted before."""
+        size = _bytes(html) - _bytes(instead_of)
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def _bytes(html: str) -> int:
+    return len(html) if html.isascii() else len(html.encode())
 
 
 class Budget:
@@ -66,9 +171,16 @@ class Budget:
         return shown + (f" <i>… {cut:,} more characters</i>" if cut else "")
 
 
+@functools.cache
+def sample_css() -> str:
+    """Return the style of samples, whose colors are variables of a page or of a notebook."""
+    return (Path(__file__).parent / "sample.css").read_text(encoding="utf-8")
+
+
 def block(*parts: str) -> str:
-    """Return parts in one element, with the style that belongs to them."""
-    return f'<div class="registry-repr"><style>{_STYLE}</style>{"".join(parts)}</div>'
+    """Return parts in one element, with the style that belongs to them and applies to no other."""
+    style = f"{_STYLE}{sample_css()}}}"
+    return f'<div class="registry-repr"><style>{style}</style>{"".join(parts)}</div>'
 
 
 def table(rows: Iterable[Sequence[str]], *, headers: Sequence[str] = ()) -> str:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markupsafe import escape
 
+from registry.display.html import content_html
 from registry.plugins.site.environment import (
     LINKED_POLICY,
     SCRIPTS,
     STYLE,
     asset,
-    content_html,
     cut,
     encoded_size,
     environment,

@@ -240,7 +240,14 @@ class LiveCatalog:
         most = first - start + SAMPLES_PER_PAGE + 1
         view = self._view_of(catalog, most, failures).dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
-        part = sample_page(view.samples or (), view.records, view.reports, first=first, start=start)
+        part = sample_page(
+            view.samples or (),
+            view.records,
+            view.reports,
+            first=first,
+            start=start,
+            is_code=view.is_code,
+        )
         linked = replace(
             part,
             following=part.last + 1 if part.last < known else 0,

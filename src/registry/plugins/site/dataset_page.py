@@ -30,7 +30,8 @@ class Snippet:
 
 def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
     """Yield the files of a dataset with their texts: its page, further samples, its table."""
-    parts = list(sample_pages(view.samples or (), view.records, view.reports)) or [SamplePage()]
+    pages = sample_pages(view.samples or (), view.records, view.reports, is_code=view.is_code)
+    parts = list(pages) or [SamplePage()]
     starts = [part.first for part in parts]
     shown = len(view.samples or ())
     for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):

@@ -110,6 +110,12 @@ class DatasetView:
     table: SampleTable | None = None
     """The samples that can be searched and sorted on a page without a server."""
     family: Family | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is about code, as its tags say: then less is asked of a line of code."""
+        return not {"code", "coding", "programming"}.isdisjoint(map(str.lower, self.tags))
+
     """What it extends and what extends it; None if nothing does."""
 
     @property

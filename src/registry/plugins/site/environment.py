@@ -12,14 +12,13 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from registry.api import JOINERS, count_text, file_stem, show_invisible
+from registry.api import cut, file_stem, sample_css, visible
 
 __all__ = [
     "LINKED_POLICY",
     "SCRIPTS",
     "STYLE",
     "asset",
-    "content_html",
     "cut",
     "encoded_size",
     "environment",
@@ -42,7 +41,9 @@ STYLE = "registry.css"
 SCRIPTS = ("theme.js", "search.js", "dataset.js", "explore.js")
 """All scripts; `theme.js` runs before the page is drawn."""
 
-_COMMON = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src 'self' data:"
+_COMMON = (
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src 'self' data:; media-src data:"
+)
 LINKED_POLICY = f"{_COMMON}; style-src 'self'; script-src 'self'"
 """For pages with files beside them. Chromium and Firefox take `'self'` for files of file:// too."""
 
@@ -50,7 +51,8 @@ LINKED_POLICY = f"{_COMMON}; style-src 'self'; script-src 'self'"
 @functools.cache
 def asset(name: str) -> str:
     """Return the text of a style or script."""
-    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
+    return text + sample_css() if name == STYLE else text
 
 
 def inline_policy(styles: Iterable[str], scripts: Iterable[str]) -> str:
@@ -65,24 +67,6 @@ def inline_policy(styles: Iterable[str], scripts: Iterable[str]) -> str:
 def _source(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def visible(text: str) -> str:
-    """Return a text with its lines, and codes in place of characters that are invisible.
-
-    Browsers obey bidi controls even where they are escaped as HTML, and a lone surrogate can't be
-    written to a file.
-    """
-    return show_invisible(text.replace("\r\n", "\n"))
-
-
-def content_html(text: str) -> str:
-    """Return a text as the content of an element, where quotes mean nothing.
-
-    Escaping quotes too would make JSON half as long again.
-    """
-    shown = visible(text)
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def html_size(text: str) -> int:
@@ -105,17 +89,6 @@ def fitting(items: Iterable[_Item], most: int, size: Callable[[_Item], int]) -> 
         if most < 0:
             return
         yield one
-
-
-def cut(text: str, most: int) -> tuple[str, str]:
-    """Return the start of a text, and a note of how much of it is not shown, or an empty str."""
-    more = len(text) - most
-    if more <= 0:
-        return text, ""
-    # A joiner at the end would have lost what it joins.
-    return text[:most].rstrip(
-        JOINERS
-    ), f"{count_text(more, 'more character')} of {len(text):,} not shown"
 
 
 def start_of(text: str, most: int = 60) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from registry import Sample
-from registry.api import file_stem
+from registry.api import Allowance, file_stem
 from registry.plugins.site.environment import encoded_size, fitting, render
-from registry.plugins.site.sample_view import Allowance, sample_view
+from registry.plugins.site.sample_view import sample_view
 
 __all__ = ["SAMPLES_PER_PAGE", "SamplePage", "sample_file", "sample_page", "sample_pages"]
 
@@ -80,6 +80,7 @@ def sample_pages(
     reports: Iterable[str] = (),
     *,
     first: int = 1,
+    is_code: bool = False,
 ) -> Iterator[SamplePage]:
     """Yield pages of samples, without their neighbours.
 
@@ -88,8 +89,9 @@ def sample_pages(
         records: The number and the record of each, None if it is unknown; empty if all are.
         reports: What reports a fault of each; empty if there are none.
         first: The number of the first sample.
+        is_code: Whether the dataset is about code.
     """
-    articles = _articles(samples, records, reports, first)
+    articles = _articles(samples, records, reports, first, is_code=is_code)
     waiting = list(islice(articles, SAMPLES_PER_PAGE))
     while waiting:
         count = _fitting(waiting)
@@ -105,6 +107,7 @@ def sample_page(
     *,
     first: int,
     start: int,
+    is_code: bool = False,
 ) -> SamplePage:
     """Return the page that begins with a sample, and where the page that ends before it begins.
 
@@ -114,8 +117,9 @@ def sample_page(
         reports: As for `sample_pages`.
         first: The number of the sample.
         start: The number of the first of `samples`, `SAMPLES_PER_PAGE` before `first`, or 1.
+        is_code: Whether the dataset is about code.
     """
-    articles = list(_articles(samples, records, reports, start))
+    articles = list(_articles(samples, records, reports, start, is_code=is_code))
     before, after = articles[: first - start], articles[first - start :]
     return SamplePage(
         first=first,
@@ -135,9 +139,11 @@ def _articles(
     records: Iterable[tuple[int, Mapping[str, Any]] | None],
     reports: Iterable[str],
     first: int,
+    *,
+    is_code: bool,
 ) -> Iterator[Markup]:
     """Yield samples as HTML."""
     parts = zip(samples, chain(records, repeat(None)), chain(reports, repeat("")), strict=False)
     for number, (sample, record, report) in enumerate(parts, first):
-        allowance = Allowance(_SAMPLE_SIZE, pictures=_PICTURES_SIZE)
+        allowance = Allowance(_SAMPLE_SIZE, pictures=_PICTURES_SIZE, is_code=is_code)
         yield render("sample.html", sample=sample_view(sample, number, allowance, record, report))

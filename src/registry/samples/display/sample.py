@@ -1,27 +1,33 @@
-"""A sample in a notebook, and as rich prints it."""
+"""A sample as HTML, for pages and notebooks alike, and as rich prints it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from registry.display.html import Budget, Short, block, table
-from registry.samples.fields import REST
-from registry.samples.letters import letter_of
+from registry.display.html import Allowance, Short, content_html
+from registry.display.html import block as notebook_block
+from registry.display.media import media_html, picture_uri
+from registry.display.text import LABEL_TEXT, VALUE_TEXT, json_html, note_html, text_html
+from registry.errors import count_text
+from registry.samples.fields import REST, SETTINGS
+from registry.samples.letters import index_of, letter_of
 
 if TYPE_CHECKING:
     from registry.samples.messages import ChatMessage
 
-__all__ = ["ShownSample", "rich_fields", "sample_html", "text_of_input"]
+__all__ = ["ShownSample", "rich_fields", "sample_body", "sample_html", "text_of_input"]
+
+_MOST_CHOICES, _MOST_KEYS = 40, 60
+_CHOICE_TEXT, _MESSAGE_TEXT = 800, 6_000
+_MOST_MESSAGES = 40
+"""Messages of a sample, parts of a message, and calls in one."""
 
 # In sum, with the tags around them, these stay below `MOST_BYTES`.
-_BYTES = 18_000
-_INPUT = 8_000
-_CHOICE = 1_000
-_VALUE = 2_000
-_MOST_PARTS = 60
-"""Messages, or choices, that are shown."""
+_NOTEBOOK_BYTES, _NOTEBOOK_PICTURES = 15_000, 300_000
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
 class ShownSample(Protocol):
@@ -31,19 +37,52 @@ class ShownSample(Protocol):
     choices: list[str] | None
     target: str | list[str]
     id: int | str | None
+    metadata: dict[str, Any] | None
 
 
 def sample_html(sample: ShownSample) -> str:
-    """Return a sample as HTML: the choices that are the target are marked."""
-    budget = Budget(_BYTES)
-    rows = [("id", budget.text(sample.id, 300))] if sample.id is not None else []
-    rows.append(("input", _input(sample.input, budget)))
-    rows.append(("target", _target(sample.target, budget)))
-    if sample.choices:
-        rows.append(("choices", _choices(sample, budget)))
-    rest = ((name, getattr(sample, name)) for name in REST)
-    rows += [(name, budget.text(_plain(one), _VALUE)) for name, one in rest if one is not None]
-    return block(table(rows))
+    """Return a sample as HTML for a notebook."""
+    allowance = Allowance(_NOTEBOOK_BYTES, pictures=_NOTEBOOK_PICTURES)
+    title = "" if sample.id is None else f"<b>{allowance.take(str(sample.id), 300).html}</b>"
+    return notebook_block(title, sample_body(sample, allowance))
+
+
+def sample_body(sample: ShownSample, allowance: Allowance) -> str:
+    """Return what a sample has, within an allowance: input, choices, target, all other fields."""
+    # The short parts first, so that a long input leaves room for them.
+    targets = [sample.target] if isinstance(sample.target, str) else sample.target
+    choices = sample.choices or []
+    wanted = [_index(target, choices) for target in targets]
+    shown = choices[:_MOST_CHOICES]
+    listed = "".join(
+        _choice(index, choice, allowance, is_target=index in wanted)
+        for index, choice in enumerate(shown)
+    )
+    others = [
+        target
+        for target, index in zip(targets, wanted, strict=True)
+        if target and (index is None or index >= len(shown))
+    ]
+    rows = [
+        f'<dt class="target">target</dt><dd class="target">{html}</dd>'
+        for html in (text_html(one, VALUE_TEXT, allowance) for one in others[:_MOST_CHOICES])
+    ]
+    messages = _messages(sample.input, allowance)
+    rows += (f"<dt>{name}</dt><dd>{html}</dd>" for name, html in _fields(sample, allowance))
+    notes = _more(
+        ("message", sample.input if isinstance(sample.input, list) else (), _MOST_MESSAGES),
+        ("choice", choices, _MOST_CHOICES),
+        ("target", others, _MOST_CHOICES),
+        ("key of the metadata", sample.metadata or {}, _MOST_KEYS),
+    )
+    return "\n".join(
+        (
+            *messages,
+            *([f'<ul class="choices" aria-label="Choices">{listed}</ul>'] if listed else ()),
+            *([f'<dl class="fields">{"".join(rows)}</dl>'] if rows else ()),
+            *map(note_html, notes),
+        )
+    )
 
 
 def rich_fields(sample: ShownSample) -> Iterator[tuple[str, Any]]:
@@ -55,21 +94,10 @@ def rich_fields(sample: ShownSample) -> Iterator[tuple[str, Any]]:
 
 
 def text_of_input(value: str | list[ChatMessage]) -> str:
-    """Return an input as text, each message after its role."""
+    """Return an input as text, each message after its role; other parts by their kind and size."""
     if isinstance(value, str):
         return value
     return "\n".join(f"{_speaker(one)}: {_content(one)}" for one in value)
-
-
-def _input(value: str | list[ChatMessage], budget: Budget) -> str:
-    if isinstance(value, str):
-        return budget.text(value, _INPUT)
-    most = _INPUT // max(1, min(len(value), _MOST_PARTS))
-    lines = [
-        f"<b>{budget.text(_speaker(one), 50)}</b> {budget.text(_content(one), most)}"
-        for one in value[:_MOST_PARTS]
-    ]
-    return "<br>".join([*lines, *_more(len(value), "messages")])
 
 
 def _speaker(message: ChatMessage) -> str:
@@ -79,50 +107,142 @@ def _speaker(message: ChatMessage) -> str:
 
 
 def _content(message: ChatMessage) -> str:
-    """Return the text of a message; other parts, such as images, by their kind and size."""
-    parts = list(map(_part, message.content_list))
+    parts = list(map(_part_text, message.content_list))
     if (error := getattr(message, "error", None)) is not None:
         parts.append(f"[error: {error.message}]")
     calls = getattr(message, "tool_calls", None) or ()
-    parts += [f"[call of {call.function}: {_plain(call.arguments)}]" for call in calls]
+    parts += [
+        f"[call of {one.function}: {json.dumps(one.arguments, ensure_ascii=False, default=str)}]"
+        for one in calls
+    ]
     return "\n".join(filter(None, parts))
 
 
-def _part(part: Any) -> str:
+def _part_text(part: Any) -> str:
     match part.type:
         case "text":
             return str(part.text)
         case "reasoning":
-            # What is redacted has a signature in the place of the text.
-            return f"[reasoning: {part.summary or '' if part.redacted else part.reasoning}]"
+            return f"[reasoning: {_reasoning(part)}]"
     size = len(str(getattr(part, part.type, "")))
     return f"[{part.type}, {size:,} characters]"
 
 
-def _target(target: str | list[str], budget: Budget) -> str:
-    return budget.text(target if isinstance(target, str) else _plain(target), _VALUE)
+def _reasoning(part: Any) -> str:
+    # What is redacted has a signature in the place of the text.
+    return str(part.summary or "") if part.redacted else str(part.reasoning)
 
 
-def _choices(sample: ShownSample, budget: Budget) -> str:
-    choices = sample.choices or []
-    right = {sample.target} if isinstance(sample.target, str) else set(sample.target)
-    lines = []
-    for number, choice in enumerate(choices[:_MOST_PARTS]):
-        letter = letter_of(number)
-        line = f"{letter}) {budget.text(choice, _CHOICE)}"
-        # A sign too: colors and weights are not for everyone, and may be dropped.
-        lines.append(f"<mark>{line} ✓</mark>" if letter in right else line)
-    return "<br>".join([*lines, *_more(len(choices), "choices")])
+def _index(target: str, choices: Sequence[str]) -> int | None:
+    """Return the choice that a target means: by its letter, or else by its text."""
+    with contextlib.suppress(ValueError):
+        if (index := index_of(target)) < len(choices):
+            return index
+    return choices.index(target) if target in choices else None
 
 
-def _more(count: int, word: str) -> list[str]:
-    rest = count - _MOST_PARTS
-    return [f"<i>… {rest:,} more {word}</i>"] if rest > 0 else []
+def _choice(index: int, choice: str, allowance: Allowance, *, is_target: bool) -> str:
+    letter = f'<span class="letter">{letter_of(index)}</span>'
+    html = f"<div>{text_html(choice, _CHOICE_TEXT, allowance)}</div>"
+    if not is_target:
+        return f"<li>{letter}{html}</li>"
+    return f'<li class="target">{letter}{html}<span class="state good">target</span></li>'
 
 
-def _plain(value: Any) -> str:
+def _more(*parts: tuple[str, Any, int]) -> Iterator[str]:
+    for word, values, most in parts:
+        if len(values) > most:
+            first, _, rest = word.partition(" ")
+            counted = count_text(len(values) - most, f"more {first}")
+            yield f"{counted} {rest}".strip() + f" of {len(values):,} not shown"
+
+
+def _fields(sample: ShownSample, allowance: Allowance) -> Iterator[tuple[str, str]]:
+    for name in SETTINGS:
+        value = getattr(sample, name)
+        if value is not None:
+            has_model = hasattr(value, "model_dump")
+            data = value.model_dump(mode="json", exclude_none=True) if has_model else value
+            yield name, _value(data, allowance)
+    metadata = sample.metadata or {}
+    for key in list(metadata)[:_MOST_KEYS]:
+        taken = allowance.take(str(key), LABEL_TEXT)
+        yield f"metadata.{taken.html}{'…' if taken.note else ''}", _value(metadata[key], allowance)
+
+
+def _value(value: Any, allowance: Allowance) -> str:
+    """Return a value of any type as HTML: a str as text, most others as JSON."""
+    if isinstance(value, bytes):
+        if uri := picture_uri(value):
+            return media_html("image", uri, allowance)
+        return note_html(count_text(len(value), "byte"))
     if isinstance(value, str):
-        return value
-    if hasattr(value, "model_dump"):
-        value = value.model_dump(exclude_none=True)
-    return json.dumps(value, ensure_ascii=False, default=str)
+        kind = (
+            value[5:10] if value.startswith(("data:image/", "data:audio/", "data:video/")) else ""
+        )
+        if kind:
+            return media_html(kind, value, allowance)
+        return text_html(value, VALUE_TEXT, allowance)
+    if value is None or isinstance(value, bool | int | float):
+        return text_html(json.dumps(value), VALUE_TEXT, allowance)
+    return json_html(value, allowance)
+
+
+def _messages(value: str | list[ChatMessage], allowance: Allowance) -> Iterator[str]:
+    if isinstance(value, str):
+        yield f'<div class="message plain">{text_html(value, _MESSAGE_TEXT, allowance)}</div>'
+        return
+    yield from (_message(one, allowance) for one in value[:_MOST_MESSAGES])
+
+
+def _message(message: ChatMessage, allowance: Allowance) -> str:
+    parts = message.content_list[:_MOST_MESSAGES]
+    blocks = [_part(part, allowance) for part in parts]
+    more = len(message.content_list) - len(parts)
+    if more:
+        blocks.append(note_html(f"{count_text(more, 'more part')} not shown"))
+    role, name = str(message.role), str(message.role)
+    if message.role == "assistant":
+        blocks += (_call(one, allowance) for one in (message.tool_calls or ())[:_MOST_MESSAGES])
+    if message.role == "tool":
+        name = f"tool {message.function[:LABEL_TEXT]}" if message.function else name
+        if message.error is not None:
+            blocks.append(text_html(message.error.message, VALUE_TEXT, allowance, label="error"))
+    kind = role if role in _ROLES else "plain"
+    title = f'<span class="role">{content_html(name)}</span>'
+    return f'<div class="message {kind}">{title}{"".join(blocks)}</div>'
+
+
+def _call(call: Any, allowance: Allowance) -> str:
+    """Return a call of a tool: its short arguments as JSON, and those of several lines as text."""
+    long = {
+        key: value
+        for key, value in call.arguments.items()
+        if isinstance(value, str) and "\n" in value
+    }
+    short = {key: value for key, value in call.arguments.items() if key not in long}
+    texts = (
+        text_html(value, VALUE_TEXT, allowance, label=str(key))
+        for key, value in list(long.items())[:_MOST_MESSAGES]
+    )
+    head = json_html(short, allowance, label=f"call of {call.function}")
+    return f'<div class="call">{head}{"".join(texts)}</div>'
+
+
+def _part(part: Any, allowance: Allowance) -> str:
+    match part.type:
+        case "text":
+            return text_html(part.text, _MESSAGE_TEXT, allowance)
+        case "image" | "audio" | "video":
+            return media_html(part.type, getattr(part, part.type), allowance)
+        case "reasoning":
+            return text_html(_reasoning(part), _MESSAGE_TEXT, allowance, label="reasoning")
+        case "tool_use":
+            text = f"{part.arguments}\n→ {part.error or part.result}"
+            return text_html(text, VALUE_TEXT, allowance, label=f"use of {part.name}")
+        case "data":
+            return json_html(part.data, allowance, label="data")
+    where = getattr(part, part.type)  # a document
+    if where.startswith("data:"):
+        return media_html(part.type, where, allowance)
+    return text_html(where, VALUE_TEXT, allowance, label=part.type)
