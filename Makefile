@@ -7,6 +7,7 @@ PARITY := .venv-parity$(NAMED)
 LOWEST := .venv-lowest$(NAMED)
 INTEROP := .venv-interop$(NAMED)
 BROWSER := .venv-browser$(NAMED)
+SITE := .venv-site$(NAMED)
 BIN := $(VENV)/bin
 # pip installs uv, and uv all the rest: pip needs a minute of computing per environment, uv seconds.
 UV := .venv-uv/bin/uv
@@ -26,7 +27,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots inspect upstream fuzz faults cluster bench audit changelog release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit changelog release lint check format docs clean
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -121,6 +122,17 @@ browser: $(BROWSER)/.done  ## look at pages with Chromium, which has to be insta
 screenshots: $(BROWSER)/.done  ## make the pictures of docs/images, with Chromium: look at them before you commit them
 	$(BROWSER)/bin/python -m tests.screenshots
 
+# The theme needs no other tool, and a strict build fails where a link leads nowhere. The catalog
+# has no samples: they are data of others.
+$(SITE)/.done: Makefile | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) $(SITE)
+	$(INSTALL) $(SITE) zensical==0.0.73
+	touch $@
+
+site: $(SITE)/.done $(VENV)/.dev  ## build the pages of docs/, and the built-in catalog as pages, in build/site
+	$(SITE)/bin/zensical build --strict --clean
+	$(BIN)/registry site --out build/site/catalog --root . --offline > /dev/null
+
 # huggingface_hub and the oldest version want different versions of click (`--no-deps`); both work
 # with the newer.
 .venv-inspect-new$(NAMED)/.done .venv-inspect-old$(NAMED)/.done: %/.done: pyproject.toml Makefile | $(UV)
@@ -189,12 +201,13 @@ format: $(VENV)/.dev  ## format the code, and fix what ruff can
 	$(BIN)/ruff format src tests benchmarks examples
 	$(BIN)/ruff check --fix src tests benchmarks examples
 
-docs: $(VENV)/.dev  ## generate the pages on operations, rules, the command line, evidence, gaps, faults and columns
+docs: $(VENV)/.dev  ## generate the pages of the reference, evidence, gaps, faults and columns
 	$(BIN)/python -m registry.docgen
 	$(BIN)/python -m tests.evidence.page
 	$(BIN)/python -m tests.faults.page
 	$(BIN)/python -m tests.gaps.page
 	$(BIN)/python -m tests.roads.page
+	$(BIN)/python -m tests.docs.reference
 
 clean:  ## remove the environments, caches and build results
 	rm -rf .venv .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -228,7 +228,7 @@ import a package `registry` that lies in the working directory.
 | 4 | a part of a side of `diff` could not be read, so the comparison is incomplete |
 | 130 | interrupted |
 
-The environment variables are in [README.md](../../README.md#environment-variables).
+[Environment variables](environment.md) have a page of their own.
 """
 
 

@@ -119,10 +119,13 @@ def _user_cache_dir() -> Path:
 
 
 def _absolute(path: str | Path) -> Path:
-    """Return an absolute path; `~` is the home folder."""
+    """Return an absolute path without `..`; `~` is the home folder."""
     found = _path(path)
     # Not `Path.expanduser`, which raises an error where `~x` is not the name of a user.
-    return found if found.is_absolute() else Path(os.path.expanduser(found)).absolute()
+    if found.is_absolute() and ".." not in found.parts:
+        return found
+    # Without `..`: below a cache whose path has one, no file is equal to one that a catalog lists.
+    return Path(os.path.abspath(os.path.expanduser(found)))
 
 
 @functools.lru_cache(maxsize=16)  # a path that is made again is parsed again

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
 from tests.interop.page import PAGE, Section, sections
 
 SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
@@ -64,7 +63,3 @@ def test_page_has_the_four_sections() -> None:
     named = [line for line in lines if line.startswith("## ")]
     wanted = ["## Arrow and frames", "## Tools that speak fsspec", "## Export", "## Import"]
     assert [line for line in named if line in wanted] == wanted
-
-
-def test_readme_links_to_the_page() -> None:
-    assert "](docs/reference/interop.md)" in (REPOSITORY / "README.md").read_text(encoding="utf-8")

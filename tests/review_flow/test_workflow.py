@@ -60,7 +60,7 @@ WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
     "path",
     [
         *WORKFLOWS,
-        REPOSITORY / "README.md",
+        REPOSITORY / "docs" / "reference" / "review.md",
         REPOSITORY / "src" / "registry" / "scaffold" / "starter.py",
     ],
     ids=lambda path: path.name,

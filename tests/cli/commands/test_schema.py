@@ -16,7 +16,7 @@ from registry.manifest.schema import SCHEMAS, SchemaName
 from registry.yamldoc.reader import parse_yaml
 from tests.conftest import REPOSITORY, CatalogRoot
 
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "how-to" / "editor.md").read_text(encoding="utf-8")
 MANIFEST = """\
 datasets:
   qa: {source: {type: csv, path: qa.csv}, fields: {input: q}}
@@ -88,7 +88,7 @@ def test_fix_names_the_copies_that_init_writes(
     (root / "qa.csv").write_text("q\nOne?\n", encoding="utf-8")
     monkeypatch.chdir(root)
     assert main(["init"]) == 0
-    assert "registry validate --fix --select schema-line\n" in README
+    assert "registry validate --fix --select schema-line\n" in PAGE
     assert main(["validate", "--fix", "--select", "schema-line"]) == 0
     line = "# yaml-language-server: $schema="
     assert (
@@ -99,10 +99,11 @@ def test_fix_names_the_copies_that_init_writes(
     assert (root / "datasets.yaml").read_text().startswith(f"{line}schemas/index.schema.json\n")
 
 
-def test_settings_in_the_readme_name_each_file_once(
+def test_settings_on_the_page_name_each_file_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (settings,) = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]
+    (text,) = re.findall(r"```json title=[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    settings = json.loads(text)
     by_schema = settings["yaml.schemas"]
     assert set(by_schema) == {f"schemas/{name}.schema.json" for name in SCHEMAS}
     assert by_schema["schemas/index.schema.json"] == "datasets.yaml"

@@ -93,7 +93,7 @@ class _ShardType(click.ParamType[Shard]):
     "--pack",
     is_flag=True,
     help="Push them together, in few large objects: each machine with this lockfile then makes few"
-    " requests (docs/scale.md).",
+    " requests (docs/reference/scale.md).",
 )
 @click.option(
     "--engine",
@@ -113,7 +113,7 @@ class _ShardType(click.ParamType[Shard]):
     metavar="NUMBER/COUNT",
     type=_ShardType(),
     help="Build only this part of the datasets, such as 3/16: parts of about the same number of"
-    " bytes, the same in all jobs of an array (docs/scale.md).",
+    " bytes, the same in all jobs of an array (docs/reference/scale.md).",
 )
 @click.option("--refresh", is_flag=True, help="Look up the sources again and rebuild.")
 @options.fewshot
