@@ -169,7 +169,7 @@ mutants: $(VENV)/.dev  ## plant 300 mistakes, and count those that the tests see
 
 cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask cluster, whose workers are killed
 	REGISTRY_CLUSTER_RECORDS=20000000 REGISTRY_CLUSTER_KILL=2 \
-		$(BIN)/python -m pytest --numprocesses 0 tests/workflows/engines/test_dask.py
+		$(BIN)/python -m pytest --numprocesses 0 tests/plugins/dask
 
 # REAL names a folder with files of benchmarks/real.yaml.
 bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: REAL=FOLDER BENCH="--only real")

@@ -79,9 +79,9 @@ from registry.corrections.rows import file_text as file_text
 from registry.corrections.rows import infer_rows as infer_rows
 from registry.corrections.rows import report_rows as report_rows
 from registry.corrections.rows import report_text as report_text
+from registry.decode.frame import NotColumnarError as NotColumnarError
 from registry.decode.stream import open_bytes as open_bytes
 from registry.decode.stream import open_text as open_text
-from registry.decode.tables import NotColumnarError as NotColumnarError
 from registry.diff.corrections import CORRECTIONS_SHOWN as CORRECTIONS_SHOWN
 from registry.diff.corrections import correction_lines as correction_lines
 from registry.diff.corrections import corrections_between as corrections_between
@@ -217,10 +217,10 @@ from registry.sources.source_type import SourceType as SourceType
 from registry.sources.source_type import reader_of as reader_of
 from registry.store.arrow_dataset import ArrowDataset as ArrowDataset
 from registry.store.received import check_received as check_received
-from registry.workflows.engines.engine import Order as Order
-from registry.workflows.engines.job import Job as Job
-from registry.workflows.engines.job import SyncResult as SyncResult
-from registry.workflows.engines.job import run_job as run_job
+from registry.workflows.engines import Order as Order
+from registry.workflows.job import Job as Job
+from registry.workflows.job import SyncResult as SyncResult
+from registry.workflows.job import run_job as run_job
 from registry.workflows.sync import sync as sync
 from registry.yamldoc.reader import MAX_BYTES as MAX_BYTES
 from registry.yamldoc.reader import parse_bytes as parse_bytes

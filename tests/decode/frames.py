@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from registry.decode import decode_tables
+from registry.decode.frame import AnyFrame, NotColumnarError
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import AnyFrame, NotColumnarError, decode_tables
 from registry.manifest.source import Source, SourceModel
 from registry.manifest.source_models import CsvSource, JsonSource, ParquetSource
 from registry.manifest.validation import source_from_arguments

@@ -11,10 +11,10 @@ import pytest
 
 from registry.base.locations import Location
 from registry.boundary.limits import Limits
-from registry.decode import decode
+from registry.decode import decode, decode_tables
 from registry.decode.bounded import first_line_over
+from registry.decode.frame import NotColumnarError
 from registry.decode.stream import SourceBytes, open_bytes
-from registry.decode.tables import NotColumnarError, decode_tables
 from registry.errors import DecodeError
 from registry.manifest.source_models import CsvSource, JsonSource
 from registry.manifest.validation import source_from_arguments

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from registry.base.locations import Location
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.decode import decode
+from registry.decode import decode, decode_tables
 from registry.decode.frame import NotColumnarError
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import decode_tables
 from registry.errors import RegistryError
 from registry.lint.runner import check
 from registry.load.load import load

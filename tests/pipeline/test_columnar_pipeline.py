@@ -5,14 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from registry.decode import json_batches
-from registry.decode.tables import NotColumnarError
-from registry.pipeline.columnar_pipeline import columnar_pipeline
+from registry.decode.frame import Frame, NotColumnarError
+from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.missing_columns import UnseenColumns
+from registry.mapping.named_columns import NamedColumns
+from registry.pipeline.columnar_pipeline import columnar_pipeline, see_columns
 from registry.pipeline.pipeline import Pipeline, PipelineState, compile_pipeline
 from tests.pipeline.conftest import Prepare, Prepared
+
+COLUMNS = pa.RecordBatch.from_pylist(
+    [{"a": "x", "n": None, "s": {"k": 1, "n": None}}], schema=pa.schema(
+        [("a", pa.string()), ("n", pa.string()), ("s", pa.struct([("k", pa.int64()), ("n", pa.string())]))]
+    ),
+)  # fmt: skip
 
 
 def pipeline_of(prepared: Prepared, **keys: Any) -> Pipeline:
@@ -79,3 +89,24 @@ def test_a_batch_without_samples_determines_no_types(prepare: Prepare, tmp_path:
     state = PipelineState()
     assert rows_of(prepared, state) == []
     assert (state.next_record, state.metadata_types) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("a",), True),
+        (("n",), True),
+        (("k",), True),  # a constant
+        (("none",), False),
+        (("none", "a"), True),
+        (("s.k",), True),
+        (("s.n",), False),  # decided by records
+        (("s.none",), False),
+        (("a.k",), False),
+    ],
+    ids=str,
+)
+def test_columns_with_values_are_found(names: Any, found: bool) -> None:
+    unseen = UnseenColumns([NamedColumns((), names)])
+    see_columns(unseen, RecordBatchView(Frame(COLUMNS), {"k": 1}, np.arange(1, 2)))
+    assert (not unseen.uses) is found

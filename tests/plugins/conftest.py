@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.cli.conftest import demo, own, run, shipped
-from tests.workflows.engines.conftest import make_catalog
+from tests.workflows.conftest import make_catalog
 
 __all__ = ["demo", "make_catalog", "own", "run", "shipped"]

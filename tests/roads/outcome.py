@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
+from registry import decode as tables
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.decode import arrow_tables, csv_tables, json_batches, tables
+from registry.decode import arrow_tables, csv_tables, json_batches
+from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 from registry.decode.stream import SourceBytes
-from registry.decode.tables import AnyFrame, Frame, NotColumnarError
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.pipeline import pipeline

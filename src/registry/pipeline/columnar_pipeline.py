@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from registry.base.gc import gc_paused
-from registry.decode.frame import NotColumnarError
-from registry.mapping.columnar.presence import see_columns
+from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.missing_columns import UnseenColumns
 from registry.sources.source_type import reader_of
 from registry.store.rows import FILE_COLUMNS
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.mapping.columnar.mapper import ColumnarMapper
     from registry.pipeline.pipeline import Pipeline, PipelineState
 
-__all__ = ["columnar_pipeline"]
+__all__ = ["columnar_pipeline", "see_columns"]
 
 
 def columnar_pipeline(
@@ -79,3 +79,25 @@ def _map_frame(
 
 def _may_name_files(batch: pa.RecordBatch) -> bool:
     return any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
+
+
+def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
+    """Remove the columns that records have from those not seen yet.
+
+    It may miss one, such as a path that only records decide. So a column that stays unseen has to
+    be looked for record by record.
+    """
+    # Nearly always after the first batch. A header alone is no record that has a column.
+    if not unseen.uses or view.count == 0:
+        return
+
+    def exists(name: str) -> bool:
+        if name in view.constants:
+            return True
+        if isinstance(view.frame, ValueFrame):
+            return view.kinds(name) != {type(MISSING)}
+        column = view.arrow_column(name)
+        is_column = name in view.frame.names  # whose nulls are values
+        return is_column or (column is not None and column.null_count < len(column))
+
+    unseen.remove_if(exists)

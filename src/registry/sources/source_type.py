@@ -110,6 +110,6 @@ class FormatReader(Generic[_Model]):
 
     def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[AnyFrame]:
         """Yield the records of a file as columns."""
-        from registry.decode.tables import decode_tables
+        from registry.decode import decode_tables
 
         return decode_tables(file, self.source, wanted)

@@ -14,9 +14,8 @@ from registry.load.materials import commit_pin
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources, staleness
 from registry.sources.pins import SourceContext
-from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
+from registry.workflows.pin_check import SAMPLES, PinCheck, Reason, compare_sources, pin_offline
 from registry.workflows.samples_check import SamplesCheck
-from registry.workflows.source_check import compare_sources, pin_offline
 from registry.workflows.versions import PinnedSamples, check_version
 
 if TYPE_CHECKING:

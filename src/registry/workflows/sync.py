@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.threads import ReportNamed
 from registry.errors import RegistryError
-from registry.workflows.engines.engine import Engine, Order, engine_of
-from registry.workflows.engines.job import Job, SyncResult
+from registry.workflows.engines import Engine, Order, engine_of
+from registry.workflows.job import Job, SyncResult
 
 if TYPE_CHECKING:
     from registry.base.materials import SamplesId

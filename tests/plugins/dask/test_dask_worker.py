@@ -18,7 +18,7 @@ from registry.manifest.models import to_spec
 from registry.plugins.dask import dask_worker
 from registry.plugins.dask.dask_worker import Ask, Place, StoppedError, facts, stop
 from registry.progress import Progress
-from registry.workflows.engines.job import Job
+from registry.workflows.job import Job
 
 
 class Worker:

@@ -31,9 +31,9 @@ from registry.errors import RegistryError
 from registry.plugins.dask import dask_worker
 from registry.plugins.dask import engine as dask
 from registry.progress import Progress
-from registry.workflows.engines.engine import engine_of
+from registry.workflows.engines import engine_of
 from tests.conftest import S3, permit
-from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
+from tests.workflows.conftest import BAD, MakeCatalog, digest_in, run
 
 # The cluster's own sockets and loops end when Python collects them.
 pytestmark = pytest.mark.filterwarnings("default")

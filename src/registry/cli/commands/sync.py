@@ -33,7 +33,7 @@ from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
-from registry.workflows.engines.engine import ENGINES, engine_of
+from registry.workflows.engines import ENGINES, engine_of
 from registry.workflows.shard import Shard, divide
 from registry.workflows.sync import SyncResult, sync
 from registry.yamldoc.reader import read_yaml

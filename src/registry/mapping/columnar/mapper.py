@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow.arrays import int64_array, repeat_string
+from registry.base.arrow.arrays import int64_array, repeat_string, to_array
 from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition
+from registry.mapping.coerce import to_input
 from registry.mapping.columnar.fields import (
     FIELD_COLUMNS,
     cast_to_metadata_type,
     metadata_type_of_column,
 )
-from registry.mapping.columnar.inputs import input_columns
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import ColumnDependencies, mapping_dependencies
 from registry.mapping.field_mapper import FieldMapper
 from registry.store.columns import common_keys, field_columns, metadata_column
+from registry.store.conversations import conversation_to_json, plain_conversation_json
 from registry.store.schema import (
     METADATA_VALUES,
     MetadataType,
@@ -37,9 +38,12 @@ from registry.store.schema import (
 )
 
 if TYPE_CHECKING:
-    from registry.manifest.models import Accepted, FieldsSpec
+    from collections.abc import Sequence
 
-__all__ = ["ColumnarMapper"]
+    from registry.manifest.models import Accepted, FieldsSpec
+    from registry.store.columns import Numbers
+
+__all__ = ["ColumnarMapper", "input_columns"]
 
 
 class ColumnarMapper:
@@ -219,3 +223,28 @@ def _metadata_type(values: pa.Array | list[Any]) -> MetadataType:
     if isinstance(values, list):
         return metadata_type_of(values)
     return metadata_type_of_column(values) or "json"
+
+
+def input_columns(values: Sequence[Any], records: Numbers) -> dict[str, pa.Array]:
+    """Return the columns of inputs, of which any value may be that of an expression.
+
+    Raises:
+        MappingError: a value is not an input, or can't be stored.
+    """
+    prompts: list[str | None] = []
+    messages: list[bytes | None] = []
+    try:
+        if set(map(type, values)) == {str} and "" not in values:
+            return {"input": to_array(values, pa.large_string())}
+        for value in values:
+            text = plain_conversation_json(value) if type(value) is list else None
+            own = to_input(value) if text is None else None
+            prompts.append(own if isinstance(own, str) else None)
+            if isinstance(own, list):
+                text = conversation_to_json(own).encode()
+            messages.append(text)
+        texts = to_array(messages, pa.large_binary()).view(pa.large_string())
+        return {"input": to_array(prompts, pa.large_string()), "messages": texts}
+    except (UnicodeEncodeError, TypeError, RecursionError):
+        # Again, to find the first value that can't be stored.
+        return field_columns("input", list(map(to_input, values)), records)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from registry import decode as module
 from registry.decode import DECODERS
-from registry.decode import tables as module
 from registry.manifest.source_models import JsonSource
 from tests.decode.frames import frames_of, read
 
@@ -41,7 +41,7 @@ def test_format_without_a_columnar_decoder_is_not_columnar(
 
 def test_import_does_not_load_pyarrow_readers() -> None:
     code = (
-        "import json, sys, registry.decode.tables;"
+        "import json, sys, registry.decode;"
         "print(json.dumps([name for name in sys.modules if name.startswith('pyarrow')]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)

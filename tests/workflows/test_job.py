@@ -12,8 +12,8 @@ from registry.base.materials import SamplesId
 from registry.cache.cache import Cache, CacheEntry
 from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
 from registry.progress import silent
-from registry.workflows.engines.job import Job, run_job
-from tests.workflows.engines.conftest import MakeCatalog
+from registry.workflows.job import Job, run_job
+from tests.workflows.conftest import MakeCatalog
 
 
 def job_of(make_catalog: MakeCatalog, expected: SamplesId | None = None) -> Job:

@@ -1,18 +1,32 @@
-"""The engines of one machine build the same samples, and report the same errors."""
+"""The table of engines: each is there, and says what it lacks."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from registry.base.processes.executor import Workers, _Worker
+from registry.errors import MissingDependencyError
 from registry.pipeline.parallel import parts
 from registry.progress import Progress
-from tests.workflows.engines.conftest import BAD, MakeCatalog, digest_in, run
+from registry.workflows.engines import ENGINES, engine_of
+from tests.workflows.conftest import BAD, MakeCatalog, digest_in, run
+
+
+@pytest.mark.parametrize("name", sorted(ENGINES.keys() - {"dask"}))
+def test_engine_needs_no_package(name: str) -> None:
+    assert callable(engine_of(name).run)
+
+
+def test_engine_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'eval-registry\[dask\]'"):
+        engine_of("dask", "tcp://127.0.0.1:1")
 
 
 def test_processes_give_what_threads_give(

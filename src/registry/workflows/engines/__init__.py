@@ -1,1 +1,0 @@
-"""Engines: where `sync` builds datasets."""
