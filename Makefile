@@ -27,7 +27,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit changelog release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit pyright changelog release lint check format docs clean
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -178,6 +178,14 @@ bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with 
 
 audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, where that service can be reached
 	$(BIN)/python -I .ci/audit.py
+
+.venv-pyright/.done: Makefile
+	$(NPM_INSTALL) .venv-pyright pyright@1.1.414
+	touch $@
+
+pyright: $(VENV)/.dev  ## check the public API with pyright as well, where npm is installed
+	if command -v npm > /dev/null; then $(MAKE) .venv-pyright/.done && .venv-pyright/node_modules/.bin/pyright; \
+		else echo "SKIPPED: npm is not installed, so pyright doesn't check the public API"; fi
 
 changelog: $(VENV)/.dev  ## move the files of changes/ into CHANGELOG.md, under the version of pyproject.toml (look: CHANGELOG="--draft")
 	$(BIN)/towncrier build --yes --version "$$(.ci/version)" $(CHANGELOG)

@@ -628,9 +628,13 @@ def test_unknown_override_is_a_type_error(name: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "problem"),
     [
-        ({"seed": 3}, "argument `seed`: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
-        ({"shuffle": True}, "argument `shuffle`: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
-        ({"shuffle_choices": True}, "argument `shuffle_choices`: `shuffle_choices: true` gives a different order on every run (write the seed: `shuffle_choices: 42`)"),
+        ({"seed": 3}, "argument `seed`: `seed` without `shuffle` does nothing (add `shuffle=True`)"),
+        ({"shuffle": True}, "argument `shuffle`: `shuffle` without `seed` gives a different order on every run (add `seed=42`)"),
+        ({"shuffle_choices": True}, "argument `shuffle_choices`: `shuffle_choices=True` gives a different order on every run (write the seed: `shuffle_choices=42`)"),
+        ({"auto_id": "x"}, "argument `auto_id`: must be True or False, is 'x'"),
+        ({"only": 3}, "argument `only`: must be a dict, is 3"),
+        ({"split": "dev"}, "argument `split`: the dataset has no splits (declare them in its manifest, under `splits`)"),
+        ({"revision": "v2"}, "argument `revision`: files have no revisions, as a repository of the Hub has (name them by `source`)"),
         ({"limit": -1}, "argument `limit`: must be 0 or more, is -1"),
         ({"limit": "3"}, "argument `limit`: must be an integer, is '3'"),
     ],
@@ -703,7 +707,7 @@ def test_folder_can_override_a_hub_source(tmp_path: Path) -> None:
 def test_overriding_source_of_unknown_type_is_rejected() -> None:
     known = ".csv, .tsv, .tab, .json, .jsonl, .ndjson, .parquet"
     assert problems_of(f"kid: {{{CSV}}}", source="/data/y.txt") == [
-        f"source $: can't infer the type of /data/y.txt (known suffixes: {known})"
+        f"argument `source`: can't infer the type of /data/y.txt (known suffixes: {known})"
     ]
 
 

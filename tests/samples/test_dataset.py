@@ -203,7 +203,7 @@ def change_fields(sample: Any) -> None:
 
 
 def change_inside(sample: Any) -> None:
-    """Change a sample without an assignment to it, which only access by index sees."""
+    """Change a sample without an assignment to it."""
     (sample.choices or []).append("more")
     sample.metadata.setdefault("list", []).append(2)
 
@@ -212,6 +212,8 @@ def change_while_looping(dataset: Any) -> None:
     for sample in dataset:
         if len(sample.input) % 2:
             change_fields(sample)
+        else:
+            change_inside(sample)
 
 
 def change_after_a_loop(dataset: Any) -> None:
@@ -221,6 +223,8 @@ def change_after_a_loop(dataset: Any) -> None:
     for sample, same in list(zip(samples, again, strict=True))[::2]:
         sample.input += " after"
         same.setup = "echo"
+        change_inside(same)
+        change_inside(sample)
 
 
 def _changes(index: int, change: Callable[[Any], None]) -> Step:
@@ -537,3 +541,52 @@ def test_filter_has_an_optional_name(make: Callable[..., Dataset]) -> None:
     assert (few.name, few.location, few.shuffled) == ("few", "place", True)
     assert dataset.filter(lambda sample: True).name == "data"
     assert [sample.id for sample in few] == [s.id for s in dataset if not s.choices]
+
+
+# --- map ---
+
+
+def shout(sample: Sample) -> Sample:
+    sample.input = f"{sample.input}!"
+    sample.metadata = {**(sample.metadata or {}), "loud": True}
+    return sample
+
+
+@kinds
+def test_map_gives_a_dataset_of_its_own(make: Callable[..., Dataset]) -> None:
+    dataset = make(of_ours(mcq(3)))
+    before = as_texts(dataset)
+    mapped = dataset.map(shout, name="loud")
+    assert (mapped.name, len(mapped)) == ("loud", 3)
+    assert all(str(sample.input).endswith("!") for sample in mapped)
+    assert as_texts(dataset) == before
+    assert dataset.map(lambda sample: [sample] * 2).name == "data"
+    assert len(dataset.map(lambda sample: [sample, sample])) == 6
+    assert len(dataset.map(lambda sample: [])) == 0
+
+
+@kinds
+def test_provenance_of_mapped_samples_names_the_function(make: Callable[..., Dataset]) -> None:
+    dataset = make(of_ours(mcq(3)))
+    found = dataset.map(shout)[:2].provenance
+    assert found.modified == ("mapped: shout",)
+    assert (found.name, found.samples) == ("data", 2)
+    assert found.ordered not in {None, dataset.provenance.ordered}
+    assert dataset.map(lambda sample: sample).provenance.ordered == dataset.provenance.ordered
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        (None, r"returned NoneType for the sample with the id .* \(end it with `return sample`\)"),
+        ("text", "returned str for"),
+        ([None], "returned NoneType for"),
+        (3, "returned int for"),
+    ],
+)
+def test_function_of_map_returns_samples(
+    make: Callable[..., Dataset], returned: Any, words: str
+) -> None:
+    with pytest.raises(TypeError, match=words):
+        make(of_ours(mcq(1))).map(lambda sample: returned)

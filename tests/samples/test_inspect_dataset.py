@@ -369,7 +369,23 @@ def test_iterating_keeps_no_sample_that_is_not_changed() -> None:
         sample.id = number  # as an evaluation does
     assert [sample.id for sample in dataset] == list(range(1000))
     assert isinstance(dataset, InspectDataset)
-    assert dataset._changes.samples == {}
+    assert len(dataset._changes.samples) <= 3, "those that a loop may still hold"
+
+
+def test_sample_that_a_loop_gave_is_kept_as_long_as_it_is_held() -> None:
+    dataset = InspectDataset(Million())[:1000]
+    samples = list(dataset)
+    for sample in samples:
+        sample.choices.append("z")  # type: ignore[union-attr]
+    assert [one.choices for one in dataset] == [["x", "y", "z"]] * 1000
+    assert dataset[7] is samples[7]
+
+
+def test_change_is_seen_by_index_while_its_sample_is_the_current_one() -> None:
+    dataset = InspectDataset(Million())[:10]
+    for sample in dataset:
+        sample.choices.append("z")  # type: ignore[union-attr]
+        assert dataset[int(str(sample.input))] is sample
 
 
 # ---------------------------------------------------------------- Inspect's tasks

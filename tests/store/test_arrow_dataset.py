@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry import ChatMessageUser, MemoryDataset, get_dataset
+from registry import ChatMessageUser, Dataset, MemoryDataset, get_dataset
 from registry.base.arrow.arrays import int64_array, repeat_string
 from registry.cache.cache import Cache
 from registry.store import arrow_dataset, views
@@ -252,3 +253,77 @@ def test_conversations_are_sorted_by_their_text(tmp_path: Path) -> None:
     dataset = dataset_of(SampleFile(tmp_path / "f.arrow", writer.batches))
     dataset.sort()
     assert [sample.input for sample in dataset] == ["four", turns]
+
+
+# --- Samples that a loop gave ---
+
+
+def held(dataset: Dataset) -> list[Any]:
+    """Change samples of a finished loop."""
+    samples = list(dataset)
+    for sample in samples:
+        sample.metadata["new"] = 1  # type: ignore[index]
+    return samples
+
+
+def current(dataset: Dataset) -> None:
+    for sample in dataset:
+        sample.metadata["new"] = 1  # type: ignore[index]
+
+
+def values(dataset: Dataset) -> None:
+    """Change dicts that were taken out of samples which nobody holds any more."""
+    for one in [sample.metadata for sample in dataset]:
+        one["new"] = 1  # type: ignore[index]
+
+
+def generator(dataset: Dataset) -> None:
+    for one in (sample.metadata for sample in dataset):
+        one["new"] = 1  # type: ignore[index]
+
+
+def two_loops(dataset: Dataset) -> None:
+    for one, same in zip(list(dataset), dataset, strict=True):
+        assert one.metadata is same.metadata
+        same.metadata["new"] = 1  # type: ignore[index]
+
+
+def one_by_one(dataset: Dataset) -> None:
+    """Leave each loop at its first sample but for those that have been seen."""
+    for number in range(len(dataset)):
+        for place, sample in enumerate(dataset):
+            if place == number:
+                sample.metadata["new"] = 1  # type: ignore[index]
+                break
+
+
+@pytest.mark.parametrize(
+    ("change", "limit"),
+    [(one_by_one, 3), *product([held, current, values, generator, two_loops], [3, 1000])],
+)
+def test_no_change_within_a_field_is_lost(
+    root: Path, change: Callable[[Dataset], Any], limit: int
+) -> None:
+    dataset = get_dataset("d", root=root, limit=limit)
+    change(dataset)
+    assert all(sample.metadata["new"] == 1 for sample in dataset)  # type: ignore[index]
+    assert dataset[limit - 1].metadata == {"k": limit - 1, "new": 1}
+    assert dataset.to_pandas()["metadata"][0] == '{"k":0,"new":1}'
+    assert "changed" in str(dataset.provenance.modified)
+    assert pickle.loads(pickle.dumps(dataset))[0].metadata["new"] == 1
+
+
+def test_loop_that_reads_fields_keeps_no_sample(root: Path) -> None:
+    dataset = get_dataset("d", root=root)
+    assert isinstance(dataset, ArrowDataset)
+    total = sum(sample.metadata["k"] + len(sample.choices or ()) for sample in dataset)  # type: ignore[index]
+    assert total == sum(range(1000)) + 2000
+    assert len(dataset._kept) < 10, "the last of each part, which the loop still held"
+    assert dataset.provenance.modified == ()
+
+
+def test_change_of_the_current_sample_is_seen_by_index(root: Path) -> None:
+    dataset = get_dataset("d", root=root)
+    sample = next(iter(dataset))
+    (sample.choices or []).append("z")
+    assert dataset[0] is sample

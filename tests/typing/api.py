@@ -1,6 +1,6 @@
-"""The public API as a user's type checker sees it: `make check` runs mypy on this, nothing runs it.
+"""The public API as a user's type checker sees it: mypy and pyright check this, nothing runs it.
 
-A line with `type: ignore[…]` is a wrong use: were it accepted, mypy would report the unused ignore.
+A line with `type: ignore[…]` is a wrong use: were it accepted, both would report the unused ignore.
 """
 
 from __future__ import annotations
@@ -93,6 +93,9 @@ def use_datasets() -> None:
     get_dataset("demo-mcq", fewshot=5, corrections=False, only={"subject": ["a", "b"]})
     get_dataset("demo-mcq", limit="3")  # type: ignore[arg-type]
     get_dataset("demo-mcq", lmit=3)  # type: ignore[call-arg]
+    get_dataset("demo-mcq", seed=None, fewshot={"n": 5}, only=None)
+    get_dataset("demo-mcq", shuffle="yes")  # type: ignore[arg-type]
+    get_dataset("demo-mcq", split=None)  # type: ignore[arg-type]
     get_dataset(1)  # type: ignore[arg-type]
     get_dataset("demo-mcq", "catalog")  # type: ignore[call-arg]
     get_dataset("demo-mcq", source=Path("test.jsonl"))  # type: ignore[arg-type]
@@ -110,6 +113,9 @@ def use_a_dataset(dataset: Dataset) -> None:
     dataset.sort(reverse=True, key=lambda sample: sample.target)
     dataset.shuffle(seed=1)
     dataset.shuffle_choices(1)
+    assert_type(dataset.map(lambda sample: sample), MemoryDataset)
+    assert_type(dataset.map(lambda sample: [sample, sample], name="twice"), MemoryDataset)
+    dataset.map(lambda sample: sample.target)  # type: ignore[arg-type,return-value]
     assert_type(dataset[[0, 2]], Dataset)
     assert_type(dataset[np.array([0, 2])], Dataset)
     assert_type(dataset.by_id("first"), Sample)
@@ -139,15 +145,15 @@ def use_loaders() -> None:
     FieldSpec(input=["question"])  # type: ignore[arg-type]
 
 
-def use_mappers() -> None:
+def use_mappers(mapper: RecordToSample) -> None:
+    assert_type(mapper({}), Sample | list[Sample])
     one: RecordToSample = to_sample
     several: RecordToSample = to_samples
     wrong: RecordToSample = of_another_type  # type: ignore[assignment]
     mapped: RecordToSample = map_fields({"input": "question", "target": {"const": "yes"}})
-    assert_type(one({}), Sample | list[Sample])
     json_dataset("qa.jsonl", mapped)
     map_fields("question")  # type: ignore[arg-type]
-    del several, wrong
+    del one, several, wrong
 
 
 def use_samples() -> None:
@@ -200,6 +206,7 @@ def use_catalog(root: Path) -> None:
     Catalog.open(1)  # type: ignore[arg-type]
     assert_type(list_groups(root=root), list[str])
     assert_type(get_group("leaderboard", root=root)["qa"], Dataset)
+    get_group("leaderboard", limit="3")  # type: ignore[arg-type]
     get_group(1)  # type: ignore[arg-type]
 
 

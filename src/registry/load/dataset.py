@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from registry.base.locations import Location
@@ -40,62 +40,72 @@ __all__ = ["CachedSamples", "Overrides", "get_dataset", "list_datasets", "pinned
 
 
 class Overrides(TypedDict, total=False):
-    """Arguments of a call that count in place of keys of the manifest, where they are given."""
+    """Arguments of `get_dataset` that count in place of keys of the manifest, to pass them on."""
 
     split: str
-    """A split that the manifest declares; else one of the source, and `expect` isn't checked."""
     revision: str
-    """Of the source: a branch, tag or commit; `expect` isn't checked."""
     shuffle: bool
-    """Whether to shuffle; needs `seed`."""
     seed: int | None
     shuffle_choices: int | None
-    """A seed for the order of each sample's choices; None keeps it."""
     limit: int | None
-    """The most samples; None means all."""
     auto_id: bool
-    """Number the samples from 1 in place of their ids."""
     fewshot: int | Mapping[str, Any] | None
-    """The number of examples before each question, or keys of that block of a manifest."""
     corrections: bool
-    """False for the samples as the source has them."""
     only: Mapping[str, Any] | None
-    """Metadata key → the value, or values, of the samples to keep."""
 
 
 def get_dataset(
     name: str,
     *,
+    split: str | UnsetType = UNSET,
+    limit: int | UnsetType | None = UNSET,
+    shuffle: bool | UnsetType = UNSET,
+    seed: int | UnsetType | None = UNSET,
+    shuffle_choices: int | UnsetType | None = UNSET,
+    auto_id: bool | UnsetType = UNSET,
+    fewshot: int | Mapping[str, Any] | UnsetType | None = UNSET,
+    only: Mapping[str, Any] | UnsetType | None = UNSET,
+    corrections: bool | UnsetType = UNSET,
+    revision: str | UnsetType = UNSET,
+    source: str | None = None,
     root: str | Path | None = None,
     offline: bool | None = None,
-    refresh: bool = False,
     locked: bool | None = None,
     frozen: bool | None = None,
-    source: str | None = None,
-    **overrides: Unpack[Overrides],
+    refresh: bool = False,
 ) -> Dataset:
     """Return the dataset `name` of the catalog. It is built once, then opened from the cache.
+
+    What is UNSET, the manifest says it.
 
     Args:
         name: One of the names that `list_datasets` returns, `NAME:SPLIT` for one of the splits that
             its manifest declares, or `GROUP/MEMBER` for a member of a group.
+        split: One that the manifest declares; else one of the source, and `expect` isn't checked.
+        limit: The most samples; None means all.
+        shuffle: Whether to shuffle; needs `seed`.
+        seed: Of the order of the samples.
+        shuffle_choices: A seed for the order of each sample's choices; None keeps it.
+        auto_id: Number the samples from 1 in place of their ids.
+        fewshot: The number of examples before each question, or keys of that block of a manifest.
+        only: Metadata key → the value, or values, of the samples to keep.
+        corrections: False for the samples as the source has them.
+        revision: Of the source: a branch, tag or commit; `expect` isn't checked.
+        source: A path or URL with the same data, to read in place of the manifest's. Its
+            suffix determines the type; `expect` is not checked.
         root: A folder with a `datasets.yaml`, or such a file. None means REGISTRY_ROOT, else
             the nearest one in the working directory or above it, else the built-in catalog.
         offline: Make no request. None means REGISTRY_OFFLINE and HF_HUB_OFFLINE.
-        refresh: Read the source and build again, even if the samples are cached.
         locked: Refuse a dataset that `datasets.lock` does not pin, or pins for an older
             manifest. None means REGISTRY_LOCKED.
         frozen: Use the bytes that `datasets.lock` pins even if the manifest has changed, and
             don't look for newer ones. None means REGISTRY_FROZEN.
-        source: A path or URL with the same data, to read in place of the manifest's. Its
-            suffix determines the type; `expect` is not checked.
-        **overrides: Those of `Overrides`: `split`, `revision`, `shuffle`, `seed`,
-            `shuffle_choices`, `limit`, `auto_id`, `fewshot`, `corrections` and `only`.
+        refresh: Read the source and build again, even if the samples are cached.
 
     Raises:
         DatasetNotFoundError: no such dataset; the message suggests similar names.
         GroupError: it is a group of several datasets.
-        ManifestError: its manifest or an override is invalid, or names columns that no record has.
+        ManifestError: its manifest or an argument is invalid, or names columns that no record has.
         LockError: the lockfile is invalid, or the samples differ from those it pins.
         LockStaleError: `locked` or `frozen` is set, and the lockfile does not pin this dataset.
         SourceError: the source can't be read (OfflineError, AccessError), or is not what
@@ -111,6 +121,19 @@ def get_dataset(
     """
     if not isinstance(source, str | None):
         raise TypeError(f"`source` must be a path or a URL, a str, not a {type(source).__name__}")
+    given = {
+        "split": split,
+        "limit": limit,
+        "shuffle": shuffle,
+        "seed": seed,
+        "shuffle_choices": shuffle_choices,
+        "auto_id": auto_id,
+        "fewshot": fewshot,
+        "only": only,
+        "corrections": corrections,
+        "revision": revision,
+    }
+    overrides: dict[str, Any] = {key: item for key, item in given.items() if item is not UNSET}
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     catalog = Catalog.open(settings=settings)
     asked, member = name, catalog.member(name)

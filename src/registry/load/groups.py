@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ExpectationError, list_names
-from registry.load.dataset import CachedSamples, get_dataset
+from registry.load.dataset import CachedSamples, Overrides, get_dataset
 from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings
 from registry.store.selections import ValueRows, value_rows
@@ -31,7 +31,18 @@ __all__ = [
 _NAMED = 5
 
 
-def get_group(name: str, *, root: str | Path | None = None, **options: Any) -> GroupDatasets:
+class Options(Overrides, total=False):
+    """Arguments of `get_dataset` for each member of a group."""
+
+    offline: bool | None
+    locked: bool | None
+    frozen: bool | None
+    refresh: bool
+
+
+def get_group(
+    name: str, *, root: str | Path | None = None, **options: Unpack[Options]
+) -> GroupDatasets:
     """Return the datasets of a group by the names of its members; each is opened when it is used.
 
     What its manifest declares of the values of a key is compared with the samples, which are built
@@ -49,8 +60,8 @@ def get_group(name: str, *, root: str | Path | None = None, **options: Any) -> G
             Other errors as `get_dataset`.
     """
     group = Catalog.open(root).group(name)
-    options["root"] = root
-    return GroupDatasets(_checked(group, options), options)
+    given = {**options, "root": root}
+    return GroupDatasets(_checked(group, given), given)
 
 
 def list_groups(*, root: str | Path | None = None) -> list[str]:

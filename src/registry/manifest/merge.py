@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,10 @@ class Layer(Struct, frozen=True):
         # In a manifest, `split` and `revision` are keys of the source.
         is_inner = path[:1] == ("source",) and path[1:] not in ((), ("path",))
         name = ".".join(map(str, path[1:])) if is_inner else str(path[0])
+        if is_inner and rule == "unknown-key":
+            message, hint = _NO_SUCH_PART.get(name, (message, hint))
+        if path[0] != "fewshot":  # whose own keys are as in a manifest
+            message, hint = _as_python(message), _as_python(hint)
         return Problem(
             message=message,
             file=f"argument `{name}`",
@@ -176,6 +181,28 @@ class Layer(Struct, frozen=True):
             rule=rule,
             severity=RULES[rule].severity,
         )
+
+
+_NO_SUCH_PART = {
+    "split": ("the dataset has no splits", "declare them in its manifest, under `splits`"),
+    "revision": (
+        "files have no revisions, as a repository of the Hub has",
+        "name them by `source`",
+    ),
+}
+_AS_PYTHON = (
+    (r"`(\w+): true`", r"`\1=True`"),
+    (r"`(\w+): (\d+)`", r"`\1=\2`"),
+    ("true or false", "True or False"),
+    ("must be a mapping", "must be a dict"),
+)
+
+
+def _as_python(text: str) -> str:
+    """Return a message about a manifest in the words of a call."""
+    for pattern, words in _AS_PYTHON:
+        text = re.sub(pattern, words, text)
+    return text
 
 
 def index_defaults(index: Document) -> Layer:

@@ -215,7 +215,9 @@ def _with_source(merged: Merged, location: Location) -> Merged:
         known = ", ".join(suffix for model in SOURCE_TYPES.values() for suffix in model.suffixes)
         message = f"can't infer the type of {location.public}"
         hint = f"known suffixes: {known}"
-        problem = Problem(message=message, file="source", hint=hint, rule="wrong-value")
+        problem = Problem(
+            message=message, file="argument `source`", path="", hint=hint, rule="wrong-value"
+        )
         raise ManifestError([problem])
     # Keys of another type, such as `delimiter`, would be invalid for the inferred one.
     inherited = old if old.get("type") == inferred["type"] else {}

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Collection
 from typing import Any
 
-__all__ = ["state_of"]
+__all__ = ["frozen", "state_of"]
 
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 
@@ -15,13 +15,14 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 def state_of(sample: Any, *, without: Collection[str] = ()) -> list[Any]:
     """Return a value that differs if any field was changed; for ours and Inspect's samples."""
     return [
-        value if type(value) in _ATOMS else _frozen(value)
+        value if type(value) in _ATOMS else frozen(value)
         for name, value in sample.__dict__.items()
         if name not in without
     ]
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
+    """Return a value that differs if a list, dict or model was changed, at any depth."""
     try:
         # Version 2 writes equal bytes for equal values; later ones depend on reference counts.
         return marshal.dumps(value, 2)

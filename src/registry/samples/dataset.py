@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from msgspec.structs import replace
+
 from registry.errors import MappingError, MissingDependencyError
 from registry.installation import install_advice
 from registry.samples.display.methods import DisplayMethods
@@ -129,6 +131,29 @@ class Dataset(FrameMethods, DisplayMethods, Sequence[Sample], abc.ABC):
             name: Name of the new dataset; by default the name of this one.
         """
 
+    def map(
+        self, function: Callable[[Sample], Sample | Iterable[Sample]], name: str | None = None
+    ) -> MemoryDataset:
+        """Return a dataset in memory of what `function` returns for a copy of each sample.
+
+        This dataset stays as it is; `provenance` of the new one names the function.
+
+        Args:
+            function: Returns a sample, which may be the one that it was given and has changed, or
+                several, or none of them.
+            name: Name of the new dataset; by default the name of this one.
+
+        Raises:
+            TypeError: it returns something else.
+        """
+        made: list[Sample] = []
+        for sample in _copies(self):
+            found = function(sample)
+            made += [found] if isinstance(found, Sample) else _samples_of(found, function, sample)
+        mapped = MemoryDataset(made, name or self.name, self.location, self.shuffled)
+        mapped.mapped = (self[:], _name_of(function))
+        return mapped
+
     @abc.abstractmethod
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place.
@@ -228,6 +253,8 @@ class MemoryDataset(Dataset):
             shuffled: Whether the order was shuffled.
         """
         self.samples = list(samples)
+        self.mapped: tuple[Dataset, str] | None = None
+        """The dataset whose samples these were, and the function that `map` has applied."""
         self._name = name
         self._location = location
         self._shuffled = shuffled
@@ -246,6 +273,21 @@ class MemoryDataset(Dataset):
     def shuffled(self) -> bool:
         """Whether the order was shuffled."""
         return self._shuffled
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which samples these are, and what they were made of; see `Dataset.provenance`."""
+        found = super().provenance
+        if self.mapped is None:
+            return found
+        known = self.mapped[0].provenance
+        return replace(
+            known,
+            name=self._name,
+            samples=found.samples,
+            ordered=found.ordered,
+            modified=(*known.modified, f"mapped: {self.mapped[1]}"),
+        )
 
     @overload
     def __getitem__(self, index: int) -> Sample: ...
@@ -295,9 +337,32 @@ class MemoryDataset(Dataset):
         shuffle_choices_of(self.samples, seed, name=self._name)
 
     def _of(self, samples: list[Sample], name: str | None = None) -> MemoryDataset:
-        return MemoryDataset(samples, name or self._name, self._location, self._shuffled)
+        part = MemoryDataset(samples, name or self._name, self._location, self._shuffled)
+        part.mapped = self.mapped
+        return part
 
 
-def _copies(samples: list[Sample]) -> list[Sample]:
+def _copies(samples: Iterable[Sample]) -> list[Sample]:
     """Return deep copies, so that a change in one dataset does not affect another."""
     return [sample.model_copy(deep=True) for sample in samples]
+
+
+def _samples_of(found: Any, function: Any, sample: Sample) -> list[Sample]:
+    """Return what a function of `map` returned as a list.
+
+    Raises:
+        TypeError: it contains something else than samples.
+    """
+    made = [*found] if isinstance(found, Iterable) else [found]
+    if wrong := [one for one in made if not isinstance(one, Sample)]:
+        raise TypeError(
+            f"`map` needs a function that returns a sample, or a list of samples:"
+            f" {_name_of(function)} returned {type(wrong[0]).__name__}"
+            f" for the sample with the id {sample.id!r}"
+            + (" (end it with `return sample`)" if found is None else "")
+        )
+    return made
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", None) or repr(function)).split("<locals>.")[-1]

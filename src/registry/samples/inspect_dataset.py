@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import operator
 import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast, get_args, overload
 
@@ -62,8 +63,8 @@ class Changes:
 class InspectDataset(Dataset):
     """The samples of one of our datasets, as Inspect AI's.
 
-    Iterating makes each sample when it is its turn, and keeps it only if the caller changes it
-    before the next. A sample that is accessed by its index is kept.
+    Iterating makes each sample when it is its turn, and keeps it only if the caller changes it or
+    holds it. A sample that is accessed by its index is kept.
     """
 
     def __init__(self, base: Base) -> None:
@@ -165,19 +166,31 @@ class InspectDataset(Dataset):
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples in order; what the caller changes in one is kept."""
         positions, kept = self._positions, self._changes.samples
+        before = None
         for position, base in zip(positions, self._read(positions), strict=True):
             if position in kept:
                 yield kept[position]
                 continue
-            sample = self._numbered(to_inspect_sample(base), position)
-            state, number = state_of(sample, without=["id"]), sample.id
+            sample = kept[position] = self._numbered(to_inspect_sample(base), position)
+            made = (position, state_of(sample, without=["id"]), sample.id)
             try:
                 yield sample
-            finally:  # a caller that stops here may have changed it too
-                if state_of(sample, without=["id"]) != state:
-                    kept[position] = sample
-                elif sample.id != number:
-                    self._changes.ids[position] = sample.id
+            finally:
+                # The caller's variable has this one until the next: the one before is looked at.
+                del sample
+                if before is not None:
+                    self._drop_unchanged(*before)
+                before = made
+
+    def _drop_unchanged(self, position: int, state: list[Any], number: int | str | None) -> None:
+        """Drop a sample of a loop that is as it was made, and that nobody else holds."""
+        kept = self._changes.samples
+        sample = kept[position]
+        if sys.getrefcount(sample) > ours.ALONE or state_of(sample, without=["id"]) != state:
+            return
+        if sample.id != number:
+            self._changes.ids[position] = sample.id
+        del kept[position]
 
     def sort(
         self,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
+from registry.samples.changes import frozen
 from registry.samples.metadata import Metadata, metadata_as
 from registry.samples.sandbox import SandboxEnvironmentSpec, SandboxEnvironmentType
 
@@ -32,11 +34,13 @@ else:
 
 
 __all__ = [
+    "ALONE",
     "DatasetRecord",
     "RecordToSample",
     "Sample",
     "SandboxEnvironmentSpec",
     "SandboxEnvironmentType",
+    "drop_unchanged",
     "keep_if_changed",
     "sample_input_len",
 ]
@@ -146,17 +150,19 @@ class Sample(BaseModel):
         self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
     if not TYPE_CHECKING:  # with a `__setattr__`, type checkers would accept any attribute
-        __slots__ = ("__weakref__", "_kept", "_slot")
+        __slots__ = ("__weakref__", "_loop")
 
         def __setattr__(self, name: str, value: Any) -> None:
             super().__setattr__(name, value)
             try:
-                kept = object.__getattribute__(self, "_kept")
+                kept, slot, seen = _loop_of(self)
             except AttributeError:  # of no dataset, or of one that has all of its samples
                 return
-            first = kept.setdefault(object.__getattribute__(self, "_slot"), self)
-            if first is not self:  # two loops have each made a sample of the same row
-                first.__dict__[name] = self.__dict__[name]
+            first = kept.setdefault(slot, self)
+            if first is self:
+                seen[_ASSIGNED] = None
+            else:  # two loops have each made a sample of the same row
+                setattr(first, name, self.__dict__[name])
 
     def metadata_as(self, metadata_cls: type[Metadata]) -> Metadata:
         """Return the metadata as the frozen pydantic model `metadata_cls`.
@@ -181,14 +187,92 @@ class Sample(BaseModel):
         return rich_fields(self)
 
 
+class _Field:
+    """A field that can be changed from within: reading it from a sample of a loop keeps the sample.
+
+    `drop_unchanged` drops it again when the loop has gone on.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, sample: Any, owner: type) -> Any:
+        if sample is None:  # a class of pydantic has no such attribute
+            raise AttributeError(self.name)
+        fields = sample.__dict__
+        try:
+            value = fields[self.name]
+        except KeyError:
+            raise AttributeError(self.name) from None
+        if type(value) in _UNCHANGEABLE:
+            return value
+        try:
+            kept, slot, seen = _loop_of(sample)
+        except AttributeError:
+            return value
+        first = kept.setdefault(slot, sample)
+        if first is not sample:  # two loops have each made a sample of the same row
+            value = fields[self.name] = getattr(first, self.name)
+        elif self.name not in seen:
+            seen[self.name] = frozen(value)
+        return value
+
+    def __set__(self, sample: Any, value: Any) -> None:
+        sample.__dict__[self.name] = value
+
+
+_UNCHANGEABLE = frozenset({str, int, type(None)})
+_ASSIGNED = "="
+"""Among the fields that were seen: the sample is kept, whatever they are now."""
+_loop_of = Sample.__dict__["_loop"].__get__
+_set = object.__setattr__
+
+if not TYPE_CHECKING:
+    for _name in ("input", "choices", "target", "metadata", "sandbox", "files", "checkpoint"):
+        setattr(Sample, _name, _Field(_name))
+
+
 def keep_if_changed(sample: Sample, kept: dict[int, Sample], slot: int) -> Sample:
-    """Return the sample; an assignment to one of its fields puts it under `slot` into `kept`."""
-    _set(sample, "_kept", kept)
-    _set(sample, "_slot", slot)
+    """Return the sample of a loop; a change of it puts it under `slot` into `kept`."""
+    _set(sample, "_loop", (kept, slot, {}))
     return sample
 
 
-_set = object.__setattr__
+def drop_unchanged(kept: dict[int, Sample], slots: Iterable[int]) -> None:
+    """Drop samples of a loop that are as they were made, and that nobody else holds.
+
+    What the caller holds, a sample or a value of its field, may be changed later.
+    """
+    for slot in slots:
+        if (sample := kept.get(slot)) is None:
+            continue
+        try:
+            seen = _loop_of(sample)[2]
+        except AttributeError:  # it was accessed by its index
+            continue
+        if not seen or _ASSIGNED in seen:
+            continue
+        if sys.getrefcount(sample) > ALONE:
+            seen[_ASSIGNED] = None
+            continue
+        fields = sample.__dict__
+        for name, before in seen.items():
+            value = fields[name]
+            if sys.getrefcount(value) > ALONE or frozen(value) != before:
+                seen[_ASSIGNED] = None
+                break
+        else:
+            kept.pop(slot, None)
+
+
+def _alone() -> int:
+    item = (container := [object()])[0]
+    del container[1:]
+    return sys.getrefcount(item)
+
+
+ALONE = _alone()
+"""What `getrefcount` says of an item of a container that only one variable refers to as well."""
 
 
 DatasetRecord = dict[str, Any]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.errors import CacheError, DamagedEntryError, RegistryError, list_names
 from registry.samples.changes import state_of
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect, shuffle_choices_of
-from registry.samples.sample import Sample, keep_if_changed, sample_input_len
+from registry.samples.sample import Sample, drop_unchanged, keep_if_changed, sample_input_len
 from registry.samples.selection import Positions, is_index, positions_of
 from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods
@@ -68,9 +68,8 @@ class Description(Protocol):
 class ArrowDataset(StoredFrameMethods, Dataset):
     """Samples of the cache, in the order of a view.
 
-    A sample is made when it is accessed. One that was accessed by its index is kept, as a change
-    within a field, such as `sample.metadata["a"] = 1`, can't be seen. A loop keeps only the samples
-    to whose fields the caller assigns, be it after the loop.
+    A sample is made when it is accessed. One that was accessed by its index is kept. A loop keeps
+    the samples that the caller changes or holds, as long as they are those of this dataset.
     Pickled, it is its origin and what has changed since it was opened.
     """
 
@@ -213,9 +212,16 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         while start < count:
             part = slice(start, min(start + size, count))
             own = range(count)[part] if slots is None else np.asarray(slots[part]).tolist()
-            made = self._build(self._rows(part, view), start, view)
-            for slot, sample in zip(own, made, strict=True):
-                yield kept[slot] if slot in kept else keep_if_changed(sample, kept, slot)
+            made: Iterator[Sample] = iter(())
+            sample: Sample | None = None
+            try:
+                made = self._build(self._rows(part, view), start, view)
+                for slot, sample in zip(own, made, strict=True):
+                    yield kept.get(slot) or keep_if_changed(sample, kept, slot)
+            finally:
+                if kept:
+                    del made, sample  # so that nothing of this loop holds one
+                    drop_unchanged(kept, own)
             start, size = start + size, min(2 * size, most)
 
     @property
