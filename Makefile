@@ -27,7 +27,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit pyright changelog release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit pyright wheel changelog release lint check format docs clean
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -180,12 +180,21 @@ audit: $(VENV)/.dev  ## check the installed packages for known vulnerabilities, 
 	$(BIN)/python -I .ci/audit.py
 
 .venv-pyright/.done: Makefile
-	$(NPM_INSTALL) .venv-pyright pyright@1.1.414
+	mkdir -p .venv-pyright
+	if command -v npm; then $(NPM_INSTALL) .venv-pyright pyright@1.1.414; fi
 	touch $@
 
-pyright: $(VENV)/.dev  ## check the public API with pyright as well, where npm is installed
-	if command -v npm > /dev/null; then $(MAKE) .venv-pyright/.done && .venv-pyright/node_modules/.bin/pyright; \
+pyright: $(VENV)/.dev .venv-pyright/.done  ## check the public API with pyright as well, where npm is installed
+	if command -v npm; then .venv-pyright/node_modules/.bin/pyright; \
 		else echo "SKIPPED: npm is not installed, so pyright doesn't check the public API"; fi
+
+# One Python after another: make wheel PYTHON=python3.13.
+wheel: | $(UV)  ## use the wheel as a new user does, in environments without and with its extras
+	rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+	$(UV) venv --quiet --clear --python $(PYTHON) build/wheel/env
+	$(INSTALL) build/wheel/env build/wheel/*.whl && $(PYTHON) .ci/try_wheel.py build/wheel/env/bin
+	$(INSTALL) build/wheel/env "$$(echo build/wheel/*.whl)[inspect]"
+	$(PYTHON) .ci/try_wheel.py build/wheel/env/bin inspect
 
 changelog: $(VENV)/.dev  ## move the files of changes/ into CHANGELOG.md, under the version of pyproject.toml (look: CHANGELOG="--draft")
 	$(BIN)/towncrier build --yes --version "$$(.ci/version)" $(CHANGELOG)
