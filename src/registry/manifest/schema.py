@@ -141,8 +141,8 @@ def as_json(value: Any) -> Any:
         TypeError: a value is none that YAML has, such as a tuple.
     """
     kind = type(value)
-    if kind is str:
-        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, str):  # also a location, which `jsonschema-rs` doesn't take
+        return str(value) if value.isascii() else value.encode(errors="replace").decode()
     if value is None or kind is bool or kind is int:
         return value
     if isinstance(value, dict):
