@@ -159,7 +159,11 @@ def _join(rows: Iterator[Numbered], lookup: Lookup, places: Iterator[int]) -> It
     join = lookup.join
     for number, record in rows:
         try:
-            key = next(places) if join.on is None else _key(record, join.on)
+            key = (
+                next(places)
+                if join.on is None
+                else _key(record, join.on, "the records (`on` names it)")
+            )
         except MappingError as error:
             raise error.at(record=number, field="join") from error.__cause__
         found = lookup.row_of(key)
@@ -178,7 +182,7 @@ def _index(rows: Iterable[LookupRow], join: Join) -> dict[Any, LookupRow]:
     by_key: dict[Any, LookupRow] = {}
     for row in rows:
         try:
-            key = _key(row.record, join.key or join.on or "")
+            key = _key(row.record, join.key or join.on or "", "the lookup table (`key` names it)")
         except MappingError as error:
             raise row.error(str(error)) from error
         first = by_key.setdefault(_hashable(key), row)
@@ -188,10 +192,10 @@ def _index(rows: Iterable[LookupRow], join: Join) -> dict[Any, LookupRow]:
     return by_key
 
 
-def _key(record: DatasetRecord, name: str) -> Any:
+def _key(record: DatasetRecord, name: str, place: str) -> Any:
     key = get_column(record, name)
     if key is MISSING:
-        raise no_column(name, record)
+        raise no_column(name, record, place)
     if isinstance(key, list | dict):
         raise MappingError("a key must be a string or a number", value=key)
     return key
