@@ -65,9 +65,19 @@ IMAGE = ChatMessageUser(content=[ContentText(text="look"), ContentImage(image="i
 TEXTS: dict[str, tuple[str, Any, str]] = {
     "none": ("choices", None, ""),
     "a str": ("target", "A", "A"),
-    "a list of targets": ("target", ["A", "B"], '["A", "B"]'),
+    "a list of targets": ("target", ["A", "B"], "A\nB"),
+    "targets that look like others": (
+        "target",
+        ["1", "null", " x", "a\nb"],
+        '"1"\n"null"\n" x"\n"a\\nb"',
+    ),
     "choices": ("choices", ["x", "y"], "A) x\nB) y"),
-    "metadata": ("metadata", {"b": 1, "a": "ü"}, '{"a": "ü", "b": 1}'),
+    "metadata": ("metadata", {"b": 1, "a": "ü"}, "a: ü\nb: 1"),
+    "metadata of lines": (
+        "metadata",
+        {"a": "x\ny: 2", "y": "2", "z": [1]},
+        'a: x\n  y: 2\ny: "2"\nz: [1]',
+    ),
     "a sandbox": ("sandbox", ("docker", "a.yaml"), '["docker", "a.yaml"]'),
     "messages": (
         "input",

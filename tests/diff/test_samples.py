@@ -137,7 +137,7 @@ def test_equal_short_digests_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> No
         def digest(self) -> bytes:
             return b"collides"
 
-    monkeypatch.setattr("registry.diff.samples.blake2b", Constant)
+    monkeypatch.setattr("registry.diff.matching.blake2b", Constant)
     change = compared(samples("1:q:20"), samples("1:q:21"))
     assert (change.is_same, change.fields) == (False, {"target": 1})
 

@@ -29,6 +29,9 @@ DIFFS = [
     ("same", "same more", "same{+ more+}"),
     ("größe ist", "größer ist", "[-größe-]{+größer+} ist"),
     ("a\nb", "a b", "a[-\n-]{+ +}b"),
+    ("鸭子每天下蛋", "鸭子每天吃蛋", "鸭子每天[-下-]{+吃+}蛋"),
+    ("ఒక ఇంటిపై", "ఒక ఇంటికి", "ఒక [-ఇంటిపై-]{+ఇంటికి+}"),
+    ("वह खाता है", "वह खाती है", "वह [-खाता-]{+खाती+} है"),
 ]
 
 
@@ -114,8 +117,8 @@ ALIKE = {
     "all letters": ("pay", "\u0440\u0430\u0443", "[-pay-]{+\\u{440}\\u{430}\\u{443}+}"),
     "decomposed": ("caf\u00e9", "cafe\u0301", "[-caf\\u{e9}-]{+cafe\\u{301}+}"),
     "full width": ("a1", "\uff41\uff11", "[-a1-]{+\\u{ff41}\\u{ff11}+}"),
-    "no-break space": ("a b", "a\u00a0b", "a[- -]{+\\u{a0}+}b"),
-    "thin space": ("a b", "a\u2009b", "a[- -]{+\\u{2009}+}b"),
+    "no-break space": ("a b", "a\u00a0b", "a[-␣-]{+\\u{a0}+}b"),
+    "thin space": ("a b", "a\u2009b", "a[-␣-]{+\\u{2009}+}b"),
     "other words": ("dom", "\u0434\u043e\u043c", "[-dom-]{+\u0434\u043e\u043c+}"),
     "accent": ("resume", "r\u00e9sum\u00e9", "[-resume-]{+r\u00e9sum\u00e9+}"),
 }

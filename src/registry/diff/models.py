@@ -201,6 +201,10 @@ class SampleChange:
     """Number of samples before; None if they were not compared."""
     new: int | None = None
     matched_by: Literal["id", "content", ""] = ""
+    similar: int = 0
+    """Changed samples whose partner was found by similarity alone."""
+    unsearched: int = 0
+    """Added and removed samples that no similar one was looked for, as there are too many."""
     added: int = 0
     removed: int = 0
     changed: int = 0
@@ -250,7 +254,9 @@ class DatasetChange:
     place: str = ""
     """`file:line` of its entry."""
     facts: Mapping[str, Origin] = field(default_factory=dict)
-    """Values of a new dataset by key, without built-in defaults."""
+    """Values by key: of a new dataset all but built-in defaults, of a removed one the main ones."""
+    used_by: tuple[str, ...] = ()
+    """What used a removed dataset: those that extended it, took examples from it, groups of it."""
     samples: SampleChange | None = None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from registry.base.digest import canonical_json, encode_value
@@ -11,7 +13,12 @@ from registry.samples.letters import letter_of
 from registry.samples.messages import ChatMessage
 from registry.samples.sample import Sample
 
-__all__ = ["field_bytes", "field_text"]
+__all__ = ["field_bytes", "field_text", "target_items"]
+
+# What JSON of another type, or a quoted str, begins with.
+_AMBIGUOUS = re.compile(
+    r'["\[{]|(?:null|true|false|NaN|-?Infinity|[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*$'
+)
 
 
 def field_bytes(sample: Sample, field: str) -> bytes:
@@ -37,8 +44,32 @@ def field_text(sample: Sample, field: str) -> str:
             return "\n".join(map(_message_text, value))
         case "choices":
             return "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
-        case _:
-            return _sorted_json(field_data(field, value))
+        case "target":
+            return "\n".join(target_items(value))
+    data = field_data(field, value)
+    if isinstance(data, dict):
+        return "\n".join(
+            f"{_plain(key)}: {_value_text(item)}" for key, item in sorted(data.items())
+        )
+    return _sorted_json(data)
+
+
+def target_items(targets: Sequence[str]) -> list[str]:
+    """Return the targets of a sample with several, each as a line of its own."""
+    return [_plain(one) for one in targets]
+
+
+def _plain(text: str) -> str:
+    """Return a text that is one line and looks like no other value, or its JSON."""
+    is_plain = text.strip() == text != "" and _AMBIGUOUS.match(text) is None and "\n" not in text
+    return text if is_plain else _sorted_json(text)
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as text that no other value has: lines below the first are indented."""
+    if not isinstance(value, str) or not value.strip() or _AMBIGUOUS.match(value):
+        return _sorted_json(value)
+    return value.replace("\n", "\n  ")
 
 
 def _message_text(message: ChatMessage) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-__all__ = ["Match", "matches"]
+__all__ = ["Match", "longest_ascent", "matches"]
 
 # SequenceMatcher compares up to so many pairs of words, of all parts of a text together.
 _MAX_PAIRS = 4_000_000
@@ -97,20 +97,24 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Return positions in both lists of some words in a row that occur once in each, in order."""
     before, after = _unique_places(old), _unique_places(new)
     pairs = [(i, after[words]) for words, i in before.items() if words in after]
-    # A longest subsequence that ascends in both, by patience sorting.
+    return [pairs[number] for number in longest_ascent([j for _, j in pairs])]
+
+
+def longest_ascent(numbers: Sequence[int]) -> list[int]:
+    """Return the positions of a longest ascending subsequence, by patience sorting."""
     tails: list[int] = []
     ends: list[int] = []
     previous = []
-    for number, (_, j) in enumerate(pairs):
-        length = bisect_left(tails, j)
-        tails[length : length + 1] = [j]
+    for place, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        tails[length : length + 1] = [number]
         previous.append(ends[length - 1] if length else -1)
-        ends[length : length + 1] = [number]
+        ends[length : length + 1] = [place]
     chain = []
-    number = ends[-1] if ends else -1
-    while number >= 0:
-        chain.append(pairs[number])
-        number = previous[number]
+    place = ends[-1] if ends else -1
+    while place >= 0:
+        chain.append(place)
+        place = previous[place]
     return chain[::-1]
 
 

@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import groupby
 from typing import Literal
 
-from registry.base.escape import mark_alike
+from registry.base.escape import JOINERS, mark_alike
 from registry.diff.models import Chunk
 from registry.diff.sequences import Match, matches
 from registry.errors import count_text
 
-__all__ = ["ELLIPSIS", "excerpt", "is_similar", "word_diff"]
+__all__ = ["ELLIPSIS", "MIN_SIMILARITY", "excerpt", "is_similar", "item_diff", "similarity"]
+__all__ += ["word_diff", "word_set"]
 
 ELLIPSIS = " … "
 """Replaces omitted text that has not changed."""
+MIN_SIMILARITY = 0.6
+"""Two texts are similar if at least so many of their words are equal."""
 
 # Whitespace counts as a word: then both texts can be read from the diff without loss.
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_MIN_SIMILARITY = 0.6
-# SequenceMatcher takes quadratic time, so similarity is measured on the first words alone.
-_SIMILARITY_WORDS = 200
+_LETTERS = re.compile(r"\w+")
+# Han, Kana, Thai, Lao, Myanmar, Khmer: written without spaces, so each letter counts as a word.
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_SPACELESS += "\U00020000-\U0003ffff"
+_MARKS_END = 0x1F000
+_LONGEST = 20_000
+"""Characters of a text, half at each end, that its set of words is made of."""
 
 
 def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
     """Return the equal, removed and added parts of two texts, in order."""
-    before, after = _WORD.findall(old), _WORD.findall(new)
-    found = _diff(before, after)
-    # Merge neighbors: equal chunks, and changes with the removed text first.
+    return _merged(_diff(_words(old), _words(new)))
+
+
+def item_diff(old: Sequence[str], new: Sequence[str]) -> tuple[Chunk, ...]:
+    """Return the equal, removed and added items of two lists, each on a line of its own."""
+    chunks = list(_merged(_diff(*([f"{item}\n" for item in side] for side in (old, new)))))
+    # No line ends the text; of a removed and an added end, neither.
+    ends = 2 if [one.sign for one in chunks[-2:]] == ["-", "+"] else 1
+    last = [one._replace(text=one.text[:-1]) for one in chunks[-ends:]]
+    return (*chunks[:-ends], *(one for one in last if one.text))
+
+
+def _merged(found: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Return chunks with neighbors as one: equal ones, and changes with the removed text first."""
     chunks = []
     for is_equal, group in groupby((one for one in found if one.text), lambda one: one.sign == "="):
         parts = list(group)
@@ -40,9 +60,39 @@ def word_diff(old: str, new: str) -> tuple[Chunk, ...]:
 
 
 def is_similar(old: str, new: str) -> bool:
-    """Return whether most words of two texts are equal, measured on the first 200."""
-    before, after = (re.findall(r"\w+", text)[:_SIMILARITY_WORDS] for text in (old, new))
-    return SequenceMatcher(None, before, after, autojunk=False).ratio() >= _MIN_SIMILARITY
+    """Return whether most words of two texts are equal."""
+    return similarity(word_set(old), word_set(new)) >= MIN_SIMILARITY
+
+
+def similarity(old: AbstractSet[str], new: AbstractSet[str]) -> float:
+    """Return which part of the words of two texts are in both (Dice's coefficient)."""
+    return 2 * len(old & new) / (len(old) + len(new)) if old or new else 1.0
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, without spaces and signs; of a long one, those of its ends."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    if text.isascii():
+        return frozenset(_LETTERS.findall(text))
+    return frozenset(word for word in _words(text) if word[0].isalnum())
+
+
+def _words(text: str) -> list[str]:
+    return (_WORD if text.isascii() else _word_of_any_script()).findall(text)
+
+
+@cache
+def _word_of_any_script() -> re.Pattern[str]:
+    """Return what matches a word of any script, with the marks in it, which are no letters."""
+    marks = [
+        one for one in map(chr, range(0x300, _MARKS_END)) if unicodedata.category(one)[0] == "M"
+    ]
+    joined = f"[{''.join(marks)}{JOINERS}]"
+    letter = rf"(?:(?![{_SPACELESS}])\w)"
+    return re.compile(
+        rf"\s+|[{_SPACELESS}]{joined}*|{letter}(?:{letter}|{joined})*|[^\w\s]{joined}*"
+    )
 
 
 def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[Chunk]:
@@ -89,7 +139,10 @@ def _marked(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
     for n, (sign, text) in enumerate(chunks):
         partner = {"-": n + 1, "+": n - 1}.get(sign, -1)
         is_pair = 0 <= partner < len(chunks) and {sign, chunks[partner].sign} == {"-", "+"}
-        yield Chunk(sign, mark_alike(text, chunks[partner].text if is_pair else ""))
+        if sign != "=" and not text.strip(" "):  # nobody sees a space come or go
+            yield Chunk(sign, text.replace(" ", "␣"))
+        else:
+            yield Chunk(sign, mark_alike(text, chunks[partner].text if is_pair else ""))
 
 
 def _between(text: str, before: str, after: str) -> str:

@@ -310,7 +310,7 @@ PLANTED: Mapping[str, Planted] = {
     "what was before the new ids": Planted("few", "few-r1", "target", "few on main", "1"),
     "a lookup table": Planted("joined", "r2", "target", "lookup table", "history"),
     "the rest of a lookup table": Planted("joined", "r1", "target", "create", None),
-    "a named file": Planted("boxed", "r2", "files", "named file", '{"notes.txt": "f2.txt"}'),
+    "a named file": Planted("boxed", "r2", "files", "named file", "notes.txt: f2.txt"),
     "a file that is named elsewhere": Planted("boxed", "r1", "files", "create", None),
     "after the renames": Planted("last-name", "r3", "target", "after the renames", "3"),
     "between the renames": Planted("last-name", "r2", "target", "between the renames", "2"),
