@@ -74,13 +74,15 @@ INTERNAL = {
     "cli.terminal": "columns_of paint print_styled wrap",
     "corrections.rows": "file_text infer_rows report_rows report_text",
     "diff.corrections": "CORRECTIONS_SHOWN correction_lines corrections_between corrections_of",
+    "diff.report.edits": "edits is_block value_lines",
+    "diff.report.effects": "Code bar_of effect left_out row_of",
     "diff.models": "CatalogDiff Chunk CorrectionChange DatasetChange Example FieldChange"
     " KeyChange SampleChange",
     "diff.samples": "Samples compare_samples equal_samples",
     "diff.severity": "ChangeClass by_severity change_class",
-    "diff.summary": (
-        "abbreviate display_value facts_by_importance headline inherited_keys places reach_remark "
-        "sample_line users_text value_text"
+    "diff.report.summary": (
+        "abbreviate display_value facts_by_importance headline inherited_keys reach_remark "
+        "sample_line sentence users_text value_text"
     ),
     "diff.words": "excerpt",
     "display.html": "Allowance cut sample_css visible",

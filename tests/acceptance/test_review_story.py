@@ -139,7 +139,7 @@ def quiz(repository: Repository, hub: HubEmulator) -> Repository:
 
 
 def test_unchanged_repository_has_no_differences(repository: Repository) -> None:
-    assert repository.diff() == (0, "merge base (…) → work tree\nno differences\n")
+    assert repository.diff() == (0, "no differences\nmerge base (…) → work tree\n")
 
 
 def test_new_dataset_is_shown_with_its_manifest_and_samples(
@@ -189,8 +189,8 @@ def test_changed_scorer_is_reported_and_builds_nothing(quiz: Repository) -> None
     quiz.edit("m/quiz.yaml", "Four questions.", "Four questions.\n    eval: {scorer: f1}")
     code, printed = quiz.diff("HEAD", "--build")
     assert code == 1
-    assert "2 datasets changed: 2 scoring only" in printed
-    assert '  eval.scorer: (none) → [{"name":"f1","args":{}}]  m/quiz.yaml:4\n' in printed
+    assert printed.startswith("quiz: no sample changes; `eval` · quiz-small: no sample changes; ")
+    assert "  eval.scorer:  m/quiz.yaml:4\n    + - name: f1\n" in printed
     assert "epochs" not in printed
     assert "samples:" not in printed
 

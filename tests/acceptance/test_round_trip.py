@@ -68,37 +68,6 @@ def test_add_reads_an_export(name: str, suffix: str, catalog: Path) -> None:
     assert list(get_dataset("again")) == list(get_dataset(name))
 
 
-OPENAI = [
-    {"role": "developer", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "Cold?"}]},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
-        ],
-    },
-    {"role": "tool", "tool_call_id": "a", "content": "-3"},
-    {"role": "assistant", "content": "Yes."},
-]
-
-
-@pytest.mark.usefixtures("catalog")
-@pytest.mark.parametrize(
-    "arguments", [["jsonl"], ["parquet"], ["csv"], ["jsonl", "--format", "fine-tuning"]]
-)
-def test_chat_with_tool_calls_comes_back_from_an_export(arguments: list[str]) -> None:
-    Path("calls.jsonl").write_text(f"{json.dumps({'messages': OPENAI})}\n" * 2)
-    assert main(["add", "calls", "--file", "calls.jsonl"]) == 0
-    suffix, *options = arguments
-    assert main(["export", "calls", "--to", f"out.{suffix}", *options]) == 0
-    assert main(["add", "again", "--file", f"out.{suffix}"]) == 0
-    first, second = get_dataset("calls")[0], get_dataset("again")[0]
-    assert (first.input, first.target) == (second.input, second.target)
-    assert isinstance(first.input, list)
-    assert len(first.input) == len(OPENAI) - 1
-
-
 def test_import_reads_an_exported_croissant_file(catalog: Path) -> None:
     assert main(["export", "chat", "--to", "back", "--format", "croissant"]) == 0
     arguments = ["import", "back/croissant.json", "--name", "again", "--out", "sets/again.yaml"]

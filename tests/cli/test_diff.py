@@ -43,7 +43,12 @@ def test_json_has_the_headline_and_every_field_of_the_diff() -> None:
     problem = Problem(message="bad", file="m.yaml", line=3)
     diff = diff_of(change("d", "old", "new"), head_problems=(problem,))
     data = json.loads("".join(FORMATS["json"](diff, False)))
-    assert data["headline"] == "1 dataset changed: 1 inputs; 1 problem"
+    assert data["headline"] == (
+        "d: 1 input of 3 samples changes, 1 added; mapping of `input` · 1 problem"
+    )
+    assert data["changes"][0]["effect"] == (
+        "1 input of 3 samples changes, 1 added; mapping of `input`"
+    )
     assert data["counts"] == {"inputs": 1}
     assert data["head_problems"] == [problem.to_dict()]
     (changed,) = data["changes"]
@@ -85,25 +90,24 @@ def test_long_values_are_printed_below_their_key(monkeypatch: pytest.MonkeyPatch
     made = diff_of(replace(change("d", "one template", "another template"), samples=None))
     narrow = [click.unstyle(line) for line in text(made, 60, monkeypatch)]
     wide = [click.unstyle(line) for line in text(made, 80, monkeypatch)]
-    assert narrow[5:] == [
-        "  fields.input:",
+    assert narrow[6:] == [
+        "  fields.input:  m.yaml:1 → m.yaml:2",
         "    - one template",
         "    + another template",
-        "    m.yaml:1 → m.yaml:2",
     ]
-    assert wide[5:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
+    assert wide[6:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
 
 
 def test_only_terminals_get_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     made = diff_of(change("d", "old", "new"))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured = "\n".join(text(made, 80, monkeypatch))
+    coloured = "\n".join(text(made, 100, monkeypatch))
     assert "\x1b[31mold\x1b[0m → \x1b[32mnew\x1b[0m" in coloured
     plain = "\n".join(as_text(made, terminal=False))
     assert "\x1b" not in plain
     assert click.unstyle(coloured) == plain
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in "\n".join(text(made, 80, monkeypatch))
+    assert "\x1b" not in "\n".join(text(made, 100, monkeypatch))
 
 
 def test_untrusted_text_does_not_control_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

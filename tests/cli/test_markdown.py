@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from registry.cli.markdown import MAX_COMMENT_BYTES, as_markdown, code_span
-from registry.diff.models import KeyChange, NewReach
+from registry.diff.models import Example, FieldChange, KeyChange, NewReach, SampleChange
+from registry.diff.words import word_diff
 from registry.errors import Problem
 from tests.cli.diffs import EVIL, change, diff_of, origin, untrusted_diff
 
@@ -53,20 +55,27 @@ def test_code_span_can_not_be_closed_by_its_text(text: str) -> None:
 
 def test_code_block_can_not_be_closed_by_its_content() -> None:
     lines = as_markdown(diff_of(change("d", "a\n````\nb", "x"))).splitlines()
-    start = lines.index("`````diff")
+    start = lines.index(
+        "`````diff", lines.index("- samples: `3 → 4: 1 added, 1 changed (input); matched by id`")
+    )
     assert lines[start + 1 : start + 7] == [
         "@@ id d: input @@",
-        "- x [-a⏎````⏎b-]",
-        "+ x {+x+}",
-        "@@ id d: input @@",
+        "  x",
+        "- a",
+        "- ````",
+        "- b",
         "+ x",
-        "`````",
     ]
+
+
+EFFECT = "1 input of 3 samples changes, 1 added; mapping of `input`"
 
 
 def test_first_five_datasets_are_unfolded() -> None:
     markdown = as_markdown(diff_of(*(change(f"d{n}", "a", "b") for n in range(8))))
-    assert markdown.splitlines()[0] == "### 8 datasets changed: 8 inputs"
+    assert markdown.splitlines()[0] == (
+        "### " + " · ".join(f"`d{n}`: {EFFECT}" for n in range(3)) + " · 5 more datasets changed"
+    )
     assert re.findall(r"^#### `(\w+)` · inputs$", markdown, re.MULTILINE) == [
         f"d{n}" for n in range(5)
     ]
@@ -104,9 +113,10 @@ def test_problems_and_changes_of_the_index_fit_too() -> None:
 
 def test_dataset_that_does_not_fit_is_shown_without_examples() -> None:
     text = "x y " * 200
-    markdown = as_markdown(diff_of(change("d", text, f"{text} z")), max_bytes=1_500)
+    markdown = as_markdown(diff_of(change("d", text, f"{text} z")), max_bytes=2_100)
     assert "#### `d` · inputs" in markdown
-    assert "```diff" not in markdown
+    assert "@@" not in markdown
+    assert "… 1 more changed, 1 more added (`registry diff` shows them)" in markdown
 
 
 def test_part_that_is_too_long_is_replaced_by_a_hint() -> None:
@@ -133,8 +143,11 @@ def test_new_reach_is_shown_however_much_there_is() -> None:
 @pytest.mark.parametrize(
     ("more", "line"),
     [
-        ({}, "**New reach:** none"),
-        ({"not_compared": ("x",)}, "**New reach:** none (in what could be read)"),
+        ({}, "**New reach:** none beyond what the base reaches"),
+        (
+            {"not_compared": ("x",)},
+            "**New reach:** none beyond what the base reaches (in what could be read)",
+        ),
     ],
 )
 def test_no_new_reach_is_said_as_far_as_it_is_known(more: dict[str, Any], line: str) -> None:
@@ -143,3 +156,39 @@ def test_no_new_reach_is_said_as_far_as_it_is_known(more: dict[str, Any], line: 
 
 def test_equal_sides_need_no_word_on_reach() -> None:
     assert "reach" not in as_markdown(diff_of())
+
+
+def test_no_line_of_a_code_block_needs_scrolling() -> None:
+    text = "some words " * 60 + "日本語" * 60 + "x" * 300
+    template = {"template": text, "do": [{"map": {text: "y"}}]}
+    key = KeyChange(key="fields.input", kind="", old=origin("x", 1), new=origin("x", template))
+    markdown = as_markdown(diff_of(change("d", text, f"{text} z", keys=(key,))))
+    blocks = re.findall(r"```diff\n(.*?)```", markdown, re.DOTALL)
+    assert len(blocks) == 2
+    widths = {cell_len(line) for block in blocks for line in block.splitlines()}
+    assert 70 < max(widths) <= 90
+
+
+def test_marks_of_words_are_not_doubled_and_the_rest_is_counted() -> None:
+    samples = SampleChange(
+        old=2_000,
+        new=2_000,
+        matched_by="id",
+        changed=7,
+        fields={"target": 7},
+        examples=(
+            Example("changed", "id 1", (FieldChange("target", word_diff("2,125", "2125")),)),
+        ),
+    )
+    markdown = as_markdown(diff_of(change("d", "a", "b", samples=samples)))
+    assert "@@ id 1: target @@\n- 2,125\n+ 2125\n```" in markdown
+    assert "\n… 6 more changed (`registry diff` shows them)\n" in markdown
+    assert "🟨⬜⬜⬜⬜⬜⬜⬜⬜⬜ 7 targets of 2,000 samples change; mapping of `input`" in markdown
+
+
+def test_terms_of_a_headline_are_code_as_all_that_others_wrote() -> None:
+    old, new = (origin("license", text) for text in ("MIT", "<b> @octocat"))
+    key = KeyChange(key="license", kind="", old=old, new=new)
+    markdown = as_markdown(diff_of(change("d", "a", "b", keys=(key,))))
+    assert "license changed from `MIT` to `<b> @octocat` (`d`)" in markdown.splitlines()[0]
+    is_harmless(markdown)

@@ -113,7 +113,7 @@ def test_diff_shows_corrections_as_a_class_with_their_reasons(
     run("lock", "--upgrade", "q")
     result = run("diff", "HEAD", "--build")
     assert result.code == 1
-    assert "1 dataset changed: 1 corrections" in result.out
+    assert result.out.startswith("q: ")
     assert "correction + id 3: left out: r3" in result.out
     assert "id 1" not in result.out
     for form in ("markdown", "html"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from registry.diff.compare import compare
 from registry.diff.models import DatasetChange, Snapshot
-from registry.diff.summary import headline, verdict
+from registry.diff.report.summary import headline, verdict
 from registry.errors import Problem
 from registry.manifest.origins import Origin
 
@@ -129,7 +130,7 @@ def test_defaults_of_the_index_are_reported_apart_from_datasets() -> None:
     (shared,) = diff.shared
     assert (shared.key, shared.inherited_by) == ("on_duplicate", ("a", "b"))
     assert [change.keys for change in diff.changes] == [(), ()]
-    assert headline(diff) == "2 datasets changed: 2 subset; the index changed"
+    assert headline(diff) == "a: `on_duplicate` · b: `on_duplicate` · the index changed"
 
 
 def test_trust_in_the_index_is_a_difference() -> None:
@@ -147,7 +148,7 @@ def test_trust_in_the_index_is_a_difference() -> None:
 def test_dataset_of_one_snapshot_is_added_or_removed() -> None:
     diff = compare(snapshot({"a": {"limit": 1}}), snapshot({"b": {"limit": 2}}))
     assert [(one.name, one.status) for one in diff.changes] == [("a", "removed"), ("b", "added")]
-    assert headline(diff) == "1 dataset removed; 1 added"
+    assert headline(diff) == "1 dataset removed (a) · 1 dataset added (b)"
 
 
 def test_equal_dataset_with_a_new_name_and_description_is_renamed() -> None:
@@ -167,7 +168,7 @@ def test_renamed_dataset_lists_its_other_changes() -> None:
     (change,) = diff.changes
     assert (change.status, change.old_name, change.kinds) == ("renamed", "old-name", ("subset",))
     assert [one.key for one in change.keys] == ["limit"]
-    assert headline(diff) == "1 dataset changed: 1 subset; 1 of them renamed"
+    assert headline(diff) == "new-name: renamed; `limit`"
 
 
 def test_change_of_a_renamed_parent_is_reported_there_alone() -> None:
@@ -264,7 +265,7 @@ def test_broken_datasets_are_neither_removed_nor_added() -> None:
     diff = compare(old, new)
     assert [change.name for change in diff.changes] == ["b"]
     assert (diff.not_compared, diff.head_problems) == (("a",), (problem,))
-    assert headline(diff) == "1 dataset changed: 1 subset; 1 problem"
+    assert headline(diff) == "b: `limit` · 1 problem · 1 dataset not compared"
 
 
 def test_unreadable_index_leaves_datasets_uncompared() -> None:
@@ -329,10 +330,10 @@ SILENT = {"none-stated": "2026-11-23", "looked-at": "https://x.org"}
 @pytest.mark.parametrize(
     ("key", "old", "new", "said"),
     [
-        ("license", "mit", "CC-BY-NC-4.0", "license changed from mit to CC-BY-NC-4.0 (d); "),
-        ("license", STATED, SILENT, "license changed from MIT to NONE (d); "),
-        ("license", "mit", None, "license changed from mit to (none) (d); "),
-        ("access", "open", {"gated": "https://x.org"}, "access changed from open to gated (d); "),
+        ("license", "mit", "CC-BY-NC-4.0", "license changed from mit to CC-BY-NC-4.0 (d) · "),
+        ("license", STATED, SILENT, "license changed from MIT to NONE (d) · "),
+        ("license", "mit", None, "license changed from mit to (none) (d) · "),
+        ("access", "open", {"gated": "https://x.org"}, "access changed from open to gated (d) · "),
         ("license", "mit", STATED, ""),
         ("license", None, "MIT", ""),
     ],
@@ -341,7 +342,7 @@ def test_other_terms_are_said_first(key: str, old: Any, new: Any, said: str) -> 
     other: Values = {"a": {"fields.input": 1}, "d": {"fields.input": 1, key: old}}
     after: Values = {"a": {"fields.input": 2}, "d": {"fields.input": 2, key: new}}
     found = compare(snapshot(other), snapshot(after))
-    assert headline(found) == f"{said}2 datasets changed: 2 inputs"
+    assert headline(found).startswith(said or "a: mapping of `input` · d: ")
     assert [one.name for one in found.changes] == (["d", "a"] if said else ["a", "d"])
     last = next(one for one in found.changes if one.name == "d").keys
     assert [one.key for one in last] == ([key, "fields.input"] if said else ["fields.input", key])
@@ -351,5 +352,34 @@ def test_headline_has_a_few_changes_of_terms() -> None:
     names = [f"d{number}" for number in range(5)]
     old = snapshot({name: {"license": f"a-{name}"} for name in names})
     new = snapshot({name: {"license": "MIT"} for name in names})
-    start = "; ".join(f"license changed from a-d{number} to MIT (d{number})" for number in range(3))
-    assert headline(compare(old, new)).startswith(f"{start}; terms changed of 2 more datasets; ")
+    start = " · ".join(
+        f"license changed from a-d{number} to MIT (d{number})" for number in range(3)
+    )
+    assert headline(compare(old, new)).startswith(f"{start} · terms changed of 2 more datasets · ")
+
+
+def test_removed_dataset_is_shown_with_what_it_was_and_who_used_it() -> None:
+    old: dict[str, Values] = {
+        "gone": {"description": "Sums.", "license": "mit", "limit": 3},
+        "child": {"limit": 1, "description": "Sums."},
+        "taker": {"fewshot.dataset": "gone"},
+        "other": {"limit": 1},
+    }
+    index = {"groups.all.datasets": ["gone", "other"], "groups.few.datasets": ["other"]}
+    before = snapshot(old)
+    values = {key: replace(one, dataset="gone") for key, one in before.datasets["gone"].items()}
+    child = {**before.datasets["child"], "description": values["description"]}
+    groups = {key: Origin(key=key, value=value, layer="own") for key, value in index.items()}
+    before = replace(
+        before, datasets={**before.datasets, "gone": values, "child": child}, index=groups
+    )
+    (change,) = [one for one in compare(before, snapshot({})).changes if one.name == "gone"]
+    assert {key: one.value for key, one in change.facts.items()} == {
+        "description": "Sums.",
+        "license": "mit",
+    }
+    assert change.used_by == (
+        "child (extended it)",
+        "taker (took its examples from it)",
+        "group all",
+    )

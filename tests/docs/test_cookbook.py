@@ -18,7 +18,7 @@ from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "cookbook.md").read_text(encoding="utf-8")
-NOT_SHIPPED = {"charts", "essays", "reviews", "traits", "weather"}
+NOT_SHIPPED = {"charts", "essays", "reviews", "traits"}
 SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}
 NOT_COMPARED = SOURCE_AND_WORDS | {"accept", "eval", "expect", "fewshot", "folder", "split"}
 

@@ -192,7 +192,7 @@ def test_the_whole_catalog_is_locked_and_proposed_once(runner: Runner, hub: HubE
     runner.run()
     (pull,) = runner.state["pulls"]
     assert (pull["title"], pull["head"]) == (VARIABLES["TITLE"], "lock-catalog")
-    assert re.match(r"### \d+ datasets changed: ", pull["body"])
+    assert re.match(r"### .* · \d+ more datasets changed", pull["body"])
     assert len(pull["body"]) <= 65_536
     assert "datasets pinned" in pull["comment"]
     errors = [line for line in pull["comment"].splitlines() if line.startswith("error: ")]

@@ -82,10 +82,7 @@ def test_the_columns_are_those_of_every_frame() -> None:
         ([row(input="q")], {"input": "input", "target": "target", "id": None}),
         (
             [row(messages=[MESSAGE], id="1", metadata="{}", choices=["a"], description="d")],
-            {
-                **{key: key for key in FRAME_FIELDS},
-                "input": {"from": "messages", "do": ["messages"]},
-            },
+            {**{key: key for key in FRAME_FIELDS}, "input": "messages"},
         ),
         (
             [row(input="q"), row(messages=[MESSAGE], target=None, targets=["a"])],
@@ -113,8 +110,12 @@ def test_fields(records: list[dict[str, Any]], fields: dict[str, Any]) -> None:
 
 
 def test_what_is_not_read_is_said() -> None:
-    found = infer_fields("x", [row(messages=[MESSAGE], sandbox='{"type":"docker","config":null}')])
+    parts = {**MESSAGE, "rest": '{"content":[]}'}
+    found = infer_fields("x", [row(messages=[parts], sandbox='{"type":"docker","config":null}')])
+    assert "without `rest`" in found.fields["input"].reason
     assert found.unused == ("sandbox",)
+    text = '[{"role":"user","content":"","id":"x","rest":"{}"}]'
+    assert "without `rest`" in infer_fields("x", [cells(messages=text)]).fields["input"].reason
     some = infer_fields("x", [cells(input="a", metadata="{}"), cells(input="b")])
     assert some.fields["metadata"].reason == "some cells are empty"
     assert some.unused == ("metadata",)

@@ -64,9 +64,10 @@ def test_samples_of_a_renamed_dataset_are_compared(tmp_path: Path) -> None:
 
 def test_rename_without_other_changes_stays_one_line(tmp_path: Path) -> None:
     out = renamed(tmp_path, {}).run("diff", "main").out
-    assert out.splitlines()[1:] == [
-        "1 dataset renamed",
-        "new reach: none",
+    lines = out.splitlines()
+    assert lines[0] == "exam: renamed"
+    assert lines[2:] == [
+        "new reach: none beyond what the base reaches",
         "",
         "→ exam: renamed from quiz  m/qa.yaml:3",
     ]

@@ -96,10 +96,13 @@ def test_variable_is_shown_with_the_hosts_that_receive_it(tmp_path: Path) -> Non
 def test_host_that_the_base_already_reaches_is_not_new(tmp_path: Path) -> None:
     source = "{type: csv, path: https://old.example.org/other.csv}"
     out = changed(tmp_path, source).run("diff", "main").out
-    assert out.splitlines()[2] == "new reach: none"
+    assert out.splitlines()[2] == "new reach: none beyond what the base reaches"
 
 
 def test_side_that_could_not_be_read_is_not_said_to_reach_nothing(tmp_path: Path) -> None:
     request = changed(tmp_path, "{type: csv, path: https://new.example.org/qa.csv}, bogus: 1")
     out = request.run("diff", "main").out
-    assert out.splitlines()[2] == "new reach: none (in what could be read)"
+    assert (
+        out.splitlines()[2]
+        == "new reach: none beyond what the base reaches (in what could be read)"
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,17 +16,18 @@ from registry.base.escape import escape_control
 from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
 from registry.cli.streams import unescaped
-from registry.cli.terminal import is_dumb
+from registry.cli.terminal import fold, is_dumb
 from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
-from registry.diff.summary import (
+from registry.diff.report.edits import edits, is_block, value_lines
+from registry.diff.report.effects import bar_of, effect, left_out, row_of
+from registry.diff.report.summary import (
     abbreviate,
     counts,
     display_value,
     facts_by_importance,
     headline,
     inherited_keys,
-    places,
     reach_remark,
     sample_line,
     users_text,
@@ -35,6 +36,7 @@ from registry.diff.summary import (
 )
 from registry.diff.words import excerpt
 from registry.extensions import our_own
+from registry.manifest.origins import Origin
 
 __all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "printer_of"]
 
@@ -42,6 +44,8 @@ __all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "printe
 _WIDTH = 100
 _COLORS = {"-": "red", "+": "green", "~": "yellow"}
 _MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
+_CELLS = 20
+_BAR = {"removed": "-", "changed": "~", "added": "+", "moved": ">", "same": "."}
 _SIGNS = {"changed": "~", "added": "+", "removed": "-", "renamed": "→"}
 
 
@@ -57,6 +61,7 @@ def _json(diff: CatalogDiff) -> Iterator[str]:
         "headline": headline(diff),
         "counts": counts(diff),
         **asdict(diff),
+        "changes": [{"effect": effect(one), **asdict(one)} for one in diff.changes],
         "base_problems": [problem.to_dict() for problem in diff.base_problems],
         "head_problems": [problem.to_dict() for problem in diff.head_problems],
     }
@@ -105,7 +110,8 @@ class Printer:
             yield " " * indent + self.paint(text, sign)
             return
         width = max(self.width - indent, 20)
-        for line in textwrap.wrap(text, width, break_on_hyphens=False) or [""]:
+        margin = re.match(r"[-+ ]* ", text)  # of a line of YAML
+        for line in fold(text, width, " " * len(margin[0]) if margin else ""):
             yield " " * indent + self.paint(line, sign)
 
 
@@ -120,9 +126,8 @@ def printer_of(*, terminal: bool) -> Printer:
 def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
     """Yield the lines of a diff."""
     printer = printer_of(terminal=terminal)
-    title = [*printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)]
-    lines = [printer.bold(line) for line in printer.wrap(escape_control(headline(diff)), 0)]
-    yield from (*lines, *title) if diff.verdict else (*title, *lines)
+    yield from map(printer.bold, printer.wrap(escape_control(headline(diff)), 0))
+    yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
     if not (diff.is_clean or diff.verdict):
         yield from printer.wrap(_reach(diff), 0)
     for label, problem in diff.problems:
@@ -153,35 +158,56 @@ def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
     else:
         yield title
         yield from printer.wrap(rest.removeprefix(": "), 2)
+    if (what := effect(change)) != change.status:
+        row = row_of(bar_of(change.samples), _CELLS)
+        bar = "".join(_BAR[word] * count for word, count in row.items())
+        shown = "".join(
+            printer.paint(_BAR[word] * count, _BAR[word]) for word, count in row.items()
+        )
+        lines = printer.wrap(f"[{bar}] {what}" if bar else what, 2)
+        yield from (line.replace(f"[{bar}]", f"[{shown}]") for line in lines)
     yield from _keys(change.keys, printer)
     for keys, dataset in inherited_keys(change):
         yield from printer.wrap(escape_control(f"{keys}: same change as in {dataset}"), 2)
     for key, origin in facts_by_importance(change):
-        yield from printer.wrap(f"{escape_control(key)}: {value_text(origin)}", 2)
+        yield from _fact(escape_control(key), origin, printer)
+    if change.used_by:
+        yield from printer.wrap(f"used by: {_names(change.used_by)}", 2)
     if change.samples is not None:
-        yield from printer.wrap(escape_control(f"samples: {sample_line(change.samples)}"), 2)
+        if line := sample_line(change.samples):
+            yield from printer.wrap(escape_control(f"samples: {line}"), 2)
         for warning in change.samples.warnings:
             yield from printer.wrap(escape_control(f"warning: {warning}"), 2, "-")
         for line in correction_lines(change.samples.corrections, most=CORRECTIONS_SHOWN):
             yield from printer.wrap(escape_control(f"correction {line}"), 2)
         for example in change.samples.examples:
             yield from _example(example, printer)
+        if rest := left_out(change.samples):
+            yield from printer.wrap(rest, 4)
+
+
+def _fact(key: str, origin: Origin, printer: Printer) -> Iterator[str]:
+    if not is_block(origin.value):
+        yield from printer.wrap(f"{key}: {value_text(origin)}", 2)
+        return
+    yield from printer.wrap(f"{key}:", 2)
+    for line in value_lines(origin.value):
+        yield from printer.wrap(escape_control(line), 4)
 
 
 def _keys(changes: Iterable[KeyChange], printer: Printer) -> Iterator[str]:
-    for change in changes:
-        key, old, new = escape_control(change.key), value_text(change.old), value_text(change.new)
-        line = f"  {key}: {old} → {new}"
-        if len(line) + 2 + len(places(change)) <= printer.width:
+    for edit in edits(changes):
+        key, where = escape_control(edit.key), edit.places
+        old, new = edit.pair or ("", "")
+        if edit.pair and len(f"  {key}: {old} → {new}  {where}") <= printer.width:
             painted = f"{printer.paint(old, '-')} → {printer.paint(new, '+')}"
-            yield f"  {key}: {painted}  {places(change)}"
+            yield f"  {key}: {painted}  {where}"
         else:
-            yield from printer.wrap(f"{key}:", 2)
-            yield from printer.wrap(f"- {old}", 4, "-")
-            yield from printer.wrap(f"+ {new}", 4, "+")
-            yield from printer.wrap(places(change), 4)
-        if change.inherited_by:
-            yield from printer.wrap(f"inherited by {_names(change.inherited_by)}", 4)
+            yield from printer.wrap(f"{key}:  {where}", 2)
+            for sign, text in edit.lines:
+                yield from printer.wrap(f"{sign if sign != '=' else ' '} {text}", 4, sign)
+        if edit.inherited_by:
+            yield from printer.wrap(f"inherited by {_names(edit.inherited_by)}", 4)
 
 
 def _names(names: Sequence[str]) -> str:
@@ -203,8 +229,12 @@ def field_lines(
     marks = _MARKS if marked else {}
     chunks = [(*marks.get(one.sign, ("", "")), one.text) for one in excerpt(change.chunks)]
     text = "".join(f"{start}{escape_control(text)}{end}" for start, end, text in chunks)
-    for line in printer.wrap(f"{change.field}: {text}", indent):
-        yield _paint_marks(line) if marked and printer.color else line
+    text = f"{change.field}: {text}"
+    # What does not fit on one line of a terminal has the lines of the sample.
+    is_long = printer.wraps and indent + len(text) > printer.width
+    for part in re.findall("[^⏎]*⏎|[^⏎]+", text) if is_long else [text]:
+        for line in printer.wrap(part, indent if part.startswith(change.field) else indent + 2):
+            yield _paint_marks(line) if marked and printer.color else line
 
 
 def _paint_marks(line: str) -> str:

@@ -10,24 +10,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from registry.base.escape import escape_control
+from registry.cli.terminal import fold
 from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
-from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
-from registry.diff.summary import (
+from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
+from registry.diff.report.edits import Edit, edits, is_block, value_lines
+from registry.diff.report.effects import Code, bar_of, effect, left_out, row_of
+from registry.diff.report.summary import (
     abbreviate,
     classes_text,
+    cut_middle,
     display_value,
     facts_by_importance,
-    headline,
     inherited_keys,
-    places,
     reach_remark,
     sample_line,
+    sentence,
     users_text,
     value_text,
     verdict,
 )
 from registry.diff.words import excerpt
 from registry.errors import count_text
+from registry.manifest.origins import Origin
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 
@@ -37,10 +41,15 @@ MAX_COMMENT_BYTES = 65_536
 # A reviewer scrolls through a few screens; beyond them a list of names is more useful.
 _MAX_UNFOLDED = 5
 _MAX_UNFOLDED_BYTES = 16_384
-_MAX_PROBLEMS = 10
+_MAX_ITEMS = 10
 _MAX_REACH = 20
 _MAX_SPAN = 400
 """Characters of one code span."""
+_WIDTH = 88
+"""Columns of a code block that a comment shows without scrolling: GitHub's is 830 pixels wide."""
+_CELLS = 10
+_BAR = {"removed": "🟥", "changed": "🟨", "added": "🟩", "moved": "🟦", "same": "⬜"}
+_SIGNS = {"added": "+", "removed": "-"}
 _RESERVED_BYTES = 400
 """For the line that counts the omitted datasets."""
 _TOO_LONG = "…too long to show here: run `registry diff` to see it.\n"
@@ -72,32 +81,37 @@ def _size(text: str) -> int:
 
 
 def _header(diff: CatalogDiff) -> Iterator[str]:
-    yield f"### {headline(diff)}\n"
+    words = (code_span(one) if isinstance(one, Code) else one for one in sentence(diff))
+    yield f"### {''.join(words)}\n"
     yield f"{code_span(diff.base)} → {code_span(diff.head)}\n"
     if not (diff.is_clean or diff.verdict):
         yield _reach(diff)
     problems = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in diff.problems]
     if problems:
-        more = len(problems) - _MAX_PROBLEMS
-        rest = [f"- …and {count_text(more, 'more problem')}"] if more > 0 else []
-        yield "\n".join(["**Problems**", "", *problems[:_MAX_PROBLEMS], *rest, ""])
+        yield "\n".join(["**Problems**", "", *_first(problems, "problem"), ""])
     if diff.not_compared:
         yield f"Not compared: {_names(diff.not_compared)}\n"
-    for note in diff.notes[:_MAX_PROBLEMS]:
-        yield f"Note: {code_span(note)}\n"
+    if diff.notes:
+        yield "\n".join([*_first([f"- {code_span(note)}" for note in diff.notes], "note"), ""])
     if diff.shared:
-        yield "\n".join(["#### Index", "", *_keys(diff.shared[:_MAX_PROBLEMS]), ""])
+        found = ["\n".join(_edit(one)) for one in edits(diff.shared)]
+        yield "\n".join(["#### Index", "", *_first(found, "key"), ""])
+
+
+def _first(items: Sequence[str], word: str, most: int = _MAX_ITEMS) -> Iterator[str]:
+    """Yield the first items of a list, and how many more there are."""
+    yield from items[:most]
+    if len(items) > most:
+        yield f"- …and {count_text(len(items) - most, f'more {word}')}"
 
 
 def _reach(diff: CatalogDiff) -> str:
     lines = [
         f"- {one.kind} {code_span(display_value(one.name))} ({code_span(users_text(one))})"
-        for one in diff.reach[:_MAX_REACH]
+        for one in diff.reach
     ]
-    more = len(diff.reach) - _MAX_REACH
-    lines += [f"- …and {more:,} more"] if more > 0 else []
     title = " ".join(filter(None, ["**New reach:**", reach_remark(diff)]))
-    return "\n".join([title, *([""] if lines else []), *lines, ""])
+    return "\n".join([title, *([""] if lines else []), *_first(lines, "name", _MAX_REACH), ""])
 
 
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
@@ -112,33 +126,52 @@ def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator
         yield from (f"#### {code_span(change.name)} · {kind}", "")
     if is_renamed:
         yield f"- from {code_span(change.old_name)}"
-    yield from _keys(change.keys)
+    if (what := effect(change)) != change.status:
+        row = row_of(bar_of(change.samples), _CELLS)
+        bar = "".join(_BAR[word] * count for word, count in row.items())
+        yield from (f"{bar} {what}".lstrip(), "")
+    for edit in edits(change.keys):
+        yield from _edit(edit)
     for keys, dataset in inherited_keys(change):
         yield f"- {code_span(keys)}: same change as in {code_span(dataset)}"
     for key, origin in facts_by_importance(change):
-        yield f"- {code_span(key)}: {code_span(value_text(origin))}"
+        yield from _fact(key, origin, _SIGNS.get(change.status, " "))
+    if change.used_by:
+        yield f"- used by {_names(change.used_by)}"
     if not (change.keys or change.inherited or change.facts) and change.place:
         yield f"- {code_span(change.place)}"
-    if change.samples is not None:
-        yield f"- samples: {code_span(sample_line(change.samples))}"
-        yield from (f"- warning: {code_span(one)}" for one in change.samples.warnings)
-        rows = correction_lines(change.samples.corrections, most=CORRECTIONS_SHOWN)
+    samples = change.samples
+    if samples is not None:
+        yield from (f"- samples: {code_span(line)}" for line in [sample_line(samples)] if line)
+        yield from (f"- warning: {code_span(one)}" for one in samples.warnings)
+        rows = correction_lines(samples.corrections, most=CORRECTIONS_SHOWN)
         yield from (f"- correction {code_span(one)}" for one in rows)
-        lines = list(_example_lines(change)) if examples else []
-        if lines:
-            fence = "`" * max(3, _longest_run(lines) + 1)
-            yield from ("", f"{fence}diff", *lines, fence)
-        elif change.samples.examples:
-            yield "- its samples are too long to show here: `registry diff` shows them"
+        lines = list(_example_lines(samples)) if examples else []
+        yield from ("", *_fence(lines)) if lines else ()
+        rest = left_out(samples, None if examples else 0)
+        yield from ("", f"{rest} (`registry diff` shows them)") if rest else ()
     yield from ("", "</details>", "") if folded else ("",)
 
 
-def _keys(changes: Iterable[KeyChange]) -> Iterator[str]:
-    for change in changes:
-        values = f"{code_span(value_text(change.old))} → {code_span(value_text(change.new))}"
-        yield f"- {code_span(change.key)}: {values} · {code_span(places(change))}"
-        if change.inherited_by:
-            yield f"  - inherited by {_names(change.inherited_by)}"
+def _edit(edit: Edit) -> Iterator[str]:
+    where = f"{code_span(edit.key)} · {code_span(edit.places)}"
+    old, new = edit.pair or ("", "")
+    if edit.pair and len(old) + len(new) < _WIDTH:
+        values = f"{code_span(old)} → {code_span(new)}"
+        yield f"- {code_span(edit.key)}: {values} · {code_span(edit.places)}"
+    else:
+        lines = [line for sign, text in edit.lines for line in _lines(sign, text)]
+        yield from (f"- {where}", "", *(f"  {line}" for line in _fence(lines)), "")
+    if edit.inherited_by:
+        yield f"  - inherited by {_names(edit.inherited_by)}"
+
+
+def _fact(key: str, origin: Origin, sign: str) -> Iterator[str]:
+    if not is_block(origin.value):
+        yield f"- {code_span(key)}: {code_span(value_text(origin))}"
+        return
+    lines = [line for text in value_lines(origin.value) for line in _lines(sign, text)]
+    yield from (f"- {code_span(key)}", "", *(f"  {line}" for line in _fence(lines)), "")
 
 
 def _names(names: Sequence[str]) -> str:
@@ -146,27 +179,31 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(map(code_span, shown)) + rest
 
 
-def _example_lines(change: DatasetChange) -> Iterator[str]:
-    """Yield lines that start with `@@`, `-` or `+`, so that none can close the code block."""
-    for example in change.samples.examples if change.samples is not None else ():
+def _example_lines(samples: SampleChange) -> Iterator[str]:
+    for example in samples.examples:
         for field in example.fields:
-            chunks = excerpt(field.chunks)
-            yield f"@@ {escape_control(example.label)}: {field.field} @@"
-            for sign, *marks in (("-", "[-", "-]"), ("+", "{+", "+}")):
-                start, end = marks if example.status == "changed" else ("", "")
-                texts = [
-                    f"{start}{escape_control(text)}{end}" if one == sign else escape_control(text)
-                    for one, text in chunks
-                    if one in ("=", sign)
-                ]
-                if any(chunk.sign == sign for chunk in chunks):
-                    yield f"{sign} {''.join(texts)}"
+            yield from fold(f"@@ {escape_control(example.label)}: {field.field} @@", _WIDTH, "@@ ")
+            for sign, text in excerpt(field.chunks):
+                yield from _lines(sign, text)
+
+
+def _lines(sign: str, text: str) -> Iterator[str]:
+    """Yield lines that start with a sign, so that none can close the code block."""
+    start = " " if sign == "=" else sign
+    for line in text.strip("\n").split("\n"):
+        shown = f"{start} {escape_control(line)}"
+        yield from fold(shown.rstrip() if sign == "=" else shown, _WIDTH, f"{start} ")
+
+
+def _fence(lines: Sequence[str]) -> list[str]:
+    fence = "`" * max(3, _longest_run(lines) + 1)
+    return [f"{fence}diff", *lines, fence]
 
 
 def code_span(text: str) -> str:
     """Return a text as a code span that nothing in it can close."""
     text = escape_control(text) or " "
-    text = text if len(text) <= _MAX_SPAN else f"{text[:_MAX_SPAN]}…"
+    text = cut_middle(text, _MAX_SPAN)
     fence = "`" * (_longest_run([text]) + 1)
     # CommonMark 6.1: one space is stripped from each end, so a backquote or space needs its own.
     pad = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""

@@ -23,6 +23,7 @@ __all__ = [
     "columns_of",
     "console_of",
     "cut",
+    "fold",
     "is_dumb",
     "is_styled",
     "page",
@@ -103,6 +104,26 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines.append(word)
     return lines
+
+
+def fold(text: str, width: int, margin: str = "") -> Iterator[str]:
+    """Yield a text in lines that fit a number of columns, with its spaces; between words if it can.
+
+    Args:
+        text: One line, already escaped.
+        width: Columns of each line.
+        margin: What each line but the first begins with.
+    """
+    from rich.cells import cell_len, chop_cells
+
+    margin = margin[: width // 2]
+    while cell_len(text) > width:
+        first = chop_cells(text[: 4 * width], width)[0]
+        end = first.rfind(" ", max(len(first) // 2, len(margin) + 1))
+        end = end if end > 0 else len(first)
+        yield text[:end].rstrip(" ")
+        text = margin + text[end:].lstrip(" ")
+    yield text
 
 
 def _pieces(words: list[str], width: int) -> Iterator[str]:

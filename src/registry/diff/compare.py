@@ -41,6 +41,14 @@ _REPORT_ORDER: tuple[str, ...] = (
     "renamed",
     ChangeClass.DOCUMENTATION,
 )
+_FACTS_OF_REMOVED: tuple[str, ...] = (
+    "description",
+    "license",
+    "access",
+    "source.path",
+    "pin.samples",
+)
+_FACTS_OF_REMOVED += ("expect.samples",)
 _BYTES = "bytes."
 _LOCATION = re.compile(r"(source|join\.source|concat\[\d+\])\.path|pin\.sources\[\d+\]\.location")
 # Consequences of other changes come last.
@@ -58,7 +66,7 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
         new = {name: values for name, values in head.datasets.items() if name not in broken}
         renamed = find_renamed(old, new, head.renamed)
         changed, shared_defaults = _changed(old, new, renamed)
-        changes = [*_added_removed(old, new, renamed), *changed]
+        changes = [*_added_removed(old, new, renamed, base.index), *changed]
         shared = [
             KeyChange(key=key, kind="", old=base.index.get(key), new=head.index.get(key))
             for key in sorted({*base.index, *head.index})
@@ -88,7 +96,10 @@ def compare(base: Snapshot, head: Snapshot) -> CatalogDiff:
 
 
 def _added_removed(
-    old: Mapping[str, Values], new: Mapping[str, Values], renamed: Mapping[str, str]
+    old: Mapping[str, Values],
+    new: Mapping[str, Values],
+    renamed: Mapping[str, str],
+    index: Values,
 ) -> Iterator[DatasetChange]:
     for name in new.keys() - old.keys() - renamed.keys():
         facts = {
@@ -98,7 +109,28 @@ def _added_removed(
         }
         yield DatasetChange(name=name, status="added", place=_place(new[name], name), facts=facts)
     for name in old.keys() - new.keys() - set(renamed.values()):
-        yield DatasetChange(name=name, status="removed", place=_place(old[name], name))
+        facts = {key: old[name][key] for key in _FACTS_OF_REMOVED if key in old[name]}
+        yield DatasetChange(
+            name=name,
+            status="removed",
+            place=_place(old[name], name),
+            facts={key: origin for key, origin in facts.items() if not _is_empty(origin.value)},
+            used_by=tuple(_users(name, old, index)),
+        )
+
+
+def _users(name: str, old: Mapping[str, Values], index: Values) -> Iterator[str]:
+    """Yield what used a removed dataset before."""
+    for other, values in sorted(old.items()):
+        examples = values.get("fewshot.dataset")
+        if other != name and any(one.dataset == name for one in values.values()):
+            yield f"{other} (extended it)"
+        elif examples is not None and examples.value == name:
+            yield f"{other} (took its examples from it)"
+    for key, one in index.items():
+        named = one.value if isinstance(one.value, list) else [one.value]
+        if key.startswith("groups.") and name in named:
+            yield f"group {key.split('.')[1]}"
 
 
 def _place(values: Values, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -104,10 +105,40 @@ def with_samples(
     found = _with_builders(dict(in_parallel(find)), list(pairs))
     samples = dict(in_parallel(compare))
     changes = (
-        replace(change, samples=_with_files(change, samples.get(change.name)))
+        replace(
+            change,
+            samples=_removed(change, base, options.cache)
+            if change.status == "removed"
+            else _with_files(change, samples.get(change.name)),
+        )
         for change in diff.changes
     )
     return replace(diff, changes=tuple(changes))
+
+
+def _removed(change: DatasetChange, base: OpenSnapshot, cache: Cache) -> SampleChange | None:
+    """Return how many samples a removed dataset had, as far as that is known without building."""
+    known = (change.facts.get(key) for key in ("pin.samples", "expect.samples"))
+    number = next((one.value for one in known if one is not None), None)
+    if number is None:
+        with suppress(RegistryError):
+            dataset = _Dataset(change.name, base, is_base=True)
+            entry = find_fingerprint(
+                dataset.spec, cache, dataset.lock, boundary=base.boundary, code=dataset.other_code
+            )[1]
+            found = (
+                None
+                if entry is None
+                else open_cached(
+                    dataset.spec,
+                    cache,
+                    dataset.lock,
+                    boundary=base.boundary,
+                    code=dataset.other_code,
+                )
+            )
+            number = None if found is None else len(found)
+    return SampleChange(old=number) if isinstance(number, int) else None
 
 
 def _with_files(change: DatasetChange, samples: SampleChange | None) -> SampleChange | None:

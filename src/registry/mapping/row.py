@@ -101,16 +101,13 @@ def get_list(record: Mapping[str, Any], explode: Explode) -> Any:
     return items
 
 
-def no_column(name: str, columns: Iterable[str], place: str = "") -> MappingError:
-    """Return the error for a missing column; `place` is where it was looked for, if not in all."""
-    where = f" in {place}" if place else ""
-    return MappingError(f"no column '{name}'{where} ({column_hint(name, columns)})")
+def no_column(name: str, columns: Iterable[str]) -> MappingError:
+    """Return the error for a missing column."""
+    return MappingError(f"no column '{name}' ({column_hint(name, columns)})")
 
 
 def column_hint(name: str, columns: Iterable[str]) -> str:
     """Return the closest names to that of a missing column, else the first columns."""
-    if "{" in name and "}" in name:
-        return f"a text with columns in braces is {{template: {name!r}}}"
     names = list(map(str, columns))
     more = ", …" if len(names) > _SHOWN_COLUMNS else ""
     return did_you_mean(name, names) or f"columns: {', '.join(names[:_SHOWN_COLUMNS])}{more}"

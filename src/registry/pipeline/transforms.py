@@ -159,11 +159,7 @@ def _join(rows: Iterator[Numbered], lookup: Lookup, places: Iterator[int]) -> It
     join = lookup.join
     for number, record in rows:
         try:
-            key = (
-                next(places)
-                if join.on is None
-                else _key(record, join.on, "the records (`on` names it)")
-            )
+            key = next(places) if join.on is None else _key(record, join.on)
         except MappingError as error:
             raise error.at(record=number, field="join") from error.__cause__
         found = lookup.row_of(key)
@@ -182,7 +178,7 @@ def _index(rows: Iterable[LookupRow], join: Join) -> dict[Any, LookupRow]:
     by_key: dict[Any, LookupRow] = {}
     for row in rows:
         try:
-            key = _key(row.record, join.key or join.on or "", "the lookup table (`key` names it)")
+            key = _key(row.record, join.key or join.on or "")
         except MappingError as error:
             raise row.error(str(error)) from error
         first = by_key.setdefault(_hashable(key), row)
@@ -192,10 +188,10 @@ def _index(rows: Iterable[LookupRow], join: Join) -> dict[Any, LookupRow]:
     return by_key
 
 
-def _key(record: DatasetRecord, name: str, place: str) -> Any:
+def _key(record: DatasetRecord, name: str) -> Any:
     key = get_column(record, name)
     if key is MISSING:
-        raise no_column(name, record, place)
+        raise no_column(name, record)
     if isinstance(key, list | dict):
         raise MappingError("a key must be a string or a number", value=key)
     return key

@@ -29,11 +29,7 @@ FRAME_COLUMNS = frozenset(name for field in FIELDS for name, kind in field.colum
 """Those of `registry.samples.frames.layout`."""
 
 FRAME_FIELDS: dict[str, Any] = {
-    "input": {
-        "if": {"value": "messages", "equals": None},
-        "then": "input",
-        "else": {"from": "messages", "do": ["messages"]},
-    },
+    "input": {"if": {"value": "messages", "equals": None}, "then": "input", "else": "messages"},
     "choices": "choices",
     "target": {"if": {"value": "targets", "equals": None}, "then": "target", "else": "targets"},
     "id": "id",
@@ -153,7 +149,9 @@ def infer_frame(columns: Columns) -> dict[str, Inference] | None:
             fields[name] = Inference(None, why)
         elif found:
             columns.use(*found)
-            fields[name] = Inference(_either(found, columns), _EXPORTED)
+            lost = "messages" in found and _has_rest(columns)
+            reason = f"{_EXPORTED}, without `rest` of its messages" if lost else _EXPORTED
+            fields[name] = Inference(_either(found, columns), reason)
         elif name == "id":
             fields[name] = Inference(None, "no values")
     return fields
@@ -170,10 +168,18 @@ def _either(names: list[str], columns: Columns) -> Any:
     *others, last = names
     texts = [one for one in columns.values(last) if isinstance(one, str)]
     # Cells of CSV: lists are JSON, and an empty one is a null.
-    operations = ["parse"] if any(texts) and last in _LISTS else []
-    operations += ["messages"] if last == "messages" else []
-    value: Any = {"from": last, "do": operations} if operations else last
+    value: Any = {"from": last, "do": ["parse"]} if any(texts) and last in _LISTS else last
     if not others and not ("" in texts and last in _LISTS):
         return value
     empty = {"value": last, "equals": "" if "" in texts else None}
     return {"if": empty, "then": others[0] if others else None, "else": value}
+
+
+def _has_rest(columns: Columns) -> bool:
+    """Return whether messages have more than text, such as parts or tool calls."""
+    for value in columns.values("messages"):
+        if isinstance(value, str) and '"rest":"' in value:
+            return True
+        if isinstance(value, list) and any(one.get("rest") for one in value):
+            return True
+    return False

@@ -87,7 +87,12 @@ def _step(columns: Columns, conversations: Sequence[Any], read: Sequence[Message
     if system is not None and not has_own:
         columns.use(system)
         return [{"messages": {"system": system}}]
-    return [] if list(read) == list(conversations) else ["messages"]
+    same = len(read) == len(conversations) and all(
+        one == {**before, **one} and one.keys() == before.keys()
+        for messages, value in zip(read, conversations, strict=True)
+        for one, before in zip(messages, value, strict=False)
+    )
+    return [] if same and read else ["messages"]
 
 
 def _answer(last: Sequence[Any], read: Sequence[dict[str, Any]]) -> tuple[list[Any], str]:

@@ -73,11 +73,13 @@ def test_folders_are_compared_without_git(
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = run("diff", str(old), str(new))
     assert (code, err) == (1, "")
-    assert out.splitlines()[1:6] == [
-        "1 dataset changed: 1 subset",
-        "new reach: none",
+    lines = out.splitlines()
+    assert lines[0] == "qa-one: samples not compared (not cached); `limit`"
+    assert lines[2:7] == [
+        "new reach: none beyond what the base reaches",
         "",
         "~ qa-one: subset  m/qa.yaml:6",
+        "  samples not compared (not cached); `limit`",
         "  limit: 1 → 2  m/qa.yaml:6",
     ]
 
@@ -96,14 +98,14 @@ def test_changed_licence_is_said_first(run: Run, repository: Path) -> None:
     commit(repository)
     code, out, _ = run("diff", "HEAD~1", "HEAD")
     assert code == 1
-    headline = out.splitlines()[1]
-    assert headline.startswith("license changed from MIT to CC-BY-NC-4.0 (qa, qa-one); ")
+    headline = out.splitlines()[0]
+    assert headline.startswith("license changed from MIT to CC-BY-NC-4.0 (qa, qa-one) · ")
     keys = [line.split(":")[0].strip() for line in out.splitlines() if line.startswith("  ")]
     assert keys.index("license") < keys.index("fields.input")
 
 
 def test_head_defaults_to_the_present_folder(run: Run, repository: Path) -> None:
-    assert run("diff")[:2] == (0, "merge base (…) → work tree\nno differences\n")
+    assert run("diff")[:2] == (0, "no differences\nmerge base (…) → work tree\n")
     (repository / "m" / "new.yaml").write_text(QA.replace("qa", "new").replace("new.csv", "qa.csv"))
     code, out, _ = run("diff")
     assert code == 1
@@ -116,7 +118,7 @@ def test_two_revisions_are_compared_whatever_the_present_folder(run: Run, reposi
     commit(repository)
     (repository / "datasets.yaml").write_text("broken: [")
     code, out, _ = run("diff", "HEAD~1", "main")
-    assert (code, out.splitlines()[0]) == (1, "HEAD~1 (…) → main (…)")
+    assert (code, out.splitlines()[1]) == (1, "HEAD~1 (…) → main (…)")
     assert "limit: 1 → 2  m/qa.yaml:6" in out
 
 
@@ -158,8 +160,8 @@ def test_all_datasets_are_new_to_a_commit_without_a_catalog(run: Run, tmp_path: 
     code, out, _ = run("diff", "HEAD", "--root", str(tmp_path / "c"))
     assert code == 1
     assert out.splitlines()[:2] == [
+        "2 datasets added (qa; qa-one) · the index changed",
         "HEAD (…), without c/datasets.yaml → work tree",
-        "2 datasets added; the index changed",
     ]
 
 
@@ -281,7 +283,9 @@ def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Pa
     assert code == 4
     assert "problem in work tree: m/bad.yaml:2:" in out
     assert "not compared: bad\n" in out
-    assert "1 dataset changed: 1 subset; 1 problem" in out
+    assert out.startswith(
+        "qa-one: samples not compared (not cached); `limit` · 1 problem · 1 dataset"
+    )
     assert "limit: 1 → 2" in out
 
 
@@ -362,8 +366,9 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n")
     code, out, _ = run("diff", "HEAD")
     assert code == 1
-    assert out.splitlines()[1:] == [
-        "the index changed; 1 new in reach",
+    assert out.splitlines() == [
+        "the index changed · 1 new in reach",
+        "HEAD (…) → work tree",
         "new reach: permission trust: os:getcwd (index)",
         "",
         "index",
@@ -397,7 +402,9 @@ def test_json_is_complete(run: Run, repository: Path) -> None:
     code, out, _ = run("diff", "HEAD", "--build", "--format", "json")
     data = json.loads(out)
     assert code == 1
-    assert data["headline"] == "2 datasets changed: 2 source bytes"
+    assert data["headline"] == (
+        "qa: 1 target of 3 samples changes · qa-one: no sample of 1 changes"
+    )
     assert data["counts"] == {"source bytes": 2}
     qa, one = data["changes"]
     assert (qa["name"], qa["status"], qa["kinds"]) == ("qa", "changed", ["source bytes"])

@@ -56,7 +56,7 @@ def test_page_has_what_the_other_formats_have() -> None:
     page = diff_page(diff_of(change("d", "old", "new"), base_problems=(problem,)))
     parsed(page)
     for text in (
-        "<h1>1 dataset changed: 1 inputs; 1 problem</h1>",
+        "<h1><code>d</code>: 1 input of 3 samples changes, 1 added; mapping of <code>input</code> · 1 problem</h1>",
         "<code>main (1234567)</code> → <code>work tree</code>",
         "bad key</li>",
         "<del><code>old</code></del>",

@@ -13,12 +13,12 @@ from registry.cli.diff import FORMATS, print_diff
 from registry.cli.output import print_line
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff
+from registry.diff.report.summary import abbreviate
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.review.snapshots import reviewed_state
 from registry.diff.review.state import ReviewedState, write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
-from registry.diff.summary import abbreviate
 from registry.errors import RevisionError
 from registry.settings import Settings
 

@@ -21,7 +21,7 @@ from registry.cli.groups import show_group
 from registry.cli.opening import open_dataset
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.cli.terminal import columns_of, paint, print_styled
-from registry.diff.summary import display_value
+from registry.diff.report.summary import display_value
 from registry.errors import ManifestError, count_text, list_names
 from registry.load.cached import find_cached
 from registry.load.dataset import pinned_sources

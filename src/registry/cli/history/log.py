@@ -13,7 +13,7 @@ from registry.cli.output import print_json, print_line
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
 from registry.diff.history.walk import Change, changes_of
-from registry.diff.summary import abbreviate, display_value, verdict
+from registry.diff.report.summary import abbreviate, display_value, verdict
 from registry.errors import RevisionError, count_text
 from registry.settings import Settings
 

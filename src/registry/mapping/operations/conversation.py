@@ -67,9 +67,6 @@ class Conversation:
         return made
 
     def _messages(self, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        if isinstance(packed := item.get("rest"), str):  # of an export, whose members are strings
-            members = {key: one for key, one in item.items() if key != "rest"}
-            item = {**members, **expect_type(parse_json(packed), dict, "`rest` as JSON of a dict")}
         role_key = next((key for key in self.role_keys if key in item), self.role_keys[0])
         content_key = next((key for key in self.content_keys if key in item), "content")
         name, content = item.get(role_key), item.get(content_key)

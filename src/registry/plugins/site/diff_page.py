@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import accumulate, count, islice
+from typing import Any
 
 from markupsafe import Markup
 
@@ -15,23 +16,32 @@ from registry.api import (
     CatalogDiff,
     ChangeClass,
     Chunk,
+    Code,
     DatasetChange,
     Example,
     FieldChange,
     KeyChange,
+    Origin,
     SampleChange,
     abbreviate,
+    bar_of,
     correction_lines,
     count_text,
     display_value,
+    edits,
+    effect,
     excerpt,
     facts_by_importance,
     headline,
     inherited_keys,
-    places,
+    is_block,
+    left_out,
     reach_remark,
+    row_of,
     sample_line,
+    sentence,
     users_text,
+    value_lines,
     value_text,
 )
 from registry.plugins.site.environment import (
@@ -60,6 +70,8 @@ _WORDS: tuple[str, ...] = (*ChangeClass, *_STATUSES, "changed")
 """What datasets are filtered by, most severe first."""
 _FIELD_TEXT = 6_000
 """Characters of one field on each side."""
+_CELLS = 200
+"""Parts of a bar: the smallest one is half a percent wide, so that it is seen."""
 _COUNT = 100
 """Room for the number of characters that an excerpt leaves out."""
 _CONTEXT, _LONGEST = 120, 3_000
@@ -68,17 +80,6 @@ _MOST_CHUNKS = 400
 """Changes and unchanged texts of one field: each is an element of the page."""
 _ORDER = {name: number for number, name in enumerate((*COMPARED, "id"))}
 _STATUS_ORDER = {"removed": 0, "changed": 1, "added": 2}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """A key whose value changed."""
-
-    key: str
-    old: str
-    new: str
-    place: str
-    inherited_by: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +93,8 @@ class _Change:
     examples: tuple[Markup, ...]
     note: str
     """How many samples are left out."""
+    effect: str
+    bar: list[tuple[str, float, float]]
 
 
 def diff_page(diff: CatalogDiff) -> str:
@@ -103,17 +106,20 @@ def diff_page(diff: CatalogDiff) -> str:
     page = {
         "base": _short(diff.base),
         "head": _short(diff.head),
-        "headline": headline(diff),
+        "title": headline(diff),
+        "headline": [(one, isinstance(one, Code)) for one in sentence(diff)],
         "problems": problems[:_MOST_ROWS],
         "problems_note": _left_out(len(problems) - _MOST_ROWS, "more problem"),
         "not_compared": _names(diff.not_compared),
         "notes": [_short(note) for note in diff.notes[:_MOST_ROWS]],
+        "notes_note": _left_out(len(diff.notes) - _MOST_ROWS, "more note"),
         "reach_title": "" if diff.is_clean else reach_remark(diff) or f"{len(diff.reach):,}",
         "reach": [
             (one.kind, display_value(one.name), users_text(one)) for one in diff.reach[:_MOST_ROWS]
         ],
         "reach_note": _left_out(len(diff.reach) - _MOST_ROWS, "more name"),
-        "shared": [_row(one) for one in diff.shared[:_MOST_ROWS]],
+        "shared": _rows(diff.shared),
+        "shared_note": _rows_note(diff.shared),
         "changes": changes,
         "filters": [(word, f"{counted[word]:,}") for word in _WORDS if counted[word]],
         "cut": _left_out(len(diff.changes) - len(changes), "more dataset"),
@@ -139,10 +145,14 @@ def _head(change: DatasetChange, number: int) -> Markup:
             "words": _words(change),
             "renamed_from": _short(change.old_name),
             "place": _short(change.place),
-            "rows": [_row(one) for one in change.keys[:_MOST_ROWS]],
-            "rows_note": _left_out(len(change.keys) - _MOST_ROWS, "more key"),
+            "effect": effect(change),
+            "bar": _bar(change),
+            "rows": _rows(change.keys),
+            "rows_note": _rows_note(change.keys),
             "inherited": [(_short(key), _short(name)) for key, name in inherited_keys(change)],
-            "facts": [(_short(key), value_text(value)) for key, value in facts[:_MOST_ROWS]],
+            "facts": [(_short(key), _fact(value)) for key, value in facts[:_MOST_ROWS]],
+            "facts_note": _left_out(len(facts) - _MOST_ROWS, "more key"),
+            "used_by": _names(change.used_by),
             "samples": "" if samples is None else _short(sample_line(samples)),
             "warnings": [] if samples is None else [_short(one) for one in samples.warnings],
             "corrections": [] if samples is None else _corrections(samples),
@@ -163,9 +173,20 @@ def _with_examples(changes: Sequence[DatasetChange], heads: Sequence[Markup]) ->
         share = max(left // (len(changes) - index), min(left, _LEAST_SHARE))
         shown = tuple(examples_html(by_importance(found), numbers, most=share))
         left -= sum(map(encoded_size, shown))
-        note = _left_out(len(found) - len(shown), "more example", why=", as the page is full")
+        full = _left_out(len(found) - len(shown), "more example", why=", as the page is full")
+        rest = "" if change.samples is None else left_out(change.samples)
+        note = "; ".join(filter(None, (full, rest)))
         name, words = _short(change.name), _words(change)
-        yield _Change(name=name, words=words, head=head, examples=shown, note=note)
+        what = effect(change)
+        yield _Change(
+            name=name,
+            words=words,
+            head=head,
+            examples=shown,
+            note=note,
+            effect=what,
+            bar=_bar(change),
+        )
 
 
 def _words(change: DatasetChange) -> tuple[str, ...]:
@@ -176,14 +197,41 @@ def _words(change: DatasetChange) -> tuple[str, ...]:
     return words or (change.status,)
 
 
-def _row(change: KeyChange) -> _Row:
-    return _Row(
-        key=_short(change.key),
-        old=value_text(change.old),
-        new=value_text(change.new),
-        place=_short(places(change)),
-        inherited_by=_names(change.inherited_by),
-    )
+def _rows(changes: Iterable[KeyChange]) -> list[dict[str, Any]]:
+    """Return what changed in the manifest: an old and a new value, or lines of YAML."""
+    return [
+        {
+            "key": _short(one.key),
+            "pair": one.pair,
+            "lines": one.lines,
+            "place": _short(one.places),
+            "inherited_by": _names(one.inherited_by),
+        }
+        for one in islice(edits(changes), _MOST_ROWS)
+    ]
+
+
+def _rows_note(changes: Iterable[KeyChange]) -> str:
+    return _left_out(sum(1 for _ in edits(changes)) - _MOST_ROWS, "more key")
+
+
+def _fact(origin: Origin) -> str:
+    """Return a value: on one line, or as YAML."""
+    if is_block(origin.value):
+        return shorten("\n".join(value_lines(origin.value)), _FIELD_TEXT)
+    return value_text(origin)
+
+
+def _bar(change: DatasetChange) -> list[tuple[str, float, float]]:
+    """Return the parts of a bar: what happens to samples, its start and its width in percent."""
+    row = row_of(bar_of(change.samples), _CELLS)
+    ends = list(accumulate(row.values()))
+    starts = [0, *ends]
+    return [
+        (word, start * 100 / _CELLS, count * 100 / _CELLS)
+        for (word, count), start in zip(row.items(), starts, strict=False)
+        if count
+    ]
 
 
 def _names(names: Sequence[str]) -> str:

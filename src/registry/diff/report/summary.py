@@ -17,14 +17,17 @@ from registry.diff.models import (
     SampleChange,
     terms_of,
 )
+from registry.diff.report.effects import Code, Sentence, effect, plain
 from registry.diff.severity import VERSION, ChangeClass
 from registry.errors import count_text, list_names
 from registry.manifest.origins import Origin
 
 __all__ = [
+    "SHA256",
     "abbreviate",
     "classes_text",
     "counts",
+    "cut_middle",
     "display_value",
     "facts_by_importance",
     "headline",
@@ -32,6 +35,7 @@ __all__ = [
     "places",
     "reach_remark",
     "sample_line",
+    "sentence",
     "users_text",
     "value_text",
     "verdict",
@@ -40,12 +44,16 @@ __all__ = [
 _MAX_NAMES = 20
 _MAX_USERS = 5
 _MAX_TERMS = 3
+_BETWEEN = " · "
+_MAX_EFFECTS = 3
+"""Datasets that a headline names."""
 _STATUSES = ("removed", "added", "renamed")
 
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
-_FIRST_FACTS = ("description", "license", "access", "source", "bytes", "pin", "mapper", "fields")
+_FIRST_FACTS = ("description", "license", "access", "source", "mapper", "fields")
+_LAST_FACTS = ("bytes.", "pin.")
 _MAX_LENGTH = 160
-_SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
+SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
 _SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 
@@ -59,48 +67,77 @@ def counts(diff: CatalogDiff) -> dict[str, int]:
 
 
 def headline(diff: CatalogDiff) -> str:
-    """Return the diff in one line."""
+    """Return the diff in one line of text."""
+    return plain(sentence(diff))
+
+
+def sentence(diff: CatalogDiff) -> Sentence:
+    """Return the diff in one line: what happens to samples, and what was not compared."""
     if diff.verdict:
-        return diff.verdict
-    found = counts(diff)
-    kinds = {kind: found[kind] for kind in ChangeClass if kind in found}
-    others = [(found[word], word) for word in _STATUSES if word in found]
-    parts = list(_terms(diff))
-    if kinds:
-        listed = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-        parts.append(f"{count_text(sum(kinds.values()), 'dataset')} changed: {listed}")
-        both = sum(bool(one.kinds) and one.status == "renamed" for one in diff.changes)
-        parts += [f"{both:,} of them renamed"] if both else []
-    elif others:
-        number, word = others.pop(0)
-        parts.append(f"{count_text(number, 'dataset')} {word}")
-    parts += [f"{number:,} {word}" for number, word in others]
-    parts += ["the index changed"] if diff.shared else []
-    parts += [f"{len(diff.reach):,} new in reach"] if diff.reach else []
+        return [diff.verdict]
     problems = len(diff.base_problems) + len(diff.head_problems)
-    parts += [count_text(problems, "problem")] if problems else []
-    return "; ".join(parts) or "no differences"
+    rest = [
+        "the index changed" if diff.shared else "",
+        f"{len(diff.reach):,} new in reach" if diff.reach else "",
+        count_text(problems, "problem") if problems else "",
+        f"{count_text(len(diff.not_compared), 'dataset')} not compared"
+        if diff.not_compared
+        else "",
+    ]
+    parts = [*_terms(diff), *_of_datasets(diff.changes), *([one] for one in rest if one)]
+    joined = [word for part in parts for word in (_BETWEEN, *part)]
+    return joined[1:] or ["no differences"]
 
 
-def _terms(diff: CatalogDiff) -> Iterator[str]:
+def _of_datasets(changes: Sequence[DatasetChange]) -> Iterator[list[str]]:
+    """Yield which datasets are gone, what happens to the first that changed, and which are new."""
+    by_status = {
+        status: [one for one in changes if one.status == status] for status in ("removed", "added")
+    }
+    # What others only inherit is said where it was edited.
+    changed = [one for one in changes if one.status in ("changed", "renamed")]
+    changed.sort(key=lambda one: not one.keys)
+    yield from _whole_datasets(by_status["removed"], "removed")
+    for one in changed[:_MAX_EFFECTS]:
+        yield [Code(escape_control(one.name)), f": {effect(one)}"]
+    more = len(changed) - _MAX_EFFECTS
+    yield from [[f"{count_text(more, 'more dataset')} changed"]] if more > 0 else []
+    yield from _whole_datasets(by_status["added"], "added")
+
+
+def _whole_datasets(changes: Sequence[DatasetChange], word: str) -> Iterator[list[str]]:
+    if not changes:
+        return
+    parts = [f"{count_text(len(changes), 'dataset')} {word} ("]
+    for one in changes[:_MAX_EFFECTS]:
+        number = effect(one).removeprefix(word)
+        parts += [Code(escape_control(one.name)), f"{number}; "]
+    more = len(changes) - _MAX_EFFECTS
+    parts[-1] = parts[-1].removesuffix("; ") + (f"; and {more:,} more)" if more > 0 else ")")
+    yield parts
+
+
+def _terms(diff: CatalogDiff) -> Iterator[list[str]]:
     """Yield which licences and kinds of access changed, which is said before anything else."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str, str], list[str]] = {}
     owners = [(one.name, one.keys) for one in diff.changes] + [("the index", diff.shared)]
     for name, keys in owners:
         for one in keys:
             if one.is_of_terms:
-                text = f"{one.key} changed from {terms_of(one.old)} to {terms_of(one.new)}"
-                found.setdefault(text, []).extend([name, *one.inherited_by])
-    for text, names in list(found.items())[:_MAX_TERMS]:
-        yield escape_control(f"{text} ({list_names(names, _MAX_USERS)})")
+                terms = (one.key, terms_of(one.old), terms_of(one.new))
+                found.setdefault(terms, []).extend([name, *one.inherited_by])
+    for (key, old, new), names in list(found.items())[:_MAX_TERMS]:
+        of = list_names(names, _MAX_USERS)
+        words = [Code(escape_control(one)) for one in (old, new, of)]
+        yield [f"{key} changed from ", words[0], " to ", words[1], " (", words[2], ")"]
     rest = len({name for names in list(found.values())[_MAX_TERMS:] for name in names})
     if rest:
-        yield f"terms changed of {count_text(rest, 'more dataset')}"
+        yield [f"terms changed of {count_text(rest, 'more dataset')}"]
 
 
 def reach_remark(diff: CatalogDiff) -> str:
     """Return what follows the list of new reach: that it is empty, or that it may be incomplete."""
-    none = "" if diff.reach else "none"
+    none = "" if diff.reach else "none beyond what the base reaches"
     if diff.is_complete:
         return none
     return f"{none} (in what could be read)".strip()
@@ -150,7 +187,7 @@ def facts_by_importance(change: DatasetChange) -> list[tuple[str, Origin]]:
 
     def importance(fact: tuple[str, Origin]) -> int:
         ranks = (n for n, first in enumerate(_FIRST_FACTS) if fact[0].startswith(first))
-        return next(ranks, len(_FIRST_FACTS))
+        return next(ranks, len(_FIRST_FACTS) + fact[0].startswith(_LAST_FACTS))
 
     return sorted(change.facts.items(), key=importance)
 
@@ -171,7 +208,7 @@ def abbreviate(names: Sequence[str], most: int = _MAX_NAMES) -> tuple[Sequence[s
 
 
 def sample_line(samples: SampleChange) -> str:
-    """Return how the samples differ, in numbers."""
+    """Return how the samples differ, in numbers; nothing of a removed dataset."""
     if samples.new is None:
         return samples.note
     if samples.old is None:
@@ -191,6 +228,11 @@ def sample_line(samples: SampleChange) -> str:
         }
         listed = ", ".join(f"{number:,} {word}" for word, number in by_status.items() if number)
         matched = f"matched by {samples.matched_by}"
+        matched += f", {samples.similar:,} by similar words" if samples.similar else ""
+        if samples.unsearched:
+            matched += (
+                f"; {samples.unsearched:,} added and removed were not searched for similar ones"
+            )
         numbers = f"{samples.old:,} → {samples.new:,}: {listed}; {matched}"
     return f"{numbers}; {samples.note}" if samples.note else numbers
 
@@ -201,8 +243,13 @@ def display_value(value: Any) -> str:
     is_plain = (
         isinstance(value, str) and value.strip() == value != "" and not _SCALAR.fullmatch(value)
     )
-    text = escape_control(_SHA256.sub(r"\1…", value if is_plain else to_json(value)))
-    if len(text) <= _MAX_LENGTH:
+    text = escape_control(SHA256.sub(r"\1…", value if is_plain else to_json(value)))
+    return cut_middle(text, _MAX_LENGTH)
+
+
+def cut_middle(text: str, length: int) -> str:
+    """Return a text with its middle left out, and counted, if it is longer than some characters."""
+    if len(text) <= length:
         return text
-    half = (_MAX_LENGTH - 3) // 2
-    return f"{text[:half]} … {text[-half:]}"
+    half = (length - 3) // 2
+    return f"{text[:half]} …{count_text(len(text) - 2 * half, 'more character')}… {text[-half:]}"

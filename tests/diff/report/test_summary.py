@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,7 @@ from registry.diff.models import (
     KeyChange,
     SampleChange,
 )
-from registry.diff.severity import ChangeClass
-from registry.diff.summary import (
+from registry.diff.report.summary import (
     abbreviate,
     counts,
     display_value,
@@ -27,6 +27,7 @@ from registry.diff.summary import (
     value_text,
     verdict,
 )
+from registry.diff.severity import ChangeClass
 from registry.errors import Problem
 from registry.manifest.origins import Origin
 
@@ -43,7 +44,7 @@ VALUES = [
     (["a", 1], '["a",1]'),
     ("sha256:" + "ab" * 32, "sha256:abababababab…"),
     ("0123456789abcdef" * 2 + "01234567", "0123456789ab…"),
-    ("x" * 400, "x" * 78 + " … " + "x" * 78),
+    ("x" * 400, "x" * 78 + " …244 more characters… " + "x" * 78),
 ]
 
 
@@ -57,21 +58,35 @@ def diff(*changes: DatasetChange, **more: Any) -> CatalogDiff:
 
 ADDED, REMOVED = changed(status="added"), changed(status="removed")
 SUBSET, INPUTS = changed(ChangeClass.SUBSET), changed(ChangeClass.INPUTS, ChangeClass.IDS)
+COMPARED = SampleChange(old=2_000, new=2_000, changed=5, fields={"input": 1, "target": 4})
+MAPPED = KeyChange(key="fields.target", kind=ChangeClass.TARGETS, old=None, new=None)
+EFFECT = replace(INPUTS, name="gsm8k", samples=COMPARED, keys=(MAPPED,))
 HEADLINES = [
     (diff(), "no differences"),
-    (diff(INPUTS), "1 dataset changed: 1 inputs"),
-    (diff(SUBSET, INPUTS, SUBSET), "3 datasets changed: 1 inputs, 2 subset"),
-    (diff(ADDED), "1 dataset added"),
-    (diff(ADDED, REMOVED, REMOVED), "2 datasets removed; 1 added"),
-    (diff(INPUTS, ADDED), "1 dataset changed: 1 inputs; 1 added"),
-    (diff(*[ADDED] * 1200), "1,200 datasets added"),
+    (diff(INPUTS), "d: inputs, ids"),
+    (
+        diff(EFFECT),
+        "gsm8k: 4 targets and 1 input of 2,000 samples change; mapping of `target`",
+    ),
+    (
+        diff(SUBSET, EFFECT),
+        "gsm8k: 4 targets and 1 input of 2,000 samples change; mapping of `target` · d: subset",
+    ),
+    (diff(*[SUBSET] * 5), "d: subset · d: subset · d: subset · 2 more datasets changed"),
+    (diff(ADDED), "1 dataset added (d)"),
+    (
+        diff(ADDED, REMOVED, replace(REMOVED, samples=SampleChange(old=12))),
+        "2 datasets removed (d; d, 12 samples) · 1 dataset added (d)",
+    ),
+    (diff(*[ADDED] * 1200), "1,200 datasets added (d; d; d; and 1,197 more)"),
     (diff(shared=(KEY,)), "the index changed"),
     (diff(base_problems=(PROBLEM,), head_problems=(PROBLEM,)), "2 problems"),
+    (diff(not_compared=("a", "b")), "2 datasets not compared"),
 ]
 
 
 @pytest.mark.parametrize(("made", "line"), HEADLINES, ids=[line for _, line in HEADLINES])
-def test_headline_counts_by_class_and_status(made: CatalogDiff, line: str) -> None:
+def test_headline_begins_with_the_effect(made: CatalogDiff, line: str) -> None:
     assert headline(made) == line
 
 

@@ -1,0 +1,1 @@
+"""The texts of a diff that all formats share."""

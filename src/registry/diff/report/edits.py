@@ -1,0 +1,138 @@
+"""Changed keys of a manifest as lines of YAML: removed, added, and the equal ones around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import yaml
+
+from registry.base.escape import escape_control
+from registry.diff.models import Chunk, KeyChange
+from registry.diff.report.summary import SHA256, cut_middle, places, value_text
+from registry.diff.sequences import Match, matches
+from registry.errors import count_text
+from registry.manifest.origins import Origin
+
+__all__ = ["Edit", "edits", "is_block", "value_lines"]
+
+_FIELD = re.compile(r"fields\.[^.\[]+")
+_CONTEXT = 2
+"""Equal lines that are left before and after a change."""
+_MOST_LINES = 60
+_SHORT = 60
+"""Characters of a list on one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """One key, or all keys of one sample field, whose values changed."""
+
+    key: str
+    lines: tuple[Chunk, ...]
+    places: str
+    inherited_by: tuple[str, ...]
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The old and the new value, if each is one line."""
+        signs = [one.sign for one in self.lines]
+        return (self.lines[0].text, self.lines[1].text) if signs == ["-", "+"] else None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as such."""
+
+
+def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value.strip("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _represent_str)
+
+
+def edits(changes: Iterable[KeyChange]) -> Iterator[Edit]:
+    """Yield what changed; the keys of one sample field are one edit."""
+    for (key, inherited_by), group in groupby(changes, _identity):
+        found = list(group)
+        old, new = (_value(key, [getattr(one, side) for one in found]) for side in ("old", "new"))
+        if len(found) == 1 and not any(map(is_block, (old, new))):
+            values = (value_text(found[0].old), value_text(found[0].new))
+            lines: tuple[Chunk, ...] = (Chunk("-", values[0]), Chunk("+", values[1]))
+        else:
+            lines = tuple(_diff(value_lines(old), value_lines(new)))
+        where = dict.fromkeys(place for one in found for place in places(one).split(" → "))
+        yield Edit(key=key, lines=lines, places=" → ".join(where), inherited_by=inherited_by)
+
+
+def _identity(change: KeyChange) -> tuple[str, tuple[str, ...]]:
+    field = _FIELD.match(change.key)
+    return (field[0] if field else change.key, change.inherited_by)
+
+
+def _value(key: str, origins: Iterable[Origin | None]) -> Any:
+    """Return the value of a key, put together from those of the keys below it."""
+    found: dict[str, Any] = {}
+    for one in origins:
+        if one is None or one.value is None:
+            continue
+        if one.key == key:
+            return one.value
+        found[one.key.removeprefix(key).lstrip(".")] = one.value
+    return found or None
+
+
+def is_block(value: Any) -> bool:
+    """Return whether a value is better read as lines of YAML than as JSON on one line."""
+    if isinstance(value, list):
+        return any(isinstance(one, (dict, list)) for one in value) or len(str(value)) > _SHORT
+    return isinstance(value, dict) and value != {}
+
+
+def value_lines(value: Any) -> list[str]:
+    """Return a value as lines of YAML."""
+    if value is None:
+        return []
+    try:
+        text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+    except yaml.YAMLError:  # a value of a package's own type
+        text = str(value)
+    return text.removesuffix("\n").removesuffix("\n...").split("\n")
+
+
+def _diff(old: list[str], new: list[str]) -> Iterator[Chunk]:
+    lines: list[Chunk] = []
+    i = j = 0
+    for start_i, start_j, size in [*matches(old, new), Match(len(old), len(new), 0)]:
+        lines += (Chunk("-", line) for line in old[i:start_i])
+        lines += (Chunk("+", line) for line in new[j:start_j])
+        i, j = start_i + size, start_j + size
+        lines += (Chunk("=", line) for line in old[start_i:i])
+    near = {
+        k
+        for n, line in enumerate(lines)
+        if line.sign != "="
+        for k in range(n - _CONTEXT, n + _CONTEXT + 1)
+    }
+    kept = [
+        chunk
+        for is_kept, group in groupby(enumerate(lines), lambda one: one[0] in near)
+        for chunk in _folded([line for _, line in group], is_kept=is_kept)
+    ]
+    yield from (Chunk(one.sign, _short(one.text)) for one in kept[:_MOST_LINES])
+    if len(kept) > _MOST_LINES:
+        yield Chunk("=", f"… {count_text(len(kept) - _MOST_LINES, 'more line')}")
+
+
+def _folded(lines: list[Chunk], *, is_kept: bool) -> list[Chunk]:
+    if is_kept or len(lines) == 1:
+        return lines
+    return [Chunk("=", f"… {count_text(len(lines), 'equal line')}")]
+
+
+def _short(line: str) -> str:
+    return cut_middle(escape_control(SHA256.sub(r"\1…", line)), 400)

@@ -1,0 +1,104 @@
+"""Changed keys as lines of YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.diff.models import KeyChange
+from registry.diff.report.edits import edits, value_lines
+from registry.manifest.origins import Origin
+from registry.yamldoc.reader import parse_yaml
+
+
+def change(key: str, old: Any, new: Any, **more: Any) -> KeyChange:
+    def origin(value: Any, line: int) -> Origin | None:
+        return Origin(key=key, value=value, layer="own", file="m.yaml", line=line)
+
+    return KeyChange(key=key, kind="", old=origin(old, 1), new=origin(new, 2), **more)
+
+
+def shown(*changes: KeyChange) -> list[str]:
+    return [f"{sign}{text}" for one in edits(changes) for sign, text in one.lines]
+
+
+STEPS = {"from": "answer", "do": [{"split": "####"}, {"index": -1}, "strip"]}
+LINES: dict[str, tuple[list[KeyChange], list[str]]] = {
+    "a step that was added": (
+        [change("fields.target", STEPS, {**STEPS, "do": [*STEPS["do"], {"replace": {",": ""}}]})],
+        ["=… 3 equal lines", "=- index: -1", "=- strip", "+- replace:", "+    ',': ''"],
+    ),
+    "a line of a template": (
+        [change("fields.input", {"template": "{q}"}, {"template": "Read.\n{q}"})],
+        ["-template: '{q}'", "+template: |-", "+  Read.", "+  {q}"],
+    ),
+    "a column in place of a mapping": (
+        [
+            change("fields.metadata.a", None, "x"),
+            change("fields.metadata.b", None, "y"),
+            change("fields.metadata", "m", None),
+        ],
+        ["-m", "+a: x", "+b: y"],
+    ),
+    "a scalar": ([change("limit", 10, 12)], ["-10", "+12"]),
+    "a short list": ([change("tags", ["a"], ["a", "b"])], ['-["a"]', '+["a","b"]']),
+    "a value that is new": ([change("limit", None, 12)], ["-(none)", "+12"]),
+    "digests": (
+        [change("pin", {"a": "sha256:" + "ab" * 32}, None)],
+        ["-a: sha256:abababababab…"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_change_is_a_diff_of_yaml(case: str) -> None:
+    changes, lines = LINES[case]
+    assert shown(*changes) == lines
+    assert len(list(edits(changes))) == 1
+
+
+def test_keys_of_two_fields_are_two_edits_with_their_places() -> None:
+    found = list(
+        edits(
+            [
+                change("fields.input", "a", "b"),
+                change("fields.target", "a", "b", inherited_by=("c",)),
+                change("fields.target.x", None, "b"),
+            ]
+        )
+    )
+    assert [(one.key, one.places, one.inherited_by) for one in found] == [
+        ("fields.input", "m.yaml:1 → m.yaml:2", ()),
+        ("fields.target", "m.yaml:1 → m.yaml:2", ("c",)),
+        ("fields.target", "m.yaml:1 → m.yaml:2", ()),
+    ]
+    assert found[0].pair == ("a", "b")
+
+
+def test_what_is_left_out_of_a_long_change_is_counted() -> None:
+    old, new = ({"do": [f"{side}{n}" for n in range(100)]} for side in "ab")
+    lines = shown(change("fields.target", old, new))
+    assert lines[-1] == "=… 141 more lines"
+    (line,) = shown(change("fields.target", None, ["x" * 1_000]))
+    assert "more characters" in line
+
+
+def test_untrusted_text_controls_nothing() -> None:
+    text = "".join(shown(change("fields.input", {"a": "\x1b[31m\u202e"}, {"a\nb": "\u200b"})))
+    assert not set(text) & set("\x1b\u202e\u200b\n")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 1 << 40) | st.text("ab \n:-#'{", max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", min_size=1), inner),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_lines_are_yaml_of_the_value(value: Any) -> None:
+    made = {"key": value}
+    assert parse_yaml("\n".join([*value_lines(made), ""]), file="").value == made
