@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -21,6 +22,8 @@ from registry.rules import RULE_FAMILIES
 __all__ = ["command_line_page", "network_page", "operations_page", "rules_page"]
 
 _ROOT = Path(__file__).parents[2]
+_COMMON = 5
+"""An option of so many commands is described once."""
 
 _HEAD = """# Operations
 
@@ -237,31 +240,51 @@ def command_line_page() -> str:
     # click caches a verb's help option by the settings of its first context: `-h` must be there.
     settings = command_line.context_settings
     root = click.Context(command_line, info_name="registry", **settings)
-    verbs = (command_line.get_command(root, name) for name in command_line.list_commands(root))
-    return _COMMANDS_HEAD + "".join(line for verb in verbs if verb for line in _verb(verb, root))
+    names = command_line.list_commands(root)
+    verbs = [verb for name in names if (verb := command_line.get_command(root, name))]
+    counts = Counter(row for verb in verbs for row in _options(verb, root))
+    # Else those of most commands would be a third of the page.
+    common = {row for row, count in counts.items() if count >= _COMMON}
+    head = "\n## Options of many commands\n\n| option | meaning |\n|---|---|\n"
+    shared = "".join(_row(*row) for row in counts if row in common)
+    sections = (line for verb in verbs for line in _verb(verb, root, common))
+    return _COMMANDS_HEAD + head + shared + "".join(sections)
 
 
-def _verb(verb: click.Command, parent: click.Context) -> Iterator[str]:
+def _options(verb: click.Command, parent: click.Context) -> list[tuple[str, str]]:
+    """Return the options of a command with what they mean."""
+    context = click.Context(verb, info_name=verb.name, parent=parent)
+    return [
+        row
+        for one in verb.params
+        if isinstance(one, click.Option) and (row := one.get_help_record(context))
+    ]
+
+
+def _row(names: str, text: str) -> str:
+    # A list of values, `[a|b]`, would end a cell of the table.
+    meaning = " ".join(text.split()).replace("|", "\\|")
+    return f"| {_code(names)} | {meaning} |\n"
+
+
+def _verb(
+    verb: click.Command, parent: click.Context, common: Collection[tuple[str, str]]
+) -> Iterator[str]:
     """Yield the section of a command, and of the commands below it."""
     context = click.Context(verb, info_name=verb.name, parent=parent)
     words = context.command_path.removeprefix("registry ")
     yield f"\n## {words}\n\n    {' '.join(verb.get_usage(context).split()[1:])}\n"
     yield f"\n{inspect.cleandoc(verb.help or '')}\n"
-    options = [
-        row
-        for one in verb.params
-        if isinstance(one, click.Option) and (row := one.get_help_record(context))
-    ]
-    if options:
+    options = _options(verb, parent)
+    if own := [row for row in options if row not in common]:
         yield "\n| option | meaning |\n|---|---|\n"
-        for names, text in options:
-            # A list of values, `[a|b]`, would end a cell of the table.
-            meaning = " ".join(text.split()).replace("|", "\\|")
-            yield f"| {_code(names)} | {meaning} |\n"
+        yield from (_row(*row) for row in own)
+    if shared := [f"`{row[0].split()[0].rstrip(',')}`" for row in options if row in common]:
+        yield f"\n{'Also' if own else 'It takes'} {' '.join(shared)}: see above.\n"
     if isinstance(verb, click.Group):
         for name in verb.list_commands(context):
             if inner := verb.get_command(context, name):
-                yield from _verb(inner, context)
+                yield from _verb(inner, context, common)
         return
     examples, *notes = re.split(r"\n\n+", (verb.epilog or "").replace("\b\n", "").strip())
     yield f"\n{indent(examples.removeprefix('Example: '), '    ')}\n"

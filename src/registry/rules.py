@@ -18,7 +18,7 @@ __all__ = [
     "RULE_FAMILIES",
     "Check",
     "Finding",
-    "Place",
+    "Positioned",
     "Rule",
     "Stage",
     "run_checks",
@@ -34,7 +34,7 @@ file reports the problem itself.
 """
 
 
-class Place(Protocol):
+class Positioned(Protocol):
     """Something with positions in a file: a document, a dataset's merged keys, a comment."""
 
     def problem(
@@ -59,7 +59,7 @@ class Finding(Struct, frozen=True):
         message = f"{self.message} ({self.hint})" if self.hint else self.message
         return ": ".join(part for part in (".".join(map(str, self.path)), message) if part)
 
-    def at(self, place: Place) -> Problem:
+    def at(self, place: Positioned) -> Problem:
         """Return the finding as a problem in `place`."""
         return place.problem(self.path, self.message, self.hint, rule=self.rule)
 
@@ -221,7 +221,7 @@ RULE_FAMILIES = {
 def run_checks(
     stage: Stage,
     subject: object,
-    place: Place,
+    place: Positioned,
     *,
     blocking_only: bool = False,
     unchecked_keys: Collection[str] | None = None,

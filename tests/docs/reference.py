@@ -129,16 +129,17 @@ def python_page() -> str:
     lines = [_PYTHON]
     functions = [name for name in names if inspect.isfunction(getattr(registry, name))]
     classes = [name for name in names if inspect.isclass(getattr(registry, name))]
+    seen: set[str] = set()
     for name in [*functions, *classes]:
         found = getattr(registry, name)
-        lines += [f"## {name}\n", *_docstring(found), ""]
+        lines += [f"## {name}\n", *_docstring(found, seen), ""]
         if name in classes:
             lines += _methods(found)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _docstring(found: Any) -> Iterator[str]:
-    """Yield the docstring: its prose as such, and what is indented as it is."""
+def _docstring(found: Any, seen: set[str]) -> Iterator[str]:
+    """Yield the docstring: its prose as such, and what is indented as it is, each item once."""
     try:
         signature = str(inspect.signature(found)).replace("'", "")
     except ValueError:
@@ -148,7 +149,11 @@ def _docstring(found: Any) -> Iterator[str]:
     for part in re.split(r"\n\n", inspect.getdoc(found) or ""):
         title, _, rest = part.partition("\n")
         if title in {"Args:", "Raises:", "Warns:", "Returns:", "Yields:"}:
-            yield f"{title}\n\n```text\n{inspect.cleandoc(rest)}\n```\n"
+            items = re.split(r"\n(?=\S)", inspect.cleandoc(rest))
+            fresh = [item for item in items if item not in seen]
+            seen.update(items)
+            fresh += ["…  as above"] if len(fresh) < len(items) else []
+            yield f"{title}\n\n```text\n{chr(10).join(fresh)}\n```\n"
         else:
             yield f"{part}\n"
 

@@ -37,7 +37,7 @@ _MEANING = {
 
 _ABOUT = """
 `tests/evidence/*.yaml` has the origin, sha256 and number of rows of each file, the digest of the
-samples in order and every field that differs on purpose. The files are not in this repository.
+samples in order, all files, and every field that differs on purpose. The files are not in this repository.
 `tests/evidence/test_replay.py` builds again each one that is present in `../shared/data`,
 `../shared/data/real` or the folder `REGISTRY_EVIDENCE_DATA`, there also as `DATASET/NAME`, and
 compares the samples with the digest. `python -m tests.evidence.record --help` tells how to add one.
@@ -54,27 +54,37 @@ def evidence_page() -> str:
 
 
 def _tables(families: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
+    """Yield a table for each family, with one row for datasets of which the same is to be said."""
     for family, rows in families.items():
-        yield f"\n## {family}\n\n"
-        yield "| dataset | evidence | rows | samples | from | compared with | notes |\n"
-        yield "|---|---|---|---|---|---|---|\n"
+        alike: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
         for name, row in rows.items():
-            yield f"| {' | '.join(_cells(name, row))} |\n"
+            alike.setdefault(_said(row), []).append((name, row))
+        yield f"\n## {family}\n\n"
+        yield "| datasets, with the samples compared | evidence | from | compared with | notes |\n"
+        yield "|---|---|---|---|---|\n"
+        for (level, _repositories, against, notes), listed in alike.items():
+            names = ", ".join(_named(name, row) for name, row in listed)
+            yield f"| {names} | {level} | {_origins(listed)} | {against} | {notes} |\n"
 
 
-def _cells(name: str, row: Row) -> Iterator[str]:
-    yield f"`{name}`"
-    counted = row.level in ("real-records", "few")
-    yield f"{row.level} ({row.samples:,})" if counted else row.level
-    yield f"{sum(file.rows for file in row.files):,}" if row.files else ""
-    yield f"{row.samples:,}" if row.samples else ""
-    yield "<br>".join(dict.fromkeys(_short_origin(file.origin) for file in row.files))
-    yield f"`{row.against}`" if row.against else ""
-    yield (
-        "; ".join([*(f"differs: {one}" for one in row.differs), row.note])
-        .strip("; ")
-        .replace("|", "\\|")
-    )
+def _said(row: Row) -> tuple[str, ...]:
+    """Return what a row of the table says besides names, numbers and files."""
+    repositories = sorted({file.origin.partition(":")[2].partition(":")[0] for file in row.files})
+    notes = "; ".join([*(f"differs: {one}" for one in row.differs), row.note]).strip("; ")
+    against = f"`{row.against}`" if row.against else ""
+    return row.level, " ".join(repositories), against, notes.replace("|", "\\|")
+
+
+def _named(name: str, row: Row) -> str:
+    return f"`{name}` ({row.samples:,})" if row.samples else f"`{name}`"
+
+
+def _origins(listed: list[tuple[str, Row]]) -> str:
+    """Return the files; of more than two those of the first dataset, as the others lie beside it."""
+    origins = dict.fromkeys(_short_origin(file.origin) for _, row in listed for file in row.files)
+    first = list(origins)[:2]
+    more = len(origins) - len(first)
+    return "<br>".join(first) + (f"<br>and {more} more" if more else "")
 
 
 def _short_origin(origin: str) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from registry.boundary.boundary import UNBOUNDED
 from registry.manifest.models import to_spec
 from registry.plugins.dask import dask_worker
-from registry.plugins.dask.dask_worker import Ask, Place, StoppedError, facts, stop
+from registry.plugins.dask.dask_worker import JobRequest, SampleStore, StoppedError, facts, stop
 from registry.progress import Progress
 from registry.workflows.job import Job
 
@@ -32,8 +32,8 @@ class Worker:
 
 
 def test_place_is_the_shared_folder_or_the_own_one(tmp_path: Path, cache_dir: Path) -> None:
-    assert Place(folder=tmp_path, marker=tmp_path, push=False).cache().root == tmp_path
-    assert Place(folder=None, marker=tmp_path, push=True).cache().root == cache_dir
+    assert SampleStore(folder=tmp_path, marker=tmp_path, push=False).cache().root == tmp_path
+    assert SampleStore(folder=None, marker=tmp_path, push=True).cache().root == cache_dir
 
 
 def test_facts_have_only_a_digest_of_the_remote_cache(
@@ -80,8 +80,8 @@ def test_worker_that_came_later_and_differs_builds_nothing(
     source = {"type": "json", "path": ["none.jsonl"]}
     spec = to_spec({"name": "d", "folder": tmp_path, "source": source, "fields": {"input": "q"}})
     job = Job(spec=spec, boundary=UNBOUNDED, lock=None, offline=True, refresh=False)
-    place = Place(folder=tmp_path, marker=tmp_path / "of the caller", push=False)
-    asked = Ask(run="run", place=place, expected=replace(facts(), registry=version))
+    place = SampleStore(folder=tmp_path, marker=tmp_path / "of the caller", push=False)
+    asked = JobRequest(run="run", place=place, expected=replace(facts(), registry=version))
     result = dask_worker.build(asked, job)
     assert result.status == "failed"
     assert text.replace("CACHE", str(tmp_path)) in str(result.error)

@@ -27,7 +27,7 @@ from registry.api import (
 )
 from registry.plugins.remote_cache.of_dataset import open_remote_cache
 
-__all__ = ["Ask", "Facts", "Place", "StoppedError", "build", "facts", "stop"]
+__all__ = ["Facts", "JobRequest", "SampleStore", "StoppedError", "build", "facts", "stop"]
 
 _REPORT_SECONDS = 0.25
 _CALLS_FIRST = 10
@@ -52,7 +52,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Whether the cache's folder is that of the caller."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class SampleStore(Struct, frozen=True, kw_only=True):
     """Where workers put samples: the folder that they share with the caller, or their own."""
 
     folder: Path | None
@@ -66,12 +66,12 @@ class Place(Struct, frozen=True, kw_only=True):
         return Cache(self.folder or Settings.from_environment().cache_dir)
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class JobRequest(Struct, frozen=True, kw_only=True):
     """The arguments that all tasks share."""
 
     run: str
     """Names the run of the caller."""
-    place: Place
+    place: SampleStore
     expected: Facts
 
 
@@ -94,7 +94,7 @@ async def stop(run: str) -> None:
     _stopped.add(run)
 
 
-def build(ask: Ask, job: Job) -> SyncResult:
+def build(ask: JobRequest, job: Job) -> SyncResult:
     """Build a dataset; with several files, by tasks of their own."""
     name = job.spec.name
     # A worker may have come since the caller compared them.
@@ -116,7 +116,7 @@ def build(ask: Ask, job: Job) -> SyncResult:
     )
 
 
-def _difference(ask: Ask) -> str:
+def _difference(ask: JobRequest) -> str:
     """Return how this process differs from the caller; empty if it does not."""
     own = facts(ask.place.marker if ask.place.folder else None)
     if replace(own, remote=ask.expected.remote, sees=True) != ask.expected:
@@ -129,7 +129,7 @@ def _difference(ask: Ask) -> str:
     return ""
 
 
-def call(ask: Ask, function: str, arguments: tuple[Any, ...]) -> Any:
+def call(ask: JobRequest, function: str, arguments: tuple[Any, ...]) -> Any:
     """Call a function that takes a `Tell`, with the cache of this process in place of another."""
     module, _, name = function.partition(":")
     own = [ask.place.cache() if isinstance(one, Cache) else one for one in arguments]
@@ -159,7 +159,7 @@ class _Reports:
 class _Calls:
     """Calls by any worker of the cluster, from a task of it."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: JobRequest) -> None:
         self._ask = ask
         self._client: Any = None
 

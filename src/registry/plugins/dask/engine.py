@@ -16,7 +16,7 @@ from registry.api import Progress, SyncResult, install_advice
 
 if TYPE_CHECKING:
     from registry.api import Cache, Order
-    from registry.plugins.dask.dask_worker import Ask, Facts
+    from registry.plugins.dask.dask_worker import Facts, JobRequest
 
 __all__ = ["DaskEngine"]
 
@@ -78,14 +78,14 @@ class DaskEngine:
         with client:
             yield client
 
-    def _agree(self, client: Any, order: Order, marker: Path) -> Ask:
+    def _agree(self, client: Any, order: Order, marker: Path) -> JobRequest:
         """Compare all workers with this process; return the arguments that all tasks share.
 
         Raises:
             RegistryError: a worker differs, or its samples would reach neither this cache nor a
                 remote one.
         """
-        from registry.plugins.dask.dask_worker import Ask, Place, facts
+        from registry.plugins.dask.dask_worker import JobRequest, SampleStore, facts
 
         own = facts()
         found: Mapping[str, Any] = client.run(facts, marker, on_error="return")
@@ -100,10 +100,10 @@ class DaskEngine:
             )
         push = order.push_to is not None or not is_seen
         folder = order.cache.root if is_seen else None
-        place = Place(folder=folder, marker=marker, push=push)
-        return Ask(run=f"registry-{uuid.uuid4().hex}", place=place, expected=own)
+        place = SampleStore(folder=folder, marker=marker, push=push)
+        return JobRequest(run=f"registry-{uuid.uuid4().hex}", place=place, expected=own)
 
-    def _results(self, client: Any, order: Order, ask: Ask) -> Generator[SyncResult]:
+    def _results(self, client: Any, order: Order, ask: JobRequest) -> Generator[SyncResult]:
         def show(event: tuple[float, tuple[Any, ...]]) -> None:
             name, stage, done, total, note = event[1]
             order.report(name, Progress(stage, done, total, note))
@@ -133,7 +133,7 @@ class DaskEngine:
         self,
         client: Any,
         order: Order,
-        ask: Ask,
+        ask: JobRequest,
         waiting: Iterator[str],
         running: dict[Any, str],
     ) -> Generator[SyncResult]:
