@@ -43,6 +43,7 @@ _PARTS = {
     "group": "A group",
 }
 _SOURCES = {"csv": "csvSource", "json": "jsonSource", "parquet": "parquetSource", "hf": "hfSource"}
+_MAIN = ("Dataset", "Sample", "FieldSpec", "Catalog")
 _KINDS = {
     "string": "str",
     "integer": "int",
@@ -130,11 +131,15 @@ def python_page() -> str:
     functions = [name for name in names if inspect.isfunction(getattr(registry, name))]
     classes = [name for name in names if inspect.isclass(getattr(registry, name))]
     seen: set[str] = set()
-    for name in [*functions, *classes]:
+    for name in [*functions, *_MAIN]:
         found = getattr(registry, name)
         lines += [f"## {name}\n", *_docstring(found, seen), ""]
         if name in classes:
             lines += _methods(found)
+    lines += ["## Other classes\n", "| name | what it is |", "|---|---|"]
+    for name in sorted({*classes} - {*_MAIN}):
+        summary = (inspect.getdoc(getattr(registry, name)) or "").partition("\n")[0]
+        lines.append(f"| `{name}` | {summary} |")
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -35,9 +35,12 @@ _MEANING = {
     "none": "no evidence",
 }
 
+_SELECTED = re.compile("selected from ")
+
 _ABOUT = """
 `tests/evidence/*.yaml` has the origin, sha256 and number of rows of each file, the digest of the
-samples in order, all files, and every field that differs on purpose. The files are not in this repository.
+samples in order, all files, and every field that differs on purpose, with
+notes on where a file comes from. The files are not in this repository.
 `tests/evidence/test_replay.py` builds again each one that is present in `../shared/data`,
 `../shared/data/real` or the folder `REGISTRY_EVIDENCE_DATA`, there also as `DATASET/NAME`, and
 compares the samples with the digest. `python -m tests.evidence.record --help` tells how to add one.
@@ -57,20 +60,25 @@ def _tables(families: Mapping[str, Mapping[str, Row]]) -> Iterator[str]:
     """Yield a table for each family, with one row for datasets of which the same is to be said."""
     for family, rows in families.items():
         alike: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
+        selected = [name for name, row in rows.items() if _SELECTED.match(row.note)]
         for name, row in rows.items():
-            alike.setdefault(_said(row), []).append((name, row))
+            if name not in selected:
+                alike.setdefault(_said(row), []).append((name, row))
         yield f"\n## {family}\n\n"
-        yield "| datasets, with the samples compared | evidence | from | compared with | notes |\n"
+        yield "| datasets, with the samples compared | evidence | from | compared with | differs on purpose |\n"
         yield "|---|---|---|---|---|\n"
         for (level, _repositories, against, notes), listed in alike.items():
             names = ", ".join(_named(name, row) for name, row in listed)
             yield f"| {names} | {level} | {_origins(listed)} | {against} | {notes} |\n"
+        if selected:
+            names = ", ".join(_named(name, rows[name]) for name in selected)
+            yield f"\nSelected from these, and compared with the same files: {names}.\n"
 
 
 def _said(row: Row) -> tuple[str, ...]:
     """Return what a row of the table says besides names, numbers and files."""
     repositories = sorted({file.origin.partition(":")[2].partition(":")[0] for file in row.files})
-    notes = "; ".join([*(f"differs: {one}" for one in row.differs), row.note]).strip("; ")
+    notes = "; ".join(row.differs)
     against = f"`{row.against}`" if row.against else ""
     return row.level, " ".join(repositories), against, notes.replace("|", "\\|")
 
