@@ -47,6 +47,7 @@ INTERNAL = {
     "base.locations": "PACKED_SUFFIXES Location",
     "base.names": "NAME_PATTERN file_stem is_device name_fault",
     "base.processes.forks": "cached_property",
+    "base.processes.git": "repository_of",
     "base.processes.executor": "WorkerLostError Workers can_start",
     "base.threads": "ReportNamed",
     "base.time_limit": "LibraryError NoProgressError run_limited",
@@ -87,7 +88,9 @@ INTERNAL = {
     "diff.words": "excerpt",
     "display.html": "Allowance cut sample_css visible",
     "display.text": "json_html",
-    "errors": "BundleError LogError MissingDependencyError ReachError count_text list_names",
+    "errors": (
+        "BundleError LogError MissingDependencyError ReachError RevisionError count_text list_names"
+    ),
     "extensions": "KINDS extension extensions load_extension",
     "installation": "install_advice installed_release",
     "lint.layout": "schema_reference",

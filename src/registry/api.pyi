@@ -24,6 +24,7 @@ from registry.base.processes.executor import WorkerLostError as WorkerLostError
 from registry.base.processes.executor import Workers as Workers
 from registry.base.processes.executor import can_start as can_start
 from registry.base.processes.forks import cached_property as cached_property
+from registry.base.processes.git import repository_of as repository_of
 from registry.base.threads import ReportNamed as ReportNamed
 from registry.base.time_limit import LibraryError as LibraryError
 from registry.base.time_limit import NoProgressError as NoProgressError
@@ -131,6 +132,7 @@ from registry.errors import LogError as LogError
 from registry.errors import MissingDependencyError as MissingDependencyError
 from registry.errors import Problem as Problem
 from registry.errors import ReachError as ReachError
+from registry.errors import RevisionError as RevisionError
 from registry.errors import count_text as count_text
 from registry.errors import did_you_mean as did_you_mean
 from registry.errors import list_names as list_names

@@ -67,8 +67,9 @@ def write_catalog(root: Path) -> None:
     """Write the catalog, with its data."""
     (root / "sets").mkdir(parents=True)
     many = "".join(
-        f"  many-{number:03}:\n    extends: planets\n    description: Number {number} of many.\n"
-        f"    limit: {number}\n    tags: [many]\n"
+        f"  many-{number:03}:\n    source: {{type: json, path: planets.jsonl}}\n"
+        "    fields: {input: question, choices: options, target: answer}\n"
+        f"    description: Number {number} of many.\n    limit: {number}\n    tags: [many]\n"
         for number in range(MANY)
     )
     files = {

@@ -88,25 +88,37 @@ def test_search_reads_every_part(site: Path, visit: Visit, query: str, found: li
 
 def test_all_results_can_be_reached(site: Path, visit: Visit) -> None:
     page = visit(f"{site.as_uri()}/index.html#q=tag:many")
-    status = page.locator("#search-status", has_text="datasets")
+    status = page.locator("#search-status", has_text="230 datasets, the first 100 are shown")
     status.wait_for()
-    more = page.get_by_role("button", name="Show more")
-    total = 0
-    while more.is_visible():
-        total += 100
-        assert len(names(page)) == total
-        assert f", the first {total} are shown" in status.text_content()
-        page.locator("#results a.name").last.press("ArrowDown")  # goes through results only
-        assert focused(page) == names(page)[-1]
-        more.focus()
-        more.press("Enter")
-        assert focused(page) == names(page)[total]
-    assert total == 200
-    assert status.text_content() == f"{len(names(page))} datasets"
+    more = page.get_by_role("button", name="Show all 230 datasets")
+    page.locator("#results a.name").last.press("ArrowDown")  # goes through results only
+    assert focused(page) == names(page)[-1]
+    more.focus()
+    more.press("Enter")
+    assert len(names(page)) == 230
+    assert focused(page) == names(page)[100]
+    assert not more.is_visible()
     page.get_by_role("searchbox").fill("many")
     page.locator("#search-status", has_text="the first 100 are shown").wait_for()
     page.get_by_role("searchbox").fill("planets")
     assert not more.is_visible()
+
+
+def test_list_is_filtered_and_sorted(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/index.html")
+    page.locator("#filters summary").click()
+    page.get_by_role("link", name="mit 2").click()
+    page.locator("#search-status", has_text="2 datasets").wait_for()
+    page.get_by_role("link", name="broken 2").click()
+    page.locator("#search-status", has_text="1 dataset").wait_for()
+    assert page.get_by_role("searchbox").input_value() == "license:mit is:broken"
+    assert names(page) == ["unbuilt"]
+    page.get_by_role("link", name="broken 2").click()
+    page.locator("#search-status", has_text="2 datasets").wait_for()
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Sort by").select_option("samples")
+    page.locator("#search-status", has_text="datasets").wait_for()
+    assert names(page)[0] == "many-024"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def make(root: Path, out: Path, **failures: SourceError) -> dict[str, tuple[str,
     settings = Settings.from_environment(root=root)
     catalog, cache = Catalog.open(settings.index), Cache(settings.cache_dir)
     view = CatalogView(catalog, cache, settings, tuple(catalog), failures=failures)
-    pages = write_site(SiteFolder(out), view, title="Test")
+    pages = write_site(SiteFolder(out), view)
     return {page.name: page.problems for page in pages}
 
 

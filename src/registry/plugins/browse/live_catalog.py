@@ -33,13 +33,16 @@ from registry.plugins.site.home_page import (
     ROWS_PER_PAGE,
     ListFrame,
     ListRow,
+    folded,
     frequent_tags,
     list_file,
+    list_filters,
     list_item,
     list_page,
     list_row,
     list_summary,
     search_script,
+    unfolded,
 )
 from registry.plugins.site.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_page
 from registry.plugins.site.sample_table import KeptTables, SampleTable
@@ -80,20 +83,25 @@ class LiveList:
         """Return a page, or None if there is no such page."""
         catalog = self._open_catalog()
         names = site_names(sorted(catalog))
-        pages = max(1, -(-len(names) // ROWS_PER_PAGE))
+        view = self._view(catalog, names)
+        families = list(view.families())
+        pages = max(1, -(-len(families) // ROWS_PER_PAGE))
         number = next((one for one in range(pages) if list_file(one) == file), None)
         if number is None:
             return None
-        view = self._view(catalog, names)
-        chosen = names[number * ROWS_PER_PAGE : (number + 1) * ROWS_PER_PAGE]
-        rows = [list_row(view.summary(name)) for name in chosen]
-        counted = rows if pages == 1 else self._known_rows(self._key(state))
+        chosen = families[number * ROWS_PER_PAGE : (number + 1) * ROWS_PER_PAGE]
+        shown = [one for name, members in chosen for one in (name, *members)]
+        changes = view.about.changes
+        made = [list_row(view.summary(name), changes) for name in shown]
+        rows = folded(made, chosen)
+        counted = made if pages == 1 else self._known_rows(self._key(state))
         frame = ListFrame(
-            title=self._settings.index.parent.name or "Datasets",
+            about=view.about,
             pages=pages,
             summary=list_summary(len(names), counted),
             chunks=1,
             tags=() if number else frequent_tags(map(catalog.tags_of, names)),
+            filters=() if number or counted is None else list_filters(counted),
             problems=[view.paths.shorten(str(one)) for one in catalog.unread_problems()],
             groups=view.groups,
         )
@@ -122,13 +130,14 @@ class LiveList:
                 return known
             catalog = self._open_catalog()
             view = self._view(catalog, site_names(sorted(catalog)))
-            rows = []
+            made = []
             for name in view.names:
                 if self._stopped:
                     return ()
                 if self._wanted != key:
                     return None
-                rows.append(list_row(view.summary(name)))
+                made.append(list_row(view.summary(name), view.about.changes))
+            rows = list(unfolded(folded(made, view.families())))
             self._rows = key, rows
             return rows
 

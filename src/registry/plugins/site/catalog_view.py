@@ -46,16 +46,17 @@ from registry.api import (
     sample_warnings,
     svg,
 )
+from registry.plugins.site.about import About, about
 from registry.plugins.site.dataset_view import (
     DatasetView,
     Family,
     PlotView,
     ShownPaths,
     children_of,
-    column_names,
     described,
     family_of,
     pin_rows,
+    summarized,
 )
 from registry.plugins.site.environment import visible
 from registry.plugins.site.sample_table import KeptTables, SampleTable
@@ -70,6 +71,7 @@ _LAST_RECORD = 5_000
 _PREVIEWED = 5_000
 """Records of a preview that are in its table."""
 _MOST_PLOTS = 12
+_LEAST_FOLDED = 3
 _REPORT_TEXT = 2_000
 """Characters of a row that reports a fault; a longer one is printed by a command."""
 
@@ -104,7 +106,7 @@ class CatalogView:
 
     def summary(self, name: str) -> DatasetView:
         """Return what the list shows of a dataset; none of its samples is read."""
-        view = DatasetView(name=name)
+        view = DatasetView(name=name, file=self._file(name))
         try:
             spec = self.catalog[name]
             lock = self._lock(spec)
@@ -113,11 +115,7 @@ class CatalogView:
             text = self.paths.shorten(str(error))
             return replace(view, problems=(text,), is_blocked=self._is_blocked(name, error))
         return replace(
-            view,
-            description=spec.summary,
-            license=str(spec.license or ""),
-            tags=tuple(map(str, spec.tags)),
-            columns=column_names(spec, self._pin(name)),
+            summarized(view, spec, self._pin(name)),
             is_pinned=self._pin(name) is not None,
             samples=None if entry is None else (),
             total=None if entry is None else _sample_count(entry, spec),
@@ -129,7 +127,12 @@ class CatalogView:
 
         If it can't be used, the view has its problems.
         """
-        view = DatasetView(name=name, family=self._family(name), facts=tuple(self._known(name)))
+        view = DatasetView(
+            name=name,
+            file=self._file(name),
+            family=self._family(name),
+            facts=tuple(self._known(name)),
+        )
         try:
             spec = self.catalog[name]
             pin = self._pin(name)
@@ -313,6 +316,36 @@ class CatalogView:
     @cached_property
     def _pages(self) -> frozenset[str]:
         return frozenset(self.names)
+
+    @cached_property
+    def about(self) -> About:
+        """What the catalog says of itself."""
+        return about(self.catalog)
+
+    def families(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield each dataset of the list, sorted, with those that are folded below it.
+
+        These are all that extend it, of a family of three or more.
+        """
+        below = {name: tuple(sorted(self._descendants(name))) for name in self.names}
+        folded = {one for names in below.values() if len(names) >= _LEAST_FOLDED for one in names}
+        for name in sorted(self.names):
+            if name not in folded:
+                yield name, below[name] if len(below[name]) >= _LEAST_FOLDED else ()
+
+    def _descendants(self, name: str) -> Iterator[str]:
+        seen = {name}
+        waiting = list(self._children.get(name, ()))
+        while waiting:
+            one = waiting.pop()
+            if one not in seen:
+                seen.add(one)
+                yield one
+                waiting += self._children.get(one, ())
+
+    def _file(self, name: str) -> str:
+        """Return the manifest that defines a dataset, relative to the index."""
+        return self.paths.shorten(self.catalog.entries[name].document.file)
 
     def _place(self, name: str) -> str:
         document = self.catalog.entries[name].document

@@ -118,8 +118,7 @@ def command(
     view = CatalogView(
         catalog, cache, settings, chosen, samples, failures, table_size if samples else 0
     )
-    title = settings.index.parent.name or "Datasets"
-    pages = write_site(folder, view, title=title, problems=unread, processes=min(jobs, most_jobs()))
+    pages = write_site(folder, view, problems=unread, processes=min(jobs, most_jobs()))
     written = list(_shown(pages, len(chosen), as_json=as_json))
     return _report(written, stray, out, as_json=as_json)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -38,10 +40,14 @@ __all__ = [
     "described",
     "family_of",
     "pin_rows",
+    "summarized",
 ]
 
 
 _MOST_RELATIVES = 100
+_PAPER = re.compile(
+    r"https?://(?:www\.)?(?:arxiv\.org|aclanthology\.org|doi\.org|openreview\.net)/"
+)
 _MOST_DEEP = 8
 
 _MOST_URL = 2_000
@@ -88,6 +94,8 @@ class DatasetView:
     warnings: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     """Source, samples, pin and others, by their labels."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Where some of them lead, by their labels."""
     columns: tuple[str, ...] = ()
     """Columns of the records that are read."""
     spec: tuple[SpecRow, ...] = ()
@@ -104,6 +112,14 @@ class DatasetView:
     """The number and the record of each sample; empty if none can be read without a request."""
     reports: tuple[str, ...] = ()
     """The row that reports a fault of each sample, or the command that prints it."""
+    expected: int | None = None
+    """The number of samples that the manifest expects of the view."""
+    source: str = ""
+    """The type of its source."""
+    lock: str = ""
+    """How far its samples are determined: `floating`, `commit` or `verified`."""
+    file: str = ""
+    """The manifest, relative to the index."""
     total: int | None = None
     """The number of samples; None if they are not built, and these only a preview."""
     plots: tuple[PlotView, ...] = ()
@@ -117,6 +133,11 @@ class DatasetView:
         return not {"code", "coding", "programming"}.isdisjoint(map(str.lower, self.tags))
 
     """What it extends and what extends it; None if nothing does."""
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether the homepage is that of a paper."""
+        return bool(_PAPER.match(self.homepage))
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -211,17 +232,53 @@ def described(
     is_link = homepage.startswith(("http://", "https://")) and len(homepage) <= _MOST_URL
     return replace(
         view,
-        description=spec.summary,
         homepage=homepage if is_link else "",
-        license=str(spec.license or ""),
-        tags=tuple(map(str, spec.tags)),
+        **_known_of(spec, pin),
         facts=(*_facts(spec, pin, paths), *view.facts),
-        columns=column_names(spec, pin),
+        links=_links(spec),
         spec=tuple(_row(one, paths) for one in origins if one.file or one.layer != "default"),
         defaults=tuple(
             _row(one, paths) for one in origins if not one.file and one.layer == "default"
         ),
     )
+
+
+def summarized(view: DatasetView, spec: DatasetSpec, pin: Pin | None) -> DatasetView:
+    """Add what the list shows of a dataset."""
+    return replace(view, **_known_of(spec, pin))
+
+
+def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
+    """Return what the list and the page show of a manifest."""
+    expected, limit = spec.expect.samples, spec.view.limit
+    if expected is not None and limit is not None:
+        expected = min(expected, limit)
+    return {
+        "description": spec.summary,
+        "license": str(spec.license or ""),
+        "tags": tuple(map(str, spec.tags)),
+        "columns": column_names(spec, pin),
+        "expected": None if spec.view.only else expected,
+        "source": spec.source.type,
+        "lock": state_of(spec, pin),
+    }
+
+
+def _links(spec: DatasetSpec) -> dict[str, str]:
+    """Return where facts lead: the repository on the Hub, and the licence."""
+    links = {}
+    if spec.source.type == "hf" and "/" in spec.location:
+        revision = getattr(spec.source, "revision", None) or "main"
+        repository = spec.location.partition("@")[0]
+        links["Source"] = (
+            f"https://huggingface.co/datasets/{quote(repository)}/tree/{quote(revision)}"
+        )
+    url = spec.license.url if spec.license else None
+    if url and url.startswith(("http://", "https://")):
+        links["License"] = url
+    elif spec.license and spec.license.spdx and re.fullmatch(r"[A-Za-z0-9.-]+", spec.license.spdx):
+        links["License"] = f"https://spdx.org/licenses/{spec.license.spdx}.html"
+    return links
 
 
 def pin_rows(origins: Iterable[Origin], paths: ShownPaths) -> tuple[SpecRow, ...]:
@@ -247,7 +304,9 @@ def _facts(spec: DatasetSpec, pin: Pin | None, paths: ShownPaths) -> Iterator[tu
         f"the first {view.limit:,}" if view.limit is not None else "",
         f"{spec.sample.n:,} selected (seed {spec.sample.seed})" if spec.sample else "",
     ]
-    yield "Source", paths.shorten(f"{spec.source.type}: {spec.location}")
+    parts = [getattr(spec.source, key, None) for key in ("name", "split")]
+    where = ", ".join([spec.location, *(one for one in parts if isinstance(one, str))])
+    yield "Source", paths.shorten(f"{spec.source.type}: {where}")
     if any(order):
         yield "Selection", ", ".join(filter(None, order))
     if spec.eval and spec.eval.scorer:
@@ -258,7 +317,7 @@ def _facts(spec: DatasetSpec, pin: Pin | None, paths: ShownPaths) -> Iterator[tu
 
 def _pin_text(spec: DatasetSpec, pin: Pin | None) -> str:
     if pin is None:
-        return "none"
+        return "to the commit in the manifest" if spec.has_commit else "none"
     versions = list_names([source.short for source in pin.sources], 3)
     text = f"{versions}, {count_text(pin.samples, 'sample')}"
     return text if pin.agrees(spec) else f"{text}, of an older manifest"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from registry.api import count_text
+from registry.plugins.site.about import About
 from registry.plugins.site.dataset_view import DatasetView
 from registry.plugins.site.environment import (
     LINKED_POLICY,
@@ -27,8 +28,10 @@ __all__ = [
     "ROWS_PER_PAGE",
     "ListFrame",
     "ListRow",
+    "folded",
     "frequent_tags",
     "list_file",
+    "list_filters",
     "list_item",
     "list_page",
     "list_pages",
@@ -36,6 +39,7 @@ __all__ = [
     "list_summary",
     "search_chunks",
     "search_script",
+    "unfolded",
 ]
 
 
@@ -45,6 +49,7 @@ _LIST_SIZE = 180_000
 _MOST_PROBLEMS, _MOST_GROUPS = 20, 100
 _TAGS_SIZE, _TAG_SIZE = 70_000, 80
 """Bytes of HTML that all tags take at most, and that the markup of one takes."""
+_MOST_MEMBERS, _MOST_VALUES = 200, 40
 _OPEN_TAGS = 12
 """Tags that are seen at once: about a line on a wide screen."""
 
@@ -60,36 +65,67 @@ class ListRow:
     tags: tuple[str, ...] = ()
     license: str = ""
     samples: int | None = None
+    """How many samples it has, or how many the manifest expects."""
     states: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    source: str = ""
+    lock: str = ""
+    changed: str = ""
+    """The day on which its file was changed."""
+    family: str = ""
+    """The dataset below which it is folded."""
+    members: tuple[ListRow, ...] = ()
+    """Those that are folded below it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListFrame:
     """What the pages of the list show besides their datasets."""
 
-    title: str
+    about: About
     pages: int
     """How many pages there are."""
     summary: str
     chunks: int
     """How many scripts have the rows for the search."""
     tags: Sequence[tuple[str, int]] = ()
+    filters: Sequence[tuple[str, str, Sequence[tuple[str, int]]]] = ()
+    """Other facets: what they are, the key in the search, and the values with their numbers."""
     problems: Sequence[str] = ()
     groups: Sequence[tuple[str, str]] = ()
 
 
-def list_row(view: DatasetView) -> ListRow:
-    """Return the row of a dataset."""
+def list_row(view: DatasetView, changes: Mapping[str, str] | None = None) -> ListRow:
+    """Return the row of a dataset; `changes` has the days of the manifests."""
     return ListRow(
         name=view.name,
         description=start_of(view.description, 300),
         tags=tuple(map(start_of, view.tags[:20])),
         license=start_of(view.license),
-        samples=view.total,
+        samples=view.expected if view.total is None else view.total,
         states=view.states,
         columns=tuple(map(start_of, view.columns[:60])),
+        source=view.source,
+        lock=view.lock,
+        changed=(changes or {}).get(view.file, ""),
     )
+
+
+def folded(rows: Iterable[ListRow], families: Iterable[tuple[str, Sequence[str]]]) -> list[ListRow]:
+    """Return the rows of the list, with those of their families in them."""
+    by_name = {row.name: row for row in rows}
+    return [
+        replace(by_name[name], members=tuple(by_name[one] for one in members))
+        for name, members in families
+    ]
+
+
+def unfolded(rows: Iterable[ListRow]) -> Iterator[ListRow]:
+    """Yield all rows, each with the name of what it is folded below."""
+    for row in rows:
+        yield row
+        for one in row.members:
+            yield replace(one, family=row.name)
 
 
 def list_summary(total: int, rows: Iterable[ListRow] | None) -> str:
@@ -102,6 +138,31 @@ def list_summary(total: int, rows: Iterable[ListRow] | None) -> str:
     return f"{text}, {states['broken']:,} broken" if states["broken"] else text
 
 
+def list_filters(rows: Sequence[ListRow]) -> list[tuple[str, str, list[tuple[str, int]]]]:
+    """Return the facets of the list besides the tags; those with one value tell nothing."""
+    facets = (
+        ("Licence", "license", [row.license or "none" for row in rows]),
+        ("Source", "source", [row.source for row in rows]),
+        ("Lock", "lock", [row.lock for row in rows]),
+        ("State", "is", [state for row in rows for state in row.states]),
+    )
+    counted = ((title, key, _counted(filter(None, values))) for title, key, values in facets)
+    return [
+        (title, key, counts.most_common(_MOST_VALUES))
+        for title, key, counts in counted
+        if len(counts) > 1 or (counts and key == "is")
+    ]
+
+
+def _counted(values: Iterable[str]) -> Counter[str]:
+    """Return the numbers of values; those that differ in case count as the most frequent one."""
+    total: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    for value, count in Counter(values).most_common():
+        total[names.setdefault(value.casefold(), value)] += count
+    return total
+
+
 def frequent_tags(tags: Iterable[Iterable[str]]) -> list[tuple[str, int]]:
     """Return the tags, from those of each dataset, with their numbers; the most frequent first."""
     counts = Counter(start_of(tag) for several in tags for tag in several)
@@ -111,7 +172,7 @@ def frequent_tags(tags: Iterable[Iterable[str]]) -> list[tuple[str, int]]:
 def list_pages(
     rows: Sequence[ListRow],
     *,
-    title: str,
+    about: About,
     chunks: int,
     problems: Sequence[str] = (),
     groups: Sequence[tuple[str, str]] = (),
@@ -119,19 +180,21 @@ def list_pages(
     """Yield the file and the text of each page of the list.
 
     Args:
-        rows: The datasets, sorted.
-        title: The name of the catalog.
+        rows: The datasets, sorted; those of a family in one.
+        about: What the catalog says of itself.
         chunks: How many scripts have the rows for the search.
         problems: Those of files that define no dataset.
         groups: The groups, with what they are.
     """
     parts = list(_parts(rows)) or [[]]
+    every = list(unfolded(rows))
     frame = ListFrame(
-        title=title,
+        about=about,
         pages=len(parts),
-        summary=list_summary(len(rows), rows),
+        summary=list_summary(len(every), every),
         chunks=chunks,
-        tags=frequent_tags(row.tags for row in rows),
+        tags=frequent_tags(row.tags for row in every),
+        filters=list_filters(every),
         problems=problems,
         groups=groups,
     )
@@ -178,7 +241,8 @@ def list_page(
 
 def list_item(row: ListRow, number: int) -> Markup:
     """Return a dataset as HTML, for the page with a number."""
-    return render("result.html", row=row, base=_base(number))
+    more = len(row.members) - _MOST_MEMBERS
+    return render("result.html", row=row, base=_base(number), most=_MOST_MEMBERS, more=more)
 
 
 def list_file(number: int) -> str:
@@ -246,5 +310,9 @@ def _line(row: ListRow) -> str:
         row.samples,
         row.states,
         [visible(column) for column in row.columns],
+        row.source,
+        row.lock,
+        row.changed,
+        row.family,
     ]
     return json.dumps(values, separators=(",", ":")).replace("<", "\\u003c")

@@ -113,7 +113,7 @@ def _write(folder: Path, view: CatalogView, name: str) -> WrittenPage:
         one = view.dataset(name)
         files = tuple(_write_file(folder, file, text) for file, text in dataset_pages(one))
     return WrittenPage(
-        row=list_row(one),
+        row=list_row(one, view.about.changes),
         files=files,
         problems=one.problems,
         has_samples=one.samples is not None,

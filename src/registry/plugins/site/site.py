@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.environment import SCRIPTS, STYLE, asset
-from registry.plugins.site.home_page import list_pages, search_chunks
+from registry.plugins.site.home_page import folded, list_pages, search_chunks, unfolded
 from registry.plugins.site.page_workers import WrittenPage, write_pages
 from registry.plugins.site.sample_pages import sample_file
 from registry.plugins.site.site_folder import SiteFolder
@@ -18,7 +18,6 @@ def write_site(
     folder: SiteFolder,
     view: CatalogView,
     *,
-    title: str,
     problems: Sequence[str] = (),
     processes: int = 1,
 ) -> Iterator[WrittenPage]:
@@ -36,13 +35,13 @@ def write_site(
             folder.note(file)
         rows.append(page.row)
         yield page
-    rows.sort(key=lambda row: row.name)
-    chunks = list(search_chunks(rows))
+    listed = folded(rows, view.families())
+    chunks = list(search_chunks(unfolded(listed)))
     for number, chunk in enumerate(chunks):
         folder.write(f"search/{number}.js", chunk)
     shown = [view.paths.shorten(problem) for problem in problems]
     for file, text in list_pages(
-        rows, title=title, chunks=len(chunks), problems=shown, groups=view.groups
+        listed, about=view.about, chunks=len(chunks), problems=shown, groups=view.groups
     ):
         folder.write(file, text)
     folder.finish()

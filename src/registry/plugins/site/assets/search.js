@@ -1,7 +1,7 @@
 // Search the catalog while the user types. The rows are in scripts, as pages of file:// can't fetch.
 "use strict";
 (() => {
-  const STEP = 100; // results that are shown, and that the button adds
+  const STEP = 100; // results that are shown before the button is used
   const input = document.getElementById("search");
   const list = document.getElementById("results");
   const status = document.getElementById("search-status");
@@ -15,18 +15,22 @@
   let counted = 0; // rows that it has
   let most = STEP;
   let last = ""; // the query that they belong to
+  const sort = document.getElementById("sort");
+  const ORDERS = {
+    samples: (a, b) => (b.samples ?? -1) - (a.samples ?? -1),
+    changed: (a, b) => (a.changed === b.changed ? 0 : a.changed > b.changed ? -1 : 1),
+  };
   const more = document.createElement("button");
   more.type = "button";
-  more.textContent = "Show more";
   more.hidden = true;
   list.after(more);
 
-  // Each chunk calls this with rows of [name, description, tags, license, samples, states, columns].
+  // Each chunk calls this with rows as `_line` of home_page.py writes them.
   globalThis.registryRows = (added) => {
-    for (const [name, description, tags, license, samples, states, columns] of added) {
+    for (const [name, description, tags, license, samples, states, columns, source, lock, changed, family] of added) {
       const texts = [name, description, license, tags.join(" "), columns.join(" ")];
       rows.push({
-        name, description, tags, license, samples, states, columns,
+        name, description, tags, license, samples, states, columns, source, lock, changed, family,
         text: texts.join("\n").toLowerCase(),
       });
     }
@@ -54,7 +58,10 @@
 
   const KEYS = {
     tag: (row, value) => row.tags.some((tag) => asWord(tag) === value),
-    license: (row, value) => asWord(row.license) === value,
+    license: (row, value) => asWord(row.license || "none") === value,
+    source: (row, value) => row.source === value,
+    lock: (row, value) => row.lock === value,
+    family: (row, value) => row.family === value || row.name === value,
     column: (row, value) => row.columns.some((column) => asWord(column).includes(value)),
     is: (row, value) => row.states.includes(value),
   };
@@ -136,6 +143,7 @@
     if (row.samples !== null) {
       head.append(element("span", "quiet small", count(row.samples, "sample")));
     }
+    if (row.changed) head.append(element("span", "quiet small", `changed ${row.changed}`));
     if (row.license) head.append(element("span", "quiet small", row.license));
     made.append(head);
     if (row.description) made.append(element("p", "", row.description));
@@ -157,11 +165,11 @@
   const search = () => {
     const text = input.value.trim().toLowerCase();
     const words = text.split(/\s+/).filter(Boolean);
-    for (const one of rest) one.hidden = words.length > 0;
+    for (const one of rest) one.hidden = words.length > 0 || sort.value !== "name";
     if (text !== last) most = STEP;
     last = text;
     more.hidden = true;
-    if (!words.length) {
+    if (!words.length && sort.value === "name") {
       list.replaceChildren(...untouched);
       status.textContent = "";
       return;
@@ -170,9 +178,11 @@
     const all = words.map(meant);
     const meantWords = all.flatMap((one) => one.words);
     const found = rows.filter((row) => all.every((one) => one.test(row)));
-    found.sort((a, b) => rank(a, meantWords) - rank(b, meantWords) || (a.name < b.name ? -1 : 1));
+    const order = ORDERS[sort.value] ?? ((a, b) => rank(a, meantWords) - rank(b, meantWords));
+    found.sort((a, b) => order(a, b) || (a.name < b.name ? -1 : 1));
     list.replaceChildren(...found.slice(0, most).map(item));
     more.hidden = found.length <= most;
+    more.textContent = `Show all ${count(found.length, "dataset")}`;
     const part = more.hidden ? "" : `, the first ${most.toLocaleString("en")} are shown`;
     const like = all.filter((one) => one.like).map((one) => `. No dataset has \u201c${one.like}\u201d: showing ${one.words.join(", ")}`);
     const told = `${count(found.length, "dataset")}${part}${like.join("")}`;
@@ -197,8 +207,20 @@
     if (query) scrollTo(0, 0);
   };
 
+  sort.addEventListener("change", () => search());
   input.addEventListener("focus", load);
   input.addEventListener("input", () => {
+    search();
+    remember();
+  });
+  // A filter is added to the query, or taken out of it.
+  document.getElementById("filters")?.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link) return;
+    event.preventDefault();
+    const word = new URLSearchParams(link.hash.slice(1)).get("q");
+    const words = input.value.split(/\s+/).filter(Boolean);
+    input.value = (words.includes(word) ? words.filter((one) => one !== word) : [...words, word]).join(" ");
     search();
     remember();
   });
@@ -208,7 +230,7 @@
   const links = () => [...list.querySelectorAll("a.name")];
   more.addEventListener("click", () => {
     const next = most;
-    most += STEP;
+    most = Infinity;
     search();
     links()[next].focus();
   });
