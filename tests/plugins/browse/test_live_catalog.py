@@ -253,12 +253,10 @@ def test_pages_listen_for_another_state_than_the_one_they_show(live: LiveCatalog
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "catalog"
     root.mkdir()
-    more = "".join(f"  qa-{n:03}: {{extends: qa, limit: {n + 1}}}\n" for n in range(COUNT - 1))
-    (root / "datasets.yaml").write_text(
-        "version: 1\ndatasets:\n  qa:\n    source: {type: json, path: qa.jsonl}\n"
-        f"    tags: [one]\n    fields: {{input: q}}\n{more}",
-        "utf-8",
-    )
+    keys = "source: {type: json, path: qa.jsonl}, tags: [one], fields: {input: q}"
+    names = ["qa", *(f"qa-{number:03}" for number in range(COUNT - 1))]
+    every = "".join(f"  {name}: {{{keys}}}\n" for name in names)
+    (root / "datasets.yaml").write_text(f"version: 1\ndatasets:\n{every}", "utf-8")
     (root / "qa.jsonl").write_text('{"q": "Q1"}\n', "utf-8")
     return root
 
@@ -285,6 +283,18 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(CatalogView, "summary", record)
     return names
+
+
+def test_page_shows_only_the_names_of_a_family(
+    live_list: LiveList, root: Path, looked_at: list[str]
+) -> None:
+    more = "".join(f"  small-{number}: {{extends: qa}}\n" for number in range(3))
+    with (root / "datasets.yaml").open("a", encoding="utf-8") as file:
+        file.write(more)
+    home = list_page(live_list) or ""
+    assert "3 datasets extend it" in home
+    assert 'href="datasets/small-2.html"' in home
+    assert len(looked_at) == 200
 
 
 def test_page_looks_only_at_its_own_datasets(live_list: LiveList, looked_at: list[str]) -> None:

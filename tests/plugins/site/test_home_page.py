@@ -68,8 +68,8 @@ def test_families_are_folded_and_all_can_be_found() -> None:
 
 def test_filters_count_values_whatever_their_case() -> None:
     rows = [
-        ListRow(name=name, license=license, source="hf", lock="commit", states=("cached",))
-        for name, license in (("a", "MIT"), ("b", "mit"), ("c", "MIT"), ("d", ""))
+        ListRow(name=name, license=named, source="hf", lock="commit", states=("cached",))
+        for name, named in (("a", "MIT"), ("b", "mit"), ("c", "MIT"), ("d", ""))
     ]
     expected = [
         ("Licence", "license", [("MIT", 3), ("none", 1)]),

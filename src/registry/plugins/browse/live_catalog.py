@@ -26,6 +26,7 @@ from registry.api import (
     pinned_sources_of,
 )
 from registry.plugins.browse.gate import POLICY
+from registry.plugins.site.about import about
 from registry.plugins.site.catalog_view import CatalogView, is_about, site_names
 from registry.plugins.site.dataset_page import dataset_page
 from registry.plugins.site.dataset_view import DatasetView
@@ -90,11 +91,12 @@ class LiveList:
         if number is None:
             return None
         chosen = families[number * ROWS_PER_PAGE : (number + 1) * ROWS_PER_PAGE]
-        shown = [one for name, members in chosen for one in (name, *members)]
-        changes = view.about.changes
-        made = [list_row(view.summary(name), changes) for name in shown]
-        rows = folded(made, chosen)
-        counted = made if pages == 1 else self._known_rows(self._key(state))
+        made = [list_row(view.summary(name), view.about.changes) for name, _ in chosen]
+        is_complete = len(made) == len(names)
+        counted = made if is_complete else self._known_rows(self._key(state))
+        # Of a large family, the names are enough.
+        known = counted or [ListRow(name=one) for _, members in chosen for one in members]
+        rows = folded([*known, *made], chosen)
         frame = ListFrame(
             about=view.about,
             pages=pages,
@@ -214,6 +216,7 @@ class LiveCatalog:
             scripts=("dataset.js", "ask.js", "explore.js", _live_script(state, name)),
             policy=POLICY,
             asks_server=True,
+            about=about(catalog),
         )
 
     def table(self, name: str) -> SampleTable | None:
@@ -236,6 +239,7 @@ class LiveCatalog:
             failures or {},
             tables=self._tables,
             previews=True,
+            has_editor=True,
         )
 
     @cached_property

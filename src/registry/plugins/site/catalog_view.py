@@ -59,6 +59,7 @@ from registry.plugins.site.dataset_view import (
     summarized,
 )
 from registry.plugins.site.environment import visible
+from registry.plugins.site.manifest_lines import manifest_part
 from registry.plugins.site.sample_table import KeptTables, SampleTable
 from registry.plugins.site.table_files import fitting_table
 
@@ -71,6 +72,7 @@ _LAST_RECORD = 5_000
 _PREVIEWED = 5_000
 """Records of a preview that are in its table."""
 _MOST_PLOTS = 12
+_MOST_PARTS, _MANIFEST_SIZE = 4, 24_000
 _LEAST_FOLDED = 3
 _REPORT_TEXT = 2_000
 """Characters of a row that reports a fault; a longer one is printed by a command."""
@@ -101,6 +103,8 @@ class CatalogView:
     table_size: int = 0
     """Bytes that the table of a dataset has at most; 0 leaves it out."""
     tables: KeptTables = field(default_factory=KeptTables)
+    has_editor: bool = False
+    """Whether the reader is on this machine, and may open files in an editor."""
     previews: bool = False
     """Whether to map the first records of local files whose samples are not cached."""
 
@@ -144,7 +148,8 @@ class CatalogView:
             with self.catalog.locating(name):
                 if name in self.failures:
                     raise self.failures[name]
-                return self._with_samples(view, spec, first)
+                view = self._with_samples(view, spec, first)
+                return view if first > 1 else self._with_manifest(view)
         except RegistryError as error:
             failure = error
         texts = tuple(map(self.paths.shorten, _texts(name, failure)))
@@ -217,6 +222,19 @@ class CatalogView:
             table=table and self._shown_table(table),
             warnings=_warnings_of(spec, entry),
         )
+
+    def _with_manifest(self, view: DatasetView) -> DatasetView:
+        """Add the YAML of a dataset and of what it extends."""
+        sample = next(iter(view.samples or ()), None)
+        entries = list(self.catalog.lineage(view.name))[:_MOST_PARTS]
+        size = _MANIFEST_SIZE // len(entries)
+        parts = []
+        for one in entries:
+            path = str(Path(one.document.file).absolute()) if self.has_editor else ""
+            part = manifest_part(one, self._file(one.name), sample, size)
+            is_own = one.folder == self.catalog.index.parent
+            parts.append(replace(part, path=path, is_own=is_own))
+        return replace(view, manifest=tuple(parts))
 
     def _shown_table(self, table: SampleTable) -> SampleTable | None:
         """Return what a page without a server has of a table."""

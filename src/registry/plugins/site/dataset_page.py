@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.api import count_text
+from registry.plugins.site.about import About
 from registry.plugins.site.dataset_view import DatasetView, SpecRow
 from registry.plugins.site.environment import LINKED_POLICY, fitting, html_size, linked_page
 from registry.plugins.site.sample_pages import SamplePage, sample_file, sample_pages
@@ -14,7 +15,7 @@ from registry.plugins.site.table_files import table_file, table_scripts
 
 __all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
 
-_ROWS_SIZE = 30_000
+_ROWS_SIZE = 22_000
 """Bytes that the specification, or the pin, takes at most."""
 _ROW_SIZE = 200
 """Bytes of the markup of a row, at most."""
@@ -28,7 +29,7 @@ class Snippet:
     code: str
 
 
-def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
+def dataset_pages(view: DatasetView, about: About | None = None) -> Iterator[tuple[str, str]]:
     """Yield the files of a dataset with their texts: its page, further samples, its table."""
     pages = sample_pages(view.samples or (), view.records, view.reports, is_code=view.is_code)
     parts = list(pages) or [SamplePage()]
@@ -36,7 +37,8 @@ def dataset_pages(view: DatasetView) -> Iterator[tuple[str, str]]:
     shown = len(view.samples or ())
     for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):
         linked = replace(part, previous=previous, following=following, starts=starts)
-        yield sample_file(view.name, part.first), dataset_page(view, linked, shown=shown)
+        text = dataset_page(view, linked, shown=shown, about=about)
+        yield sample_file(view.name, part.first), text
     if view.table is not None:
         for number, script in enumerate(table_scripts(view.table)):
             yield table_file(view.name, number), script
@@ -50,6 +52,7 @@ def dataset_page(
     scripts: Iterable[str] = ("dataset.js", "explore.js"),
     policy: str = LINKED_POLICY,
     asks_server: bool = False,
+    about: About | None = None,
 ) -> str:
     """Return a page of a dataset, which lies in a folder beside those of the others.
 
@@ -59,6 +62,7 @@ def dataset_page(
         shown: How many samples are on any page.
         scripts: Names of scripts.
         policy: The Content-Security-Policy.
+        about: The catalog, whose repository has the lines of the manifest.
         asks_server: Whether a server has the table, and not scripts beside the page.
     """
     page: dict[str, Any] = {
@@ -83,6 +87,7 @@ def dataset_page(
         "dataset.html",
         **page,
         snippets=snippets(view.name),
+        repository=about,
         has_table=(asks_server and view.samples is not None) or view.table is not None,
         spec=spec,
         pin=pin,

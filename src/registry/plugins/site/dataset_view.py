@@ -27,6 +27,7 @@ from registry.api import (
     state_of,
 )
 from registry.plugins.site.environment import cut, shorten
+from registry.plugins.site.manifest_lines import ManifestPart
 from registry.plugins.site.sample_table import SampleTable
 
 __all__ = [
@@ -125,6 +126,8 @@ class DatasetView:
     plots: tuple[PlotView, ...] = ()
     table: SampleTable | None = None
     """The samples that can be searched and sorted on a page without a server."""
+    manifest: tuple[ManifestPart, ...] = ()
+    """The YAML: its own, then that of what it extends."""
     family: Family | None = None
 
     @property

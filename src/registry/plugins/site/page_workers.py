@@ -111,7 +111,9 @@ def _write_chunk(tell: object, names: tuple[str, ...]) -> list[WrittenPage]:
 def _write(folder: Path, view: CatalogView, name: str) -> WrittenPage:
     with gc_paused():  # a page makes many objects, and no cycles
         one = view.dataset(name)
-        files = tuple(_write_file(folder, file, text) for file, text in dataset_pages(one))
+        files = tuple(
+            _write_file(folder, file, text) for file, text in dataset_pages(one, view.about)
+        )
     return WrittenPage(
         row=list_row(one, view.about.changes),
         files=files,

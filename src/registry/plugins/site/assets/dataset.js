@@ -42,7 +42,8 @@
   const copy = async (button) => {
     const code = document.getElementById(button.dataset.copies);
     try {
-      await navigator.clipboard.writeText(code.textContent);
+      const lines = [...code.querySelectorAll(".line")].map((line) => line.textContent);
+      await navigator.clipboard.writeText(lines.length ? `${lines.join("\n")}\n` : code.textContent);
       button.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(code); // no permission: it is selected, to be copied by hand
