@@ -73,6 +73,15 @@ def _real(place: Place) -> tuple[Case, ...]:
             needs=((place.sizes.large, "real.jsonl"),),
             rounds=1,
         ),
+        Case(
+            name="real-explored",
+            what=f"the slowest of six questions about {place.sizes.explored:,} samples in `browse`:"
+            " words, groups, orders; the table is open",
+            unit="ms",
+            runs={OURS: Call("benchmarks.ours:explored", {"rows": place.sizes.explored})},
+            goals=(AtMost(200),),
+            needs=((place.sizes.large, "real.jsonl"),),
+        ),
     )
 
 

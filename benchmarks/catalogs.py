@@ -64,6 +64,7 @@ def _datasets(place: Place) -> dict[str, dict[str, Any]]:
         **_sized(place, "many-shuffled", sizes.many, "jsonl", fields=_FIELDS, **_SHUFFLED),
         **{f"synced-{number}": _synced(place, number) for number in range(4)},
         "real-lengths": _real_lengths(place),
+        "real-explored": {**_real_lengths(place), "limit": sizes.explored},
         "remote": {
             "source": {"type": "json", "path": REMOTE},
             "fields": _FIELDS,

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from benchmarks.catalogs import TINY
@@ -20,6 +21,7 @@ __all__ = [
     "build",
     "checked",
     "compared",
+    "explored",
     "index",
     "iterate",
     "memory",
@@ -66,6 +68,26 @@ def warm(*, name: str, root: str | None = None) -> float:
     """Return the seconds of `get_dataset` and its first sample, when both were had before."""
     get_dataset(name, root=root)[0]
     return repeated(lambda: get_dataset(name, root=root)[0])
+
+
+def explored(*, rows: int) -> float:
+    """Return the seconds of the slowest question about the table of many samples."""
+    from registry.plugins.site.explore.sample_table import Question, SampleTable
+
+    table = SampleTable.of(_whole(get_dataset("real-explored"), rows))
+    names = [column.name for column in table.columns]
+    length = names.index("input length")
+    questions = (
+        Question(),
+        Question(words=("apples",)),
+        Question(words=("the", "nowhere")),
+        Question(sort=names.index("input")),
+        Question(sort=length, descending=True, words=("money",), chosen=((1, 0), (1, 1))),
+        Question(sort=length, first=rows // 2),
+    )
+    for question in questions:
+        table.answer(question)  # the first time, it sorts a column
+    return max(repeated(partial(table.answer, one)) for one in questions)
 
 
 def iterate(*, name: str, rows: int) -> float:

@@ -26,6 +26,8 @@ class Sizes:
     """Rows of the second memory run, and of the remote file."""
     large: int
     """Records of a real file's lengths."""
+    explored: int
+    """Those that the table of samples has."""
     manifests: int
     """Manifests of the large catalog."""
     few_manifests: int
@@ -44,6 +46,7 @@ FULL = Sizes(
     many=1_000_000,
     most=4_000_000,
     large=1_000_000,
+    explored=100_000,
     manifests=10_000,
     few_manifests=10,
     changed=1_000,
@@ -57,6 +60,7 @@ QUICK = Sizes(
     many=1_500,
     most=6_000,
     large=50,
+    explored=40,
     manifests=30,
     few_manifests=3,
     changed=5,

@@ -30,6 +30,7 @@ from registry.plugins.site.about import about
 from registry.plugins.site.catalog_view import CatalogView, is_about, site_names
 from registry.plugins.site.dataset_page import dataset_page
 from registry.plugins.site.dataset_view import DatasetView
+from registry.plugins.site.explore.sample_table import KeptTables, SampleTable
 from registry.plugins.site.home_page import (
     ROWS_PER_PAGE,
     ListFrame,
@@ -46,7 +47,6 @@ from registry.plugins.site.home_page import (
     unfolded,
 )
 from registry.plugins.site.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_page
-from registry.plugins.site.sample_table import KeptTables, SampleTable
 
 __all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
 

@@ -27,8 +27,8 @@ from registry.api import (
     state_of,
 )
 from registry.plugins.site.environment import cut, shorten
+from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.manifest_lines import ManifestPart
-from registry.plugins.site.sample_table import SampleTable
 
 __all__ = [
     "DatasetView",
