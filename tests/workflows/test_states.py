@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,12 @@ def test_no_request_is_made(
     made = found(root, cache_dir)
     assert (made["a"].cached, made["hub"].cached, made["new"].cached) == (True, False, False)
     assert len(https.requests) == before
+
+
+def test_pin_of_a_newer_release_is_not_stale_to_people(root: Path, cache_dir: Path) -> None:
+    assert main(["lock", "a", "--root", str(root)]) == 0
+    lock = root / "datasets.lock"
+    text = lock.read_text("utf-8")
+    lock.write_text(re.sub(r"format: \d+", "format: 99", text), encoding="utf-8")
+    made = found(root, cache_dir)
+    assert (made["a"].shown, made["a"].newer, made["one"].newer) == ("newer", True, False)

@@ -75,6 +75,11 @@ class _OfManifest:
         """Return whether it was made for this manifest."""
         return self.format == PIN_FORMAT and self.spec == spec_digest(spec)
 
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer release wrote it, so that this one can't tell what it is made for."""
+        return self.format > PIN_FORMAT
+
 
 class Pin(Materials, _OfManifest, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one dataset was made of when it was pinned, and for which manifest."""

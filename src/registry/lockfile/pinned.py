@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from registry.base.locations import Location
 from registry.base.materials import Material, State
 from registry.errors import LockError, LockStaleError
-from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
+from registry.lockfile.models import CommitPin, Pin
 from registry.lockfile.spec_digest import (
     location_in,
     portable,
@@ -204,7 +204,7 @@ def state_of(spec: DatasetSpec, pin: Pin | None) -> State:
 
 def staleness(spec: DatasetSpec, pin: Pin | CommitPin) -> tuple[str, str]:
     """Return for which other manifest or release a pin was made, and what to do about it."""
-    if pin.format > PIN_FORMAT:
+    if pin.is_newer:
         return f"in format {pin.format}, of a newer release", "upgrade eval-registry"
     if isinstance(pin, CommitPin):
         fix = f"`registry lock --offline {spec.name}` updates it"

@@ -89,7 +89,9 @@ def _report(error: Violation) -> Iterator[Finding]:
         case "type":
             names = limit if isinstance(limit, list) else [limit]
             expected = " or ".join(_TYPE_NAMES[name] for name in names if name != "null")
-            yield Finding(path, f"must be {expected}, is {shown}", rule="wrong-type")
+            keys = error.schema.get("properties", ()) if "do" in path else ()  # of an operation
+            hint = f"its keys: {', '.join(keys)}" if keys and not isinstance(instance, dict) else ""
+            yield Finding(path, f"must be {expected}, is {shown}", hint, rule="wrong-type")
         case "enum":
             choices = [str(choice) for choice in limit if choice is not None]
             hint = did_you_mean(str(instance), choices)

@@ -109,5 +109,7 @@ def no_column(name: str, columns: Iterable[str]) -> MappingError:
 def column_hint(name: str, columns: Iterable[str]) -> str:
     """Return the closest names to that of a missing column, else the first columns."""
     names = list(map(str, columns))
+    if "{" in name and "}" in name:
+        return f"a text with columns in it is a template: `{{template: {json.dumps(name)}}}`"
     more = ", …" if len(names) > _SHOWN_COLUMNS else ""
     return did_you_mean(name, names) or f"columns: {', '.join(names[:_SHOWN_COLUMNS])}{more}"

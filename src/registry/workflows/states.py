@@ -43,13 +43,17 @@ class DatasetState(Struct, frozen=True, kw_only=True):
     locked: bool
     """Whether datasets.lock has a pin or a commit for it."""
     stale: bool
-    """Whether that is for an older manifest."""
+    """Whether that is for an older manifest, or of a newer release."""
+    newer: bool = False
+    """Whether a newer release of this package wrote it: nothing is wrong with the manifest."""
     version: str | None = None
     """Version in that pin, such as `2-A`."""
 
     @property
     def shown(self) -> str:
         """The state as people see it: `stale` if it is locked for an older manifest."""
+        if self.newer:
+            return "newer"
         return "stale" if self.stale else self.state
 
 
@@ -71,6 +75,7 @@ def states_of(
             state=state_of(spec, pin),
             locked=row is not None,
             stale=stale,
+            newer=row is not None and row.is_newer,
             version=None if pin is None else pin.version,
         )
     return found

@@ -133,6 +133,7 @@ def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> Non
             "state": "floating",
             "locked": False,
             "stale": False,
+            "newer": False,
             "version": None,
             "overrides": [],
         }

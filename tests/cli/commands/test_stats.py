@@ -31,6 +31,7 @@ def test_json_has_all_counts(run: Run, own: Path) -> None:
         "cached": 2,
         "locked": 1,
         "stale": 0,
+        "newer": 0,
         "sources": {"csv": 2, "json": 1},
         "states": {"floating": 2, "verified": 1},
         "license_classes": {"not looked for": 2, "any use": 1},

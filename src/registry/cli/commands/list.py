@@ -83,7 +83,7 @@ def command(
     Makes no request. On a terminal a long list is shown in the pager, PAGER; in a pipe each dataset
     is one line, with the size in bytes. The state is verified where the lockfile has the digests of
     the samples, commit where the manifest names the commit of its bytes, else floating; `stale` is
-    locked for an older manifest. A broken manifest
+    locked for an older manifest, `newer` by a newer release. A broken manifest
     or lockfile is reported and the datasets are listed; the exit code is then 1. Splits are in
     brackets, the default one first; counts and states are those of the default one. A dataset that
     overrides that of a package says so. Groups follow, each in one row.
@@ -192,6 +192,8 @@ def _summary(rows: Sequence[Row], total: int) -> str:
     parts += [f"{states[one]:,} {one}" for one in get_args(State) if states[one]]
     if stale := states["stale"]:
         parts.append(f"{stale:,} with a stale pin (registry lock)")
+    if newer := states["newer"]:
+        parts.append(f"{newer:,} with a pin of a newer release (upgrade eval-registry)")
     return f"{count}: {', '.join(parts)}" if rows else f"no dataset matches (of {total:,})"
 
 
@@ -206,7 +208,7 @@ class Row(Struct, frozen=True, kw_only=True):
     cached: str
     """yes, no, or ? if only reading large files would tell."""
     state: str
-    """As of `DatasetState`, or stale: locked for an older manifest."""
+    """As of `DatasetState`; stale: locked for an older manifest; newer: by a newer release."""
 
 
 def plain_cells(row: Row) -> tuple[str, ...]:

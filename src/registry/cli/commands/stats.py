@@ -64,7 +64,8 @@ def command(tags: tuple[str, ...], plain: bool, as_json: bool, root: str | None)
         "cached": sum(state.cached is True for state in states),
         "cached_bytes": sum(state.bytes or 0 for state in states),
         "locked": sum(state.locked for state in states),
-        "stale": sum(state.stale for state in states),
+        "stale": sum(state.shown == "stale" for state in states),
+        "newer": sum(state.newer for state in states),
         **_counts(specs, found),
     }
     if as_json:
@@ -114,6 +115,7 @@ def _lines(data: Mapping[str, Any], *, plain: bool) -> Iterator[str]:
         f"{data['locked']:,} locked",
     ]
     facts += [f"{data['stale']:,} of them for an older manifest"] if data["stale"] else []
+    facts += [f"{data['newer']:,} by a newer release"] if data["newer"] else []
     yield from wrap(", ".join(facts), columns_of(sys.stdout))
     plots = (frequencies(title, data[key]) for key, title in _COUNTS.items() if data[key])
     yield from plot_lines(plots, sys.stdout, plain=plain)

@@ -130,16 +130,21 @@ def _lock_observation(settings: Settings, catalog: Catalog) -> Observation:
         return fail("lock", _first_line(error), "registry lock")
     if lock is None or not lock.pins:
         return warn("lock", f"{shown} pins nothing, so samples may change", "registry lock")
-    stale, gone = [], []
+    newer, stale, gone = [], [], []
     for name, pin in lock.pins.items():
         try:
             if name not in catalog:
                 gone.append(name)
+            elif pin.is_newer:
+                newer.append(name)
             elif not pin.agrees(catalog[name]):
                 stale.append(name)
         except ManifestError:  # a problem of the catalog
             continue
     text = f"{shown} pins {len(lock.pins):,} of {count_text(len(catalog), 'dataset')}"
+    if newer:
+        names = list_names(newer, _NAMED)
+        return warn("lock", f"{text}, by a newer release: {names}", "upgrade eval-registry")
     if stale:
         names = list_names(stale, _NAMED)
         return warn("lock", f"{text}, for an older manifest: {names}", "registry lock")
