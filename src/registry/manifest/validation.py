@@ -89,7 +89,9 @@ def _report(error: Violation) -> Iterator[Finding]:
         case "type":
             names = limit if isinstance(limit, list) else [limit]
             expected = " or ".join(_TYPE_NAMES[name] for name in names if name != "null")
-            keys = error.schema.get("properties", ()) if "do" in path else ()  # of an operation
+            keys = (
+                error.schema.get("properties", ()) if "do" in path[:-2] else ()
+            )  # of an operation
             hint = f"its keys: {', '.join(keys)}" if keys and not isinstance(instance, dict) else ""
             yield Finding(path, f"must be {expected}, is {shown}", hint, rule="wrong-type")
         case "enum":
