@@ -257,6 +257,7 @@ def test_invalid_source_is_reported_once(
         ("- a\n", "m.yaml:1:1 $: must be a mapping, is ['a']"),
         ("datasets: [a]\n", "m.yaml:1:1 $.datasets: must be a mapping, is ['a']"),
         ("datasets: {a: ~}\n", "m.yaml:1:12 $.datasets.a: must be a mapping, is None"),
+        ("datasets: {'01': {extends: a}, '1': ~}\n", "m.yaml:1:32 $.datasets['1']: must be a mapping, is None"),
         ("datasets: {}\ndataset: {}\n", "m.yaml:2:1 $.dataset: unknown key 'dataset' (did you mean 'datasets'?)"),
         ("datasets:\n  a b: {extends: c}\n", "m.yaml:2:3 $.datasets['a b']: 'a b' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
         ("datasets:\n  ../up: {extends: c}\n", "m.yaml:2:3 $.datasets['../up']: '../up' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),

@@ -168,14 +168,14 @@ class Layer(Struct, frozen=True):
             return self.document.problem(self.place(path), message, hint, rule=rule)
         # In a manifest, `split` and `revision` are keys of the source.
         is_inner = path[:1] == ("source",) and path[1:] not in ((), ("path",))
-        name = ".".join(map(str, path[1:])) if is_inner else str(path[0])
+        name = ".".join(map(str, path[1:])) if is_inner else str((*path, "")[0])
         if is_inner and rule == "unknown-key":
             message, hint = _NO_SUCH_PART.get(name, (message, hint))
-        if path[0] != "fewshot":  # whose own keys are as in a manifest
+        if path[:1] != ("fewshot",):  # whose own keys are as in a manifest
             message, hint = _as_python(message), _as_python(hint)
         return Problem(
             message=message,
-            file=f"argument `{name}`",
+            file=f"argument `{name}`" if name else "",
             path="",
             hint=hint,
             rule=rule,
@@ -242,7 +242,9 @@ class Merged(Struct, frozen=True):
 def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
     """Merge layers, lowest precedence first; `defaults` has the source defaults by type."""
     has_parent = any(layer.kind == "parent" for layer in layers)
-    merged = Merged({}, {(): layers[-1]}, has_parent)
+    # What the dataset as a whole lacks is not a problem of a call.
+    written = next((layer for layer in reversed(layers) if layer.kind != "override"), layers[-1])
+    merged = Merged({}, {(): written}, has_parent)
     for layer in layers:
         _drop_overridden(merged, layer.value, defaults)
         _merge_into(merged, merged.value, layer.value, layer, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -13,7 +14,7 @@ from registry.errors import shorten
 from registry.extensions import extension, extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import jsonschema_rs
 
@@ -39,6 +40,7 @@ MAX_LEVELS = 64
 """Of a YAML document. jsonschema-rs has no limit: 100,000 nested lists would overflow its stack."""
 _NAMED = {"lock": "pin", "manifest": "dataset"}
 """For each schema, the definition of the values under `datasets`, whose keys are names."""
+_NUMBER = re.compile(r"\+?[0-9]+")
 _SURE = 2.0**52
 """From here on every float is a whole number."""
 
@@ -177,13 +179,32 @@ def _violation(error: jsonschema_rs.ValidationError, value: Any) -> Violation:
     address, _, pointer = str(error.absolute_keyword_location).partition("#")
     *steps, keyword = map(_unescaped, pointer.split("/")[1:])
     schema = _at(_schemas()[address], steps)
-    path = tuple(error.instance_path)
+    paths = list(_paths(error.instance_path, value))
+    if len(paths) > 1:
+        paths.sort(key=lambda path: as_json(_at(value, path)) != error.instance)
+    path = paths[0]
     unknown = tuple(getattr(error.kind, "unexpected", ()))
-    try:
-        instance = _at(value, path)
-    except KeyError:  # below a key that is no str
-        instance = error.instance
+    instance = _at(value, path)
     return Violation(path, keyword, schema[keyword], schema, instance, error.message, unknown)
+
+
+def _paths(steps: Sequence[str | int], value: Any) -> Iterator[DataPath]:
+    """Yield the paths that jsonschema-rs may mean: 0.61 gives 1 for the keys '1', '01' and '+1'."""
+    if not steps:
+        yield ()
+        return
+    step, *rest = steps
+    keys: Iterable[Any] = [step]
+    if isinstance(value, dict) and step not in value:
+        keys = (key for key in value if _is_step(step, str(as_json(key))))
+    for key in keys:
+        yield from ((key, *path) for path in _paths(rest, value[key]))
+
+
+def _is_step(step: str | int, key: str) -> bool:
+    return key == step or (
+        isinstance(step, int) and bool(_NUMBER.fullmatch(key)) and int(key) == step
+    )
 
 
 def _unescaped(step: str) -> str:
