@@ -22,10 +22,11 @@ from pathlib import Path
 from select import select
 from typing import Any, NoReturn
 
-__all__ = ["Ran", "run", "run_each"]
+__all__ = ["Ran", "run", "run_apart", "run_each"]
 
 # What most commands import; none of it reads the environment as it is imported.
 _COMMANDS = ("diff", "list", "lock", "preview", "show", "sync", "validate")
+_STREAMS = ("out", "err")
 _IMPORTED = (*(f"registry.cli.commands.{name}" for name in _COMMANDS), "pyarrow.parquet")
 
 
@@ -68,18 +69,54 @@ def run_each(
     `environment` is added to that of the tests; `site` is a folder of further installed packages;
     `before` is Python that the process runs first; `errors` is that of `bytes.decode`.
     """
+    ran = run_apart(
+        folder,
+        commands,
+        environment=environment,
+        site=site,
+        before=before,
+        errors=errors,
+        timeout=timeout,
+    )
+    out, err = "".join(one.out for one in ran), "".join(one.err for one in ran)
+    return Ran(max((one.code for one in ran), key=abs), out, err)
+
+
+def run_apart(
+    folder: Path,
+    commands: Sequence[Sequence[str]],
+    *,
+    environment: Mapping[str, str] | None = None,
+    site: Path | None = None,
+    before: str = "",
+    before_each: str = "",
+    errors: str = "strict",
+    timeout: float = 180,
+) -> list[Ran]:
+    """Run commands in one process, and return what each printed; arguments as for `run_each`.
+
+    `before_each` is Python that the process runs before each command, when its streams are open. A
+    process that ends before its last command gives its code to the command at which it ended.
+    """
     with tempfile.TemporaryDirectory(prefix="registry-tests-") as written:
-        out, err = Path(written, "out"), Path(written, "err")
         request = {
             "commands": commands,
             "folder": str(folder),
             "environment": {**os.environ, **(environment or {})},
             "site": [] if site is None else [str(site)],
             "before": before,
-            "streams": [str(out), str(err)],
+            "before_each": before_each,
+            "written": written,
         }
-        code = _asked(request, timeout)
-        return Ran(code, *(path.read_text("utf-8", errors) for path in (out, err)))
+        ended = _asked(request, timeout)
+        codes = [int(code) for code in Path(written, "codes").read_text().split()]
+        codes = [*codes[: len(commands) - 1], ended]
+        return [
+            Ran(
+                code, *(Path(written, f"{name}{n}").read_text("utf-8", errors) for name in _STREAMS)
+            )
+            for n, code in enumerate(codes)
+        ]
 
 
 def _asked(request: Mapping[str, Any], timeout: float) -> int:
@@ -128,14 +165,22 @@ def _become(
     environment: Mapping[str, str],
     site: list[str],
     before: str,
-    streams: list[str],
+    before_each: str,
+    written: str,
 ) -> NoReturn:
     """Run commands in this process, and end it as Python does."""
     from registry.cli import main
 
-    for target, path in enumerate((os.devnull, *streams)):
-        flags = os.O_WRONLY | os.O_CREAT if target else os.O_RDONLY
-        os.dup2(os.open(path, flags, 0o600), target)
+    def opened(number: int) -> None:
+        for target, name in enumerate(_STREAMS, 1):
+            path = os.path.join(written, f"{name}{number}")
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+            os.dup2(descriptor, target)
+            os.close(descriptor)
+
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    codes = os.open(os.path.join(written, "codes"), os.O_WRONLY | os.O_CREAT, 0o600)
+    opened(0)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -143,7 +188,15 @@ def _become(
     sys.dont_write_bytecode = True
     sys.path += site
     exec(before, {})
-    sys.exit(max(main(arguments) for arguments in commands))
+    code = 0
+    for number, arguments in enumerate(commands):
+        if number:
+            opened(number)
+        exec(before_each, {})
+        code = main(arguments)
+        sys.stdout.flush()  # what `main` could not write it has sent to the null device
+        os.write(codes, f"{code}\n".encode())
+    sys.exit(code)
 
 
 if __name__ == "__main__":

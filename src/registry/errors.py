@@ -259,8 +259,9 @@ class SampleNotFoundError(RegistryError, KeyError):
         having = list(islice((one for one in ids if text and text in one), _SHOWN_IDS))
         self.matches = close_matches(text, ids) or having
         similar = f"; similar ids: {', '.join(self.matches)}" if self.matches else ""
-        if ids and not similar:
-            similar = f"; its first ids: {', '.join(ids[:_SHOWN_IDS])}"
+        if not similar:
+            shown = ", ".join(ids[:_SHOWN_IDS])
+            similar = f"; its first ids: {shown}" if ids else ": its samples have no ids"
         super().__init__(f"no sample of {dataset} has the id {shorten(identifier)}{similar}")
 
     __str__ = Exception.__str__  # KeyError shows the repr of the message

@@ -43,7 +43,7 @@ class StatusError(aiohttp.ClientError):
     [
         ("/a.csv", FileNotFoundError("x"), SourceError, "/a.csv: no such file"),
         ("/a", IsADirectoryError("x"), SourceError, "/a: is a folder, not a file (a glob such as '*.csv' reads many)"),
-        ("/a.csv", PermissionError("x"), AccessError, "/a.csv: access refused: PermissionError: x (check the credentials)"),
+        ("/a.csv", PermissionError(13, "Permission denied"), AccessError, "/a.csv: can't be read: Permission denied (check the permissions of the file and of its folders)"),
         ("/a.csv", OSError("x"), SourceError, "/a.csv: OSError: x"),
         (URL, TimeoutError(), SourceError, f"{URL}: the server did not answer in time"),
         (URL, ConnectionResetError("x"), SourceError, f"{URL}: the connection was lost"),

@@ -83,6 +83,9 @@ def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[t
     shown = os.path.relpath(path, spec.folder)
     if not exists and fixed_folder(path) != path:
         yield f"no file matches '{shown}'", "correct the pattern, or add the files"
+    elif not exists and os.path.islink(path):
+        hint = "restore that file, or correct the link"
+        yield f"'{shown}' is a link to '{os.readlink(path)}', where there is no file", hint
     elif not exists:
         hint = _similar_file(path, spec) or "correct the path, or add the file"
         yield f"no file '{shown}'", hint

@@ -220,6 +220,9 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
     if (code := _s3_code(error)) in _S3_CODES:
         return AccessError(f"{shown}: access refused: {_S3_CODES[code]}")
+    if isinstance(error, PermissionError) and location.is_local:
+        hint = "check the permissions of the file and of its folders"
+        return AccessError(f"{shown}: can't be read: {error.strerror} ({hint})")
     if status in (401, 403) or isinstance(error, PermissionError):
         reason = f"the server answered {status}" if status else _redacted(error, location)
         return AccessError(f"{shown}: access refused: {reason} (check the credentials)")

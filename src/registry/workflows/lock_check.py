@@ -66,6 +66,10 @@ def _check_one(
     if name not in catalog:
         if new := catalog.retired.get(name):
             check.differs(f"is pinned, and called '{new}' now", "`registry lock` renames its pin")
+        elif unread := catalog.unread_problems():
+            check.differs(
+                f"is pinned, and may be in a file with errors: {unread[0]}", "fix the file"
+            )
         else:
             check.differs("is pinned but in no manifest", "`registry lock` drops it")
         return check

@@ -189,10 +189,11 @@ def _pin(
             results.append(result)
             report.finish(result.name, failed=_is_failure(result, named))
     results.sort(key=lambda one: one.name)
-    # A file that can't be read may define the datasets that seem to be gone: keep their pins.
-    stray = options.print_stray_problems(catalog)
     # With names, nothing is known about the others.
-    dropped = _write(request, results, path, drop=not stray and not named)
+    stray = not named and options.print_stray_problems(catalog)
+    # A file that can't be read may define the datasets that seem to be gone: keep their pins.
+    can_drop = not named and not catalog.unread_problems()
+    dropped = _write(request, results, path, drop=can_drop)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:
         print_json({"datasets": [one.to_dict() for one in results], "dropped": dropped})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from registry.errors import RegistryError, RevisionError, SampleNotFoundError, c
 from registry.load.named_files import named_files
 from registry.samples.fields import COMPARED
 from registry.samples.sample import Sample
+from registry.settings import lock_file_of
 
 __all__ = ["FIELDS", "Blame", "UnreadableStateError", "blame"]
 
@@ -93,7 +95,9 @@ class Opener:
     def _obstacle(self, state: State) -> str:
         """Return why the samples of a state must not be opened, or would be a guess."""
         if not state.contents.has_valid_lock:
-            return "its lockfile can't be read"
+            lock = os.path.basename(lock_file_of(state.contents.checkout.index))
+            problems = (one for one in state.contents.problems if one.file.endswith(lock))
+            return str(next(problems, "its lockfile can't be read"))
         if state.commit and (reason := _unfixed(state)):
             return reason
         mapper = state.contents.specs[state.name].mapper
@@ -153,10 +157,12 @@ def blame(
     samples = opener.open(state) if not state.problem else state.problem
     if isinstance(samples, str):
         message = f"{state.name}: its present samples can't be read: {samples}"
-        raise UnreadableStateError(f"{message} (`registry sync {state.name}` builds them)")
+        hint = f" (`registry sync {state.name}` builds them)"
+        raise UnreadableStateError(message + (hint if state.contents.has_valid_lock else ""))
     ids = [str(one.id) for one in samples.samples]
     if identifier not in ids:
-        raise SampleNotFoundError(identifier, ids, dataset=state.name)
+        known = (str(one.id) for one in samples.samples if one.id is not None)
+        raise SampleNotFoundError(identifier, known, dataset=state.name)
     chosen = tuple(field for field in FIELDS if field in fields)
     tasks = [_Task(state, samples, ids.index(identifier), chosen)]
     seen = 0

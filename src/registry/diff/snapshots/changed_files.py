@@ -56,7 +56,7 @@ def _compared(side: Contents) -> set[str]:
 
 
 def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | None:
-    """Return git's id of a file, and of a link that leads outside what it names."""
+    """Return git's id of a file; of a link that leads outside what it names, or why it has none."""
     file, tree = os.path.normpath(checkout.folder / path), checkout.tree
     name = os.path.relpath(file, checkout.top)
     if tree is not None:
@@ -65,7 +65,10 @@ def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | N
     real = os.path.realpath(file)
     is_inside = Path(real).is_relative_to(os.path.realpath(checkout.top))
     if is_inside and os.path.isfile(file):
-        return _object_id(file, algorithm)
+        try:
+            return _object_id(file, algorithm)
+        except OSError as error:
+            return f"can't be read: {error.strerror}"
     if os.path.islink(file):
         target = os.path.join(os.path.dirname(name), os.readlink(file))
         return f"link to {os.path.normpath(target)}"

@@ -14,6 +14,7 @@ import click
 from registry.api import (
     CACHE_FORMAT,
     CLEAN,
+    PROBLEMS,
     BundleError,
     Lock,
     Progress,
@@ -296,6 +297,8 @@ def command(
     other machine `registry unbundle` verifies it.
     """
     catalog, cache, settings = options.open_catalog(root, offline=offline)
+    if not names and options.print_stray_problems(catalog):
+        return PROBLEMS
     chosen = options.choose(catalog, names, tags)
     lock = catalog_lock(catalog)
     with bars(as_json=as_json) as report:

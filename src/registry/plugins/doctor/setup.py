@@ -148,7 +148,7 @@ def _lock_observation(settings: Settings, catalog: Catalog) -> Observation:
     if stale:
         names = list_names(stale, _NAMED)
         return warn("lock", f"{text}, for an older manifest: {names}", "registry lock")
-    if gone:
+    if gone and not catalog.unread_problems():  # else they may be in such a file
         names = list_names(gone, _NAMED)
         return warn("lock", f"{text}, and some that are gone: {names}", "registry lock")
     return fine("lock", text)
