@@ -9,7 +9,18 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FORMULA", "GALLERY", "HOSTILE", "SCRIPT", "picture", "sound", "write_gallery"]
+__all__ = [
+    "FORMULA",
+    "GALLERY",
+    "HOSTILE",
+    "MANIFEST",
+    "SCRIPT",
+    "picture",
+    "sound",
+    "uri",
+    "write_gallery",
+    "write_records",
+]
 
 FORMULA = r"\int_0^\infty e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}"
 SCRIPT = (
@@ -17,7 +28,6 @@ SCRIPT = (
 )
 
 MANIFEST = """\
-version: 1
 datasets:
   gallery:
     description: Samples that are hard to show.
@@ -193,10 +203,15 @@ def _records() -> list[dict[str, Any]]:
 GALLERY = _records()
 
 
+def write_records(file: Path) -> None:
+    """Write the records of the gallery."""
+    lines = (json.dumps(record) + "\n" for record in GALLERY)
+    file.write_text("".join(lines), encoding="utf-8")
+
+
 def write_gallery(root: Path) -> Path:
     """Write the catalog with the gallery, and return its folder."""
     root.mkdir(parents=True, exist_ok=True)
-    (root / "datasets.yaml").write_text(MANIFEST, encoding="utf-8")
-    lines = (json.dumps(record) + "\n" for record in GALLERY)
-    (root / "gallery.jsonl").write_text("".join(lines), encoding="utf-8")
+    (root / "datasets.yaml").write_text("version: 1\n" + MANIFEST, encoding="utf-8")
+    write_records(root / "gallery.jsonl")
     return root

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
-import zlib
 from pathlib import Path
 from typing import Any
+
+from tests.gallery import MANIFEST, picture, uri, write_records
 
 __all__ = ["MANY", "write_catalog"]
 
@@ -66,6 +65,7 @@ datasets:
 def write_catalog(root: Path) -> None:
     """Write the catalog, with its data."""
     (root / "sets").mkdir(parents=True)
+    write_records(root / "gallery.jsonl")
     many = "".join(
         f"  many-{number:03}:\n    source: {{type: json, path: planets.jsonl}}\n"
         "    fields: {input: question, choices: options, target: answer}\n"
@@ -75,6 +75,7 @@ def write_catalog(root: Path) -> None:
     files = {
         "datasets.yaml": INDEX,
         "sets/all.yaml": SETS,
+        "sets/gallery.yaml": MANIFEST,
         "sets/many.yaml": f"datasets:\n{many}",
         "sets/broken.yaml": BROKEN,
         "planets.jsonl": _lines(_planets()),
@@ -113,7 +114,10 @@ def _talks() -> list[dict[str, Any]]:
                 {"role": "system", "content": "Answer in one word."},
                 {"role": "user", "content": code},
                 {"role": "assistant", "content": "Reading it."},
-                {"role": "user", "content": [{"type": "image", "image": _picture()}]},
+                {
+                    "role": "user",
+                    "content": [{"type": "image", "image": uri("image/png", picture())}],
+                },
             ],
             "answer": "two",
         },
@@ -151,19 +155,3 @@ def _hostile() -> list[dict[str, Any]]:
         ),
         {"key": "keys", "q": "20,000 columns", "a": "x", "m": keys},
     ]
-
-
-def _picture() -> str:
-    """Return a PNG of 32 by 16 pixels as a data URI."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        body = kind + data
-        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
-
-    rows = b"".join(
-        b"\0" + b"".join(bytes([8 * x, 60, 16 * y % 256]) for x in range(32)) for y in range(16)
-    )
-    header = struct.pack(">IIBBBBB", 32, 16, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
-    data += chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    return "data:image/png;base64," + base64.b64encode(data).decode()

@@ -18,6 +18,13 @@ VIEWS = {
     "planets-dark": ("datasets/planets.html", 1000, "dark"),
     "talks-narrow": ("datasets/talks.html", 360, "dark"),
     "broken": ("datasets/broken.html", 1000, "light"),
+    **{
+        f"gallery-{number}-{width}": (f"{file}.html#samples", width, scheme)
+        for number, file in enumerate(
+            ("datasets/gallery", "samples/gallery@21", "samples/gallery@41")
+        )
+        for width, scheme in ((360, "light"), (830, "dark"), (1280, "light"))
+    },
 }
 WIDTH = 60
 """Pixels of a baseline: shapes and colours, in which the fonts of a machine make no difference."""
@@ -47,9 +54,11 @@ def test_page_looks_as_before(site: Path, visit: Visit, name: str) -> None:
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     path, width, scheme = VIEWS[name]
     page = visit(
-        f"{site.as_uri()}/{path}", viewport={"width": width, "height": 900}, color_scheme=scheme
+        f"{site.as_uri()}/{path}",
+        viewport={"width": width, "height": 3_000 if "gallery" in name else 900},
+        color_scheme=scheme,
     )
-    if "#" in path:
+    if "#q" in path:
         page.locator("#search-status", has_text="dataset").wait_for()
     picture = taken(page)
     file = BASELINES / f"{name}.png"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-import registry.plugins.site
-from registry import Sample
+from registry import MemoryDataset, Sample
 from registry.plugins.site.environment import LINKED_POLICY
 from tests.browser.conftest import Visit
+from tests.gallery import FORMULA
 
 PAGES = (
     "index.html",
@@ -23,6 +23,9 @@ PAGES = (
     "datasets/planets.html",
     "samples/planets@21.html",
     "datasets/talks.html",
+    "datasets/gallery.html",
+    "samples/gallery@21.html",
+    "samples/gallery@41.html",
     "datasets/hostile.html",
     "datasets/unbuilt.html",
     "datasets/broken.html",
@@ -357,7 +360,7 @@ def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:
     [
         *(("light", path) for path in PAGES),
         # The colours of all that there is.
-        *(("dark", path) for path in ("index.html#q=is:broken", "datasets/talks.html")),
+        *(("dark", path) for path in ("index.html#q=is:broken", "samples/gallery@21.html")),
         *(("dark", f"datasets/{name}.html") for name in ("planets", "broken")),
     ],
 )
@@ -412,21 +415,64 @@ NBCONVERT = """<meta charset="utf-8">
 <div class="jp-RenderedHTMLCommon">{}</div>"""
 
 
-def test_tables_of_notebooks_are_not_aligned_to_the_right(chromium: Any) -> None:
+def test_notebooks_align_texts_and_tables_at_the_start(chromium: Any) -> None:
+    sample = Sample("Let $x$ be\n\n|a|b|\n|-|-|\n|1|2|", ["one", "two"], "A", metadata={"k": "v"})
+    html = MemoryDataset([sample])._repr_html_() + sample._repr_html_()
     page = chromium.new_page()
-    page.set_content(NBCONVERT.replace("{}", Sample(input="How much is it?")._repr_html_()))
-    cell = page.locator(".registry-repr td").first
-    assert cell.evaluate("one => getComputedStyle(one).textAlign") == "start"
-    page.close()
-
-
-def test_text_begins_at_the_side_of_its_own_script(chromium: Any) -> None:
-    css = (Path(registry.plugins.site.__file__).parent / "assets" / "registry.css").read_text(
-        "utf-8"
+    page.set_content(NBCONVERT.replace("{}", html))
+    for cell in page.locator(".registry-repr :is(td, th, .text, dd, li)").all():
+        assert cell.evaluate("one => getComputedStyle(one).textAlign") == "start"
+    assert page.locator("math").bounding_box()["width"] > 0
+    border = page.locator(".choices .target").evaluate("one => getComputedStyle(one).borderColor")
+    assert border != page.locator(".choices li").last.evaluate(
+        "one => getComputedStyle(one).borderColor"
     )
-    page = chromium.new_page()
-    arabic = "\u0643\u0645 \u064a\u0633\u0627\u0648\u064a 3 + 4\u061f"
-    page.set_content(f"<style>{css}</style><div class='text'><b>{arabic}</b></div>")
-    left = page.locator("b").evaluate("one => one.getBoundingClientRect().left")
-    assert left > page.viewport_size["width"] / 2
     page.close()
+
+
+def test_text_begins_at_the_side_of_its_own_script(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/gallery.html")
+    middle = page.viewport_size["width"] / 2
+    for key, is_left in (("arabic", False), ("hebrew", False), ("telugu", True)):
+        text = page.locator(f'[data-id="{key}"] .message .text')
+        left = text.evaluate(
+            "one => { const range = document.createRange(); range.selectNodeContents(one);"
+            " return range.getBoundingClientRect().left; }"
+        )
+        assert (left < middle) == is_left
+
+
+def test_raw_text_and_all_lines_are_one_click_away(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/datasets/gallery.html", java_script_enabled=False)
+    formula = page.locator('[data-id="formula"] .message')
+    assert formula.locator("math").count() == 2
+    formula.get_by_text("Raw text").click()
+    assert not formula.locator(".drawn").is_visible()
+    assert formula.get_by_text(FORMULA).is_visible()
+    page.goto(f"{site.as_uri()}/samples/gallery@21.html")
+    long = page.locator('[data-id="long-lines"]')
+    before = long.bounding_box()["height"]
+    long.get_by_label("all 119 lines").check()
+    assert long.bounding_box()["height"] > 2 * before
+
+
+def test_players_and_pictures_of_the_gallery_work(site: Path, visit: Visit) -> None:
+    page = visit(f"{site.as_uri()}/samples/gallery@21.html")
+    for key, why in (("damaged", "it can't be decoded"), ("no-picture", "does not begin as")):
+        assert why in page.locator(f'[data-id="picture-{key}"]').text_content()
+    page.goto(f"{site.as_uri()}/samples/gallery@41.html")
+    loaded = "one => new Promise(done => { const end = () => done(one.duration);"
+    loaded += " one.readyState ? end() : one.addEventListener('loadedmetadata', end); })"
+    assert page.locator("audio").evaluate(loaded) == 0.25
+
+
+@pytest.mark.parametrize("file", ["datasets/gallery", "samples/gallery@21", "samples/gallery@41"])
+@pytest.mark.parametrize("width", [360, 830, 1280])
+def test_gallery_fits_the_page_and_runs_nothing(
+    site: Path, visit: Visit, file: str, width: int
+) -> None:
+    page = visit(f"{site.as_uri()}/{file}.html", viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.title() != "owned"
+    assert page.locator("article :is(script, iframe, a[href^=javascript], [style])").count() == 0
+    assert (site / f"{file}.html").stat().st_size < 300_000

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.display.formulas import can_draw, formulas, mathml
+from registry import Sample
+from registry.display.formulas import formulas, has_undrawn, mathml
 from tests.gallery import FORMULA, HOSTILE, SCRIPT
 
 
@@ -105,12 +106,14 @@ def test_deepest_formula_fits_the_stack_of_a_small_thread() -> None:
 def test_without_the_package_formulas_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
     from registry.display import formulas as module
 
-    assert can_draw()
+    assert not has_undrawn("$x$")
     monkeypatch.setitem(sys.modules, "math_core", None)
     module._converter.cache_clear()
     mathml.cache_clear()
     try:
-        assert not can_draw()
+        assert has_undrawn("$x$")
+        assert "pip install 'eval-registry[site]'" in Sample("$x$")._repr_html_()
+        assert not has_undrawn("It costs $5.")
         assert found("$x$") == []
     finally:
         module._converter.cache_clear()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from registry.base.escape import escape_control, escape_lines
 from registry.cli.terminal import columns_of, console_of
-from registry.samples.display.sample import text_of_input
+from registry.samples.display.sample import target_choices, text_of_input
 from registry.samples.fields import REST, field_data
 from registry.samples.letters import letter_of
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from registry.samples.sample import Sample
 
 __all__ = ["print_sample", "record_lines", "sample_lines"]
 
+_KEY = re.compile(r"(?m)^ {0,4}[\w.-]+:(?= |$)|^(?:system|user|assistant|tool [^:\n]{1,80}):")
+_TARGET = re.compile(r"(?m)^✓ .*|^target    .*")
 _BESIDE = 100
 """Columns of a terminal that shows a sample and its record side by side."""
 _MOST = 10_000
@@ -41,7 +46,7 @@ def print_sample(
     from rich.text import Text
 
     panels = [
-        Panel(Text(escape_lines("\n".join(lines))), title=Text(heading), title_align="left")
+        Panel(_styled(lines), title=Text(heading, style="bold"), title_align="left")
         for heading, lines in parts
     ]
     console = console_of(sys.stdout)
@@ -55,19 +60,35 @@ def print_sample(
         console.print(*panels, sep="\n")
 
 
+def _styled(lines: Sequence[str]) -> Text:
+    """Return lines with the colors of `show`: keys and roles in one, what is right in another."""
+    from rich.text import Text
+
+    text = Text(escape_lines("\n".join(lines)))
+    text.highlight_regex(_KEY, "blue")
+    text.highlight_regex(_TARGET, "green")
+    return text
+
+
 def sample_lines(sample: Sample) -> Iterator[str]:
-    """Yield the lines of a sample."""
+    """Yield the lines of a sample; a choice that is the target has a mark."""
     yield from text_of_input(sample.input).splitlines()
     yield ""
     if choices := sample.choices:
-        yield from (f"  {letter_of(index)}) {choice}" for index, choice in enumerate(choices))
+        right = target_choices(sample.target, choices)
+        for index, choice in enumerate(choices):
+            yield f"{'✓' if index in right else ' '} {letter_of(index)}) {choice}"
         yield ""
     yield f"target    {_one_line(sample.target)}"
     for name in REST:
         if (value := getattr(sample, name)) is not None:
             is_model = hasattr(value, "model_dump")
             data = value.model_dump(mode="json") if is_model else field_data(name, value)
-            yield f"{name:<9} {_one_line(data)}"
+            if isinstance(data, dict) and data:
+                yield f"{name}:"
+                yield from (f"  {line}" for line in record_lines(data))
+            else:
+                yield f"{name:<9} {_one_line(data)}"
 
 
 def record_lines(record: Mapping[str, Any]) -> Iterator[str]:

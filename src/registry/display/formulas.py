@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CODE", "Formula", "can_draw", "formulas", "mathml"]
+__all__ = ["CODE", "Formula", "formulas", "has_undrawn", "mathml"]
 
 CODE = r"""
     (?P<fence> ^ [ ]{0,3} (?P<tick>`{3,}|~{3,}) [^\n`]* \n .*?
@@ -109,9 +109,12 @@ class Formula:
     """Whether it has lines of its own."""
 
 
-def can_draw() -> bool:
-    """Return whether the package that draws formulas is installed."""
-    return _converter() is not None
+def has_undrawn(text: str) -> bool:
+    """Return whether a text may have formulas, and the package that draws them is not installed."""
+    return _converter() is None and any(
+        found["single"] or found["double"] or found["round"] or found["shown"]
+        for found in _FOUND.finditer(text)
+    )
 
 
 def formulas(text: str, escape: Callable[[str], str]) -> Iterator[Formula]:

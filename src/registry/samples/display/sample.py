@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from registry.display.formulas import has_undrawn
 from registry.display.html import Allowance, Short, content_html
 from registry.display.html import block as notebook_block
 from registry.display.media import media_html, picture_uri
@@ -18,7 +19,14 @@ from registry.samples.letters import index_of, letter_of
 if TYPE_CHECKING:
     from registry.samples.messages import ChatMessage
 
-__all__ = ["ShownSample", "rich_fields", "sample_body", "sample_html", "text_of_input"]
+__all__ = [
+    "ShownSample",
+    "rich_fields",
+    "sample_body",
+    "sample_html",
+    "target_choices",
+    "text_of_input",
+]
 
 _MOST_CHOICES, _MOST_KEYS = 40, 60
 _CHOICE_TEXT, _MESSAGE_TEXT = 800, 6_000
@@ -44,7 +52,10 @@ def sample_html(sample: ShownSample) -> str:
     """Return a sample as HTML for a notebook."""
     allowance = Allowance(_NOTEBOOK_BYTES, pictures=_NOTEBOOK_PICTURES)
     title = "" if sample.id is None else f"<b>{allowance.take(str(sample.id), 300).html}</b>"
-    return notebook_block(title, sample_body(sample, allowance))
+    body = sample_body(sample, allowance)
+    if has_undrawn(text_of_input(sample.input)[:_MESSAGE_TEXT]):
+        body += note_html("formulas are text here: pip install 'eval-registry[site]' draws them")
+    return notebook_block(title, body)
 
 
 def sample_body(sample: ShownSample, allowance: Allowance) -> str:
@@ -131,6 +142,11 @@ def _part_text(part: Any) -> str:
 def _reasoning(part: Any) -> str:
     # What is redacted has a signature in the place of the text.
     return str(part.summary or "") if part.redacted else str(part.reasoning)
+
+
+def target_choices(target: str | list[str], choices: Sequence[str]) -> set[int | None]:
+    """Return the indices of the choices that the target means."""
+    return {_index(one, choices) for one in ([target] if isinstance(target, str) else target)}
 
 
 def _index(target: str, choices: Sequence[str]) -> int | None:

@@ -114,6 +114,12 @@ class Description(Struct, frozen=True, kw_only=True):
         rows = (f"{name:{width}}  {count:>7}  {text}".rstrip() for name, count, text in self.rows())
         return "\n".join([self.title, *rows])
 
+    def _repr_html_(self) -> str:
+        """Return a table of the columns, and plots, as HTML for a notebook."""
+        from registry.samples.display.dataset import description_html
+
+        return description_html(self)
+
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """Yield name, count and details of each column that has values, then of all samples."""
         details = {
