@@ -42,7 +42,7 @@ def test_markdown_is_drawn(text: str, html: str) -> None:
 def test_table_is_aligned_by_classes_and_scrolls_by_keys() -> None:
     html = drawn("|a|b|\n|:--|--:|\n|1|$x$|")
     assert html.startswith(
-        '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>'
+        '<div class="sheet" role="group" aria-label="Table" tabindex="0"><table>'
     )
     assert '<td class="m-end"><math><mi>x</mi></math></td>' in html
 

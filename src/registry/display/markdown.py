@@ -185,7 +185,7 @@ _RULES: dict[str, _Rule] = {
     "td_open": _cell,
     # To be scrolled by keys, it must take the focus.
     "table_open": lambda *_: (
-        '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>'
+        '<div class="sheet" role="group" aria-label="Table" tabindex="0"><table>'
     ),
     "table_close": lambda *_: "</table></div>\n",
 }
