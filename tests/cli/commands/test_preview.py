@@ -23,8 +23,8 @@ def test_conversations_have_roles_and_choices_have_letters(run: Run, demo: Path)
     assert chat[1] == "system: Answer with a number only."
     assert chat[2].startswith("user: ")
     mcq = run("preview", "demo-mcq", "-n", "1").lines
-    assert [line[:5] for line in mcq if line.startswith("  ")] == [
-        "  A) ",
+    assert [line[:5] for line in mcq if line[2:4].endswith(")")] == [
+        "✓ A) ",
         "  B) ",
         "  C) ",
         "  D) ",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from registry.plots import Plot
     from registry.samples.frames.description import Description
 
-__all__ = ["ShownDataset", "dataset_html", "dataset_rich", "description_html", "rich_fields"]
+__all__ = ["ShownDataset", "dataset_html", "dataset_rich", "rich_fields"]
 
 _SAMPLES = 5
 _DESCRIBED = 10_000
@@ -68,18 +68,6 @@ def dataset_html(dataset: ShownDataset, *, most: int) -> str:
     plots, note = _plots(dataset, most)
     left = MOST_BYTES - len(block(*parts).encode())
     return block(*parts, plots_html(plots, note, most=left))
-
-
-def description_html(description: Description) -> str:
-    """Return a description as HTML: a row for each column, and plots."""
-    budget = Budget(_BYTES)
-    rows = [[budget.text(cell, _CELL) for cell in row] for row in description.rows()]
-    parts = [
-        f"<b>{budget.text(description.title, 300)}</b>",
-        table(rows, headers=("column", "samples", "content")) if rows else "",
-    ]
-    left = MOST_BYTES - len(block(*parts).encode())
-    return block(*parts, plots_html(description.plots(), "", most=left))
 
 
 def rich_fields(dataset: ShownDataset) -> Iterator[tuple[str, Any] | tuple[str, Any, Any]]:

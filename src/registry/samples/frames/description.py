@@ -18,6 +18,7 @@ _LISTED = 10
 """Values that the text names."""
 _FREQUENT = 3
 """Targets that it names if there are more than that."""
+_HTML_BYTES, _CELL_BYTES = 11_000, 500
 _LONGEST = 40
 """Characters of a value in the text."""
 
@@ -116,9 +117,16 @@ class Description(Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         """Return a table of the columns, and plots, as HTML for a notebook."""
-        from registry.samples.display.dataset import description_html
+        from registry.display.html import MOST_BYTES, Budget, block, plots_html, table
 
-        return description_html(self)
+        budget = Budget(_HTML_BYTES)
+        rows = [[budget.text(cell, _CELL_BYTES) for cell in row] for row in self.rows()]
+        parts = [
+            f"<b>{budget.text(self.title, _CELL_BYTES)}</b>",
+            table(rows, headers=("column", "samples", "content")) if rows else "",
+        ]
+        left = MOST_BYTES - len(block(*parts).encode())
+        return block(*parts, plots_html(self.plots(), "", most=left))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """Yield name, count and details of each column that has values, then of all samples."""
