@@ -369,8 +369,7 @@ def test_axe_finds_nothing(site: Path, visit: Visit, scheme: str, path: str) -> 
         "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
     )
     page = visit(f"{site.as_uri()}/{path}", color_scheme=scheme)
-    for closed in page.locator("details").all()[:3]:
-        closed.locator("summary").click()
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     # Else it reads the styles by a request, which the policy does not allow.
     results = axe.Axe().run(page, options={"preload": False})
     assert results.violations_count == 0, results.generate_report()
