@@ -25,10 +25,10 @@ from registry.base.processes.executor import Workers as Workers
 from registry.base.processes.executor import can_start as can_start
 from registry.base.processes.forks import cached_property as cached_property
 from registry.base.processes.git import repository_of as repository_of
+from registry.base.threads import LibraryError as LibraryError
+from registry.base.threads import NoProgressError as NoProgressError
 from registry.base.threads import ReportNamed as ReportNamed
-from registry.base.time_limit import LibraryError as LibraryError
-from registry.base.time_limit import NoProgressError as NoProgressError
-from registry.base.time_limit import run_limited as run_limited
+from registry.base.threads import run_limited as run_limited
 from registry.boundary.boundary import UNBOUNDED as UNBOUNDED
 from registry.boundary.boundary import Boundary as Boundary
 from registry.boundary.checks import check_location as check_location

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
-from registry.base.threads import are_jobs_left, run_jobs
+from registry.base import threads
+from registry.base.threads import (
+    LibraryError,
+    NoProgressError,
+    are_jobs_left,
+    run_jobs,
+    run_limited,
+)
 from registry.progress import Progress, Report
 
 STEP = Progress("map", 1)
@@ -136,3 +146,42 @@ def test_stop_is_called_at_the_end_before_jobs_are_awaited() -> None:
     assert next(results) == "quick"
     results.close()
     assert not are_jobs_left()
+
+
+def test_result_and_errors_come_back() -> None:
+    assert run_limited(lambda _: 7, 5) == 7
+    with pytest.raises(LibraryError) as raised:
+        run_limited(lambda _: os.environ["NO SUCH VARIABLE"], 5)
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
+def test_work_without_progress_is_left_behind() -> None:
+    end = threading.Event()
+    with pytest.raises(NoProgressError):
+        run_limited(lambda _: end.wait(), 0.05)
+    end.set()
+
+
+def test_work_with_progress_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looked = [0.0], threading.Semaphore(0)
+    monkeypatch.setattr(threads, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(threads, "_TICK_SECONDS", 0.01)
+
+    def work(progress: Callable[[], None]) -> str:
+        for _ in range(8):
+            now[0] += 40
+            assert looked.acquire(timeout=30)
+            progress()
+        return "done"
+
+    assert run_limited(work, 60, tick=looked.release) == "done"
+
+
+def test_an_exception_of_tick_ends_the_wait() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    end = threading.Event()
+    with pytest.raises(KeyboardInterrupt):
+        run_limited(lambda _: end.wait(), 60, tick=stop)
+    end.set()

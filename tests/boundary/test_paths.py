@@ -16,7 +16,15 @@ from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
-from registry.boundary.paths import fixed_folder, list_files, list_matches, path_matcher
+from registry.boundary.paths import (
+    CARDS,
+    check_folder,
+    fixed_folder,
+    leaves_folder,
+    list_files,
+    list_matches,
+    path_matcher,
+)
 from registry.errors import ReachError, SourceError
 
 
@@ -167,3 +175,105 @@ def test_a_glob_does_not_backtrack_without_end() -> None:
     assert not path_matcher("*a" * 30 + "b")("a" * 60_000)
     assert not path_matcher("**/" * 30 + "b")("a/" * 3_000 + "a")
     assert time.process_time() - start < 5
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "catalog" / "data" / "deep").mkdir(parents=True)
+    (tmp_path / "catalog" / "other").mkdir()
+    (tmp_path / "catalog" / "other" / "x.json").touch()
+    (tmp_path / "outside").mkdir()
+    return tmp_path / "catalog" / "data"
+
+
+def check(data: Path) -> None:
+    check_folder(str(data), Boundary().allowing([str(data.parent)]))
+
+
+def test_links_within_the_catalog_are_followed(data: Path) -> None:
+    (data / "deep" / "up").symlink_to(data)
+    (data / "other").symlink_to(data.parent / "other")
+    (data / "broken").symlink_to(data / "missing")
+    check(data)
+
+
+@pytest.mark.parametrize("name", ["link", "deep/link", "../other/link"])
+def test_a_link_out_of_the_catalog_is_refused(data: Path, name: str) -> None:
+    (data / "other").symlink_to(data.parent / "other")
+    (data / name).symlink_to(data.parents[1] / "outside")
+    with pytest.raises(ReachError, match="outside the catalog's folder"):
+        check(data)
+    check_folder(str(data), UNBOUNDED)
+
+
+def test_a_pipe_is_refused(data: Path) -> None:
+    os.mkfifo(data / "deep" / "pipe.json")
+    with pytest.raises(ReachError, match="device, pipe or socket"):
+        check(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("---\nconfigs: [{data_files: /etc/x.json}]\n---\n", "'/etc/x.json' leads out"),
+        ("---\r\nconfigs: [{data_files: {t: [ok, ~/x]}}]\r\n---\r\n", "'~/x' leads out"),
+        ("---\nconfigs: [{data_dir: ../x, data_files: y}]\n---\n", "'../x' leads out"),
+        ("---\nconfigs: [{data_files: [{split: t, path: a/../b}]}]\n---", "'a/../b' leads out"),
+        ("---\nconfigs: &c [*c, {data_files: .git/x}]\n---\n", "'.git/x' leads out"),
+        ("---\n---x: 1\nconfigs: [{data_files: /etc/x}]\n---\n", "'/etc/x' leads out"),
+        ("---\nconfigs: [{data_files: /etc/x}]\n--- \t\n---x\n", "'/etc/x' leads out"),
+        *[
+            (f"---\nconfigs: {value}\n---\n", "not valid YAML")
+            for value in ("[", "[" * 20_000, "2024-99-99", "9" * 5_000, "!!timestamp x")
+        ],
+        (f"---\nconfigs: []\n---\n{'x' * (1 << 20)}", "larger than 1 MiB"),
+    ],
+)
+def test_a_card_that_leads_out_is_refused(data: Path, text: str, fault: str) -> None:
+    (data / "README.md").write_text(text)
+    with pytest.raises(ReachError, match=fault):
+        check(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# A title\n",
+        "---\n- a list\n---\n",
+        "---\nconfigs: [{config_name: /x, data_files: data/**/*.json, sep: /}]\n---\n# Title\n",
+    ],
+)
+def test_other_cards_are_fine(data: Path, text: str) -> None:
+    (data / "README.md").write_text(text)
+    (data / ".huggingface.yaml").write_text("configs: [{data_files: x.json}]\n")
+    check(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "leaves"),
+    [
+        *[("a/b*.json", False), ("a..b", False), ("/a", True), ("~", True), ("a/..", True)],
+        *[("file://a", True), (".GIT/config", True), (".gi[t]/x", True), (".hidden/x", False)],
+    ],
+)
+def test_paths_that_leave_a_folder(path: str, leaves: bool) -> None:
+    assert leaves_folder(path) is leaves
+
+
+def test_the_yaml_of_a_card_is_found_as_the_hub_finds_it() -> None:
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    for text in (
+        "---\na\n---",
+        "\n\n---\na\n---\nb\n---\n",
+        "---\r\na\r\n---\r\n",
+        "---\n---x\n---\n",
+        "---\na\n--- \t\nb\n---\n",
+        "---\n\n---\n",
+        "---\n---\n",
+        "--- \na\n---\n",
+        "# Title\n---\na\n---\n",
+    ):
+        theirs, ours = REGEX_YAML_BLOCK.search(text), re.match(CARDS["README.md"], text, re.DOTALL)
+        assert (theirs and theirs[2]) == (ours and ours[1]), text

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 import time
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 
 from registry.errors import MappingError
 from registry.mapping import regex, regex_worker
-from registry.mapping.regex import MAX_PATTERN, Pattern
+from registry.mapping.regex import MAX_PATTERN, Pattern, no_warnings
 from registry.mapping.regex_worker import APPLY
 
 ROOT = Path(__file__).parents[2]
@@ -220,3 +223,33 @@ def test_what_a_pattern_gives_is_limited(direct: int) -> None:
 
 def test_the_process_answers_for_all_functions() -> None:
     assert set(APPLY) == {"found", "first", "every", "sub"}
+
+
+def test_only_what_runs_inside_does_not_warn() -> None:
+    with no_warnings():
+        warnings.warn("inside", stacklevel=1)
+    with pytest.warns(UserWarning, match="outside"):
+        warnings.warn("outside", stacklevel=1)
+
+
+def test_threads_leave_the_filters_as_they_were() -> None:
+    before = list(warnings.filters)
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with no_warnings():
+            inside.set()
+            leave.wait()
+
+    def enter() -> None:
+        with no_warnings():
+            assert leave.is_set()  # else it would restore the filters of the other thread
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(stay)
+        inside.wait()
+        second = pool.submit(enter)
+        leave.set()
+        first.result()
+        second.result()
+    assert list(warnings.filters) == before

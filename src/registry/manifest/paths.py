@@ -143,7 +143,7 @@ def _start_hint(layer: Layer, path: DataPath) -> str:
 
 def _leaving(path: Location) -> tuple[str, str] | None:
     """Return why a path may lead out of a folder or repository, as `datasets` reads it."""
-    from registry.boundary.folders import leaves_folder  # few sources name inner files
+    from registry.boundary.paths import leaves_folder  # few sources name inner files
 
     if not path.is_local:  # `refused-protocol` reports a URL
         return None

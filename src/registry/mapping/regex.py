@@ -14,7 +14,8 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import IO, Any, NamedTuple, cast
 
@@ -22,10 +23,10 @@ from registry.base.processes.forks import ForkSafeLock
 from registry.boundary.limits import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker
-from registry.mapping.no_warnings import no_warnings
 from registry.mapping.regex_worker import APPLY, TooLargeError, captured
 
-__all__ = ["ENDLESS", "MAX_PATTERN", "Pattern", "compile_pattern"]
+__all__ = ["ENDLESS", "MAX_PATTERN", "Pattern", "compile_pattern", "no_warnings"]
+
 
 MAX_PATTERN = 2000
 """Characters of a pattern."""
@@ -40,6 +41,9 @@ _FEW_STEPS = 100_000_000
 _FEW_REPEATS = 4
 _MOST_DEGREE = 20
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
+
+
+_FILTERS = ForkSafeLock()
 
 
 class Pattern:
@@ -344,6 +348,18 @@ class _Process:
 def _pipe(file: IO[bytes] | None) -> IO[bytes]:
     assert file is not None  # noqa: S101 (both are pipes)
     return file
+
+
+@contextlib.contextmanager
+def no_warnings() -> Iterator[None]:
+    """Ignore the warnings of what runs inside; other threads wait to do the same.
+
+    `catch_warnings` replaces the filters of the whole process. Without the lock, a thread that
+    enters while another one is inside would restore "ignore everything", for good.
+    """
+    with _FILTERS(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 _PROCESS = _Process()

@@ -12,7 +12,6 @@ from typing import Any
 from registry.base.digest import encode_value, to_json
 from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
-from registry.mapping.no_warnings import no_warnings
 from registry.mapping.operations.base import (
     Operation,
     OperationExample,
@@ -23,6 +22,7 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from registry.mapping.regex import no_warnings
 from registry.mapping.sizes import check_size, size_of
 
 __all__ = ["OPERATIONS", "parse_json", "parse_literal"]

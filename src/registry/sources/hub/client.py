@@ -20,7 +20,7 @@ from huggingface_hub.utils import _http
 from msgspec import Struct
 
 from registry.base.processes.forks import ForkSafeLock
-from registry.base.time_limit import NoProgressError, run_limited
+from registry.base.threads import NoProgressError, run_limited
 from registry.progress import Deadline
 from registry.sources.retry import Meter, is_transient, network_policy
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.locations import Location
-from registry.boundary.folders import check_folder
-from registry.boundary.paths import list_files
+from registry.boundary.paths import check_folder, list_files
 from registry.errors import DigestMismatchError, SourceError
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import GENERIC_BUILDERS, HfSource
