@@ -87,7 +87,9 @@ def outside_path(merged: Merged) -> Iterator[Finding]:
         if merged.layer(place).document is not None:
             # Whoever reviews a change must see them: they are no data of somebody else's.
             refused = (
-                _refusal(corrections, merged) if Location(corrections).is_path else _NOT_REVIEWED
+                _refusal(Location(corrections), merged)
+                if Location(corrections).is_path
+                else _NOT_REVIEWED
             )
             if refused is not None:
                 start = _start_hint(merged.layer(place), place)

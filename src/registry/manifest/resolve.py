@@ -204,9 +204,9 @@ def _fewshot_keys(given: object) -> dict[str, Any]:
 
 def _with_source(merged: Merged, location: Location) -> Merged:
     """Replace the source's location; the suffix of a file determines its type."""
-    path = location
+    path = str(location)
     if location.is_path:
-        path = location.with_file(Location.local_path)
+        path = str(location.with_file(Location.local_path))
     old = merged.value.get("source", {})
     inferred = infer_source_keys(location)
     if inferred is None and os.path.isdir(path):

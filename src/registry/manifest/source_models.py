@@ -452,6 +452,7 @@ def _absolute(path: str, folder: Path) -> str:
     location = Location(path)
     if not location.is_path:
         return path
-    return location.with_file(
+    absolute = location.with_file(
         lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://")))
     )
+    return str(absolute)  # keys are plain data

@@ -84,7 +84,7 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
         hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
         raise click.UsageError(f"can't infer the type of {file} ({hint})")
     _check_type(options, str(kind))
-    path = Location(file).with_file(partial(_relative, folder=folder))
+    path = str(Location(file).with_file(partial(_relative, folder=folder)))
     return {"type": kind, "path": str(path)}
 
 
