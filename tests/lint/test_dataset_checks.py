@@ -127,9 +127,3 @@ def test_invalid_keys_of_an_ancestor_are_unchecked_in_its_dependents(tmp_path: P
 def test_cycle_of_invalid_datasets_ends(tmp_path: Path) -> None:
     checkable = checkable_of(tmp_path, "{a: {extends: b, limit: few}, b: {extends: a}}")
     assert checkable.unchecked_keys("b") == frozenset({"limit"})
-
-
-def test_nothing_is_checked_in_a_document_that_is_nested_too_deeply(tmp_path: Path) -> None:
-    deep = "[" * 40 + "]" * 40
-    checkable = checkable_of(tmp_path, f"{{d: {{{CSV}, where: {deep}}}}}")
-    assert checkable.unchecked_keys("d") == frozenset({"extends"})

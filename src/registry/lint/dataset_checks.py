@@ -172,7 +172,6 @@ class CheckableEntries:
 def checkable_entries(catalog: Catalog) -> CheckableEntries:
     """Return the entries of a catalog without the keys that have problems."""
     invalid_paths = _invalid_paths(catalog)
-    too_deep = {one.file for one in catalog.problems if (one.rule, one.path) == ("yaml-limit", "$")}
     entries, unchecked = dict(catalog.entries), dict[str, frozenset[str]]()
     defaults: dict[str, tuple[Layer, frozenset[str]]] = {}
     for name, entry in catalog.entries.items():
@@ -184,7 +183,7 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
         paths = invalid_paths.get(entry.document.file, ())
         is_contested = conflicts(entry, catalog.problems, catalog.index.parent)
         # Then even `extends` can't be followed: what has it as a parent may mean either dataset.
-        if is_contested or entry.document.file in too_deep:
+        if is_contested:
             unchecked[name] = frozenset({"extends"})
         elif json_path(("datasets", name)) in paths:
             invalid = {key for key in entry.value if json_path(("datasets", name, key)) in paths}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Division", "Shard", "divide"]
 
 # Of a dataset without a pin nobody knows the bytes before they are downloaded. A record of the
-# files in docs/performance.md has some 700 bytes on average.
+# real files that we measure has some 700 bytes on average.
 _BYTES_OF_SAMPLE = 700
 _SAMPLES = 1_000
 
