@@ -219,7 +219,7 @@ class CatalogView:
             reports=tuple(self._reports(spec, samples, numbers, lock, first)),
             total=len(dataset),
             plots=() if table is None else tuple(_plots(table)),
-            table=table and self._shown_table(table),
+            table=table and self._shown_table(table, spec),
             warnings=_warnings_of(spec, entry),
         )
 
@@ -236,9 +236,11 @@ class CatalogView:
             parts.append(replace(part, path=path, is_own=is_own))
         return replace(view, manifest=tuple(parts))
 
-    def _shown_table(self, table: SampleTable) -> SampleTable | None:
-        """Return what a page without a server has of a table."""
-        shown = fitting_table(table, self.table_size) if self.table_size else None
+    def _shown_table(self, table: SampleTable, spec: DatasetSpec) -> SampleTable | None:
+        """Return what a page without a server has of a table: nothing of data behind terms."""
+        # Such a page is published, and its reader has accepted nothing.
+        is_open = spec.access is None or spec.access.url is None
+        shown = fitting_table(table, self.table_size) if self.table_size and is_open else None
         return shown if shown and shown.rows else None
 
     def table(self, name: str) -> SampleTable | None:
