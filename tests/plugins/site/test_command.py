@@ -55,6 +55,14 @@ def test_build_gives_every_page_its_samples(run: Run, own: Path) -> None:
     assert "Q2" not in page
 
 
+def test_data_behind_terms_has_no_table_of_all_samples(run: Run, own: Path) -> None:
+    access = "access: {gated: 'https://example.org/terms'}\n    limit: 1"
+    (own / "datasets.yaml").write_text(MANIFEST.replace("limit: 1", access), "utf-8")
+    assert run("site", "--out", "site", "--build").code == 0
+    tables = [path.name for path in (own / "site").rglob("*.js") if "Q1" in path.read_text("utf-8")]
+    assert tables == ["qa@0.js"]
+
+
 def test_dataset_that_can_not_be_built_has_a_page_that_says_why(run: Run, own: Path) -> None:
     (own / "qa.jsonl").write_text('{"q": "Q1"}\n', "utf-8")
     result = run("site", "--out", "site", "--build")
