@@ -67,8 +67,8 @@ registry site --out site --tag demo --build
     metavar="SIZE",
     callback=options.size,
     help="How much of a dataset its table may have: the samples that are searched, filtered and"
-    " sorted on its page. 0MB leaves the tables out, and so does `--samples 0`. Data behind a gate or"
-    " an agreement has none.",
+    " sorted on its page. 0MB leaves the tables out, and so does `--samples 0`. Data behind a gate"
+    " or an agreement has none.",
 )
 @click.option(
     "--build", is_flag=True, help="Build datasets that are not cached, to show their samples."
