@@ -69,6 +69,7 @@ __all__ = [
     "SampleNotFoundError",
     "Severity",
     "SourceError",
+    "check_arguments",
     "close_matches",
     "count_text",
     "did_you_mean",
@@ -93,6 +94,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar of the `known` names, "" if none is similar."""
     matches = close_matches(word, known, most=1)
     return f"did you mean '{matches[0]}'?" if matches else ""
+
+
+def check_arguments(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise a TypeError for a name that is no argument of `get_dataset`."""
+    for key in given:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
+            raise TypeError(f"get_dataset() has no argument '{key}' ({hint})")
 
 
 def count_text(number: int, word: str) -> str:

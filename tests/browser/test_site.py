@@ -121,7 +121,7 @@ def test_list_is_filtered_and_sorted(site: Path, visit: Visit) -> None:
     page.get_by_role("searchbox").fill("")
     page.get_by_label("Sort by").select_option("samples")
     page.locator("#search-status", has_text="datasets").wait_for()
-    assert names(page)[0] == "many-024"
+    assert names(page)[0] == "gallery"
 
 
 @pytest.mark.parametrize(

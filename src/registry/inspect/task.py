@@ -6,7 +6,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError  # its message is shown without a traceback
 from inspect_ai.util import registry_info
 
-from registry.errors import RegistryError
+from registry.errors import RegistryError, check_arguments
 
 __all__ = ["dataset", "group"]
 
@@ -70,6 +70,7 @@ def dataset(
     arguments = {"root": root, "source": source, **kwargs}
     given = {"solver": solver, "scorer": scorer}
     with _refusing("registry/dataset"):
+        _check_names(kwargs)
         _check_strings("dataset", {"name": name or dataset, **arguments})
         how = {"offline": offline, "refresh": refresh, "locked": locked, "frozen": frozen}
         return task_of(name or dataset or "", given, **arguments, **how)
@@ -101,6 +102,7 @@ def group(
     from registry.inspect.groups import group_task  # as every command of Inspect imports this
 
     with _refusing("registry/group"):
+        _check_names(kwargs)
         _check_strings("group", {"name": name or group, "root": root, **kwargs})
         given = {"solver": solver, "scorer": scorer}
         return group_task(name or group or "", given, root=root, **kwargs)
@@ -116,6 +118,13 @@ def _refusing(task_name: str) -> Iterator[None]:
     except (RegistryError, TypeError, ValueError) as error:
         # Inspect prints it through rich, which would take `[…]` for markup.
         raise PrerequisiteError(escape(f"{task_name}: {error}")) from error
+
+
+def _check_names(given: Iterable[str]) -> None:
+    """Raise an error for what `get_dataset` has no argument for."""
+    from registry.load.groups import Options  # as every command of Inspect imports this
+
+    check_arguments(given, sorted(Options.__optional_keys__))
 
 
 def _check_strings(what: str, arguments: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from registry.base.conversion import convert
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits
-from registry.errors import ManifestError, Problem, close_matches, did_you_mean
+from registry.errors import ManifestError, Problem, check_arguments, close_matches, did_you_mean
 from registry.manifest.derived import SPLIT_KEYS, declared_splits, default_layer, split_layer
 from registry.manifest.merge import Entry, Layer, Merged, current_name, home_of, merge, parent_of
 from registry.manifest.models import (
@@ -173,10 +173,7 @@ def _own_layers(chain: list[Entry]) -> Iterator[Layer]:
 
 def _override_layer(overrides: Mapping[str, Any]) -> Layer:
     known = (*_VIEW_KEYS, *_SOURCE_KEYS, _FEWSHOT, _CORRECTIONS)
-    for key in overrides:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
-            raise TypeError(f"get_dataset() has no argument '{key}' ({hint})")
+    check_arguments(overrides, known)
     if not isinstance(overrides.get(_CORRECTIONS, True), bool):
         raise TypeError("`corrections` is False for the original samples, or True")
     value = {key: item for key, item in overrides.items() if key in _VIEW_KEYS}
