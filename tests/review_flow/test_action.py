@@ -245,7 +245,7 @@ def test_change_is_reported_in_the_summary_without_failure(job: Job) -> None:
     done = job.run()
     assert done.codes == CLEAN, done.logs
     assert done.outputs["steps.diff.outputs.differences"] == "true"
-    assert done.summary.startswith("### `qa`: ")
+    assert done.summary.startswith("### `qa-one`: samples not compared")
     assert "`registry/qa.yaml:7`" in done.summary
     comment = Path(done.outputs["steps.diff.outputs.comment"])
     assert comment.read_text(encoding="utf-8") == done.summary
@@ -264,7 +264,7 @@ def test_later_commits_on_the_base_branch_are_not_reported(job: Job) -> None:
 def test_main_branch_is_the_base_without_a_pull_request(job: Job) -> None:
     job.repository.write(LARGER)
     job.repository.commit()
-    assert "### `qa`: " in job.run(base_ref="", only="diff").summary
+    assert "### `qa-one`: samples not compared" in job.run(base_ref="", only="diff").summary
 
 
 def test_samples_are_compared_if_requested(job: Job) -> None:
@@ -473,6 +473,6 @@ def test_exit_code_of_a_policy_is_passed_on(job: Job) -> None:
     job.repository.commit()
     done = job.run(only="diff", diff_args="--fail-on subset")
     assert (done.codes, done.outputs["steps.diff.outputs.differences"]) == ({"diff": 1}, "true")
-    assert "### `qa`: " in done.summary
+    assert "### `qa-one`: samples not compared" in done.summary
     done = job.run(only="diff", diff_args="--fail-on targets")
     assert (done.codes, done.outputs["steps.diff.outputs.differences"]) == ({"diff": 0}, "true")
