@@ -69,16 +69,16 @@ def _sorted(dataset: Any) -> Any:
 
 
 CHANGES: dict[str, tuple[Callable[[Any], Any], int]] = {
-    "as opened": (lambda dataset: dataset, 2300),
-    "slice": (lambda dataset: dataset[3:30:2], 2300),
-    "reversed": (lambda dataset: dataset[::-1], 2300),
-    "empty": (lambda dataset: dataset[:0], 2300),
-    "one": (lambda dataset: dataset[5:6], 2300),
-    "filtered": (lambda dataset: dataset.filter(_is_even, "even"), 3000),
-    "shuffled": (_shuffled, 3000),
+    "as opened": (lambda dataset: dataset, 2500),
+    "slice": (lambda dataset: dataset[3:30:2], 2500),
+    "reversed": (lambda dataset: dataset[::-1], 2500),
+    "empty": (lambda dataset: dataset[:0], 2500),
+    "one": (lambda dataset: dataset[5:6], 2500),
+    "filtered": (lambda dataset: dataset.filter(_is_even, "even"), 3300),
+    "shuffled": (_shuffled, 3300),
     "choices shuffled": (_choices_shuffled, 4000),
-    "sorted": (_sorted, 3000),
-    "as stored": (lambda dataset: dataset.as_stored(), 2300),
+    "sorted": (_sorted, 3300),
+    "as stored": (lambda dataset: dataset.as_stored(), 2500),
     "all of it": (lambda dataset: _sorted(_choices_shuffled(dataset.filter(_is_even)))[2:], 4000),
 }
 
@@ -248,7 +248,7 @@ def test_datasets_of_the_loaders_survive_too(root: Path, tmp_path: Path) -> None
 def test_the_dataset_for_inspect_survives_too(root: Path) -> None:
     dataset = get_dataset("qa-small", root=root).to_inspect()
     pickled = pickle.dumps(dataset)
-    assert len(pickled) < 2300
+    assert len(pickled) < 2500
     for again in (pickle.loads(pickled), copy.copy(dataset), copy.deepcopy(dataset)):
         assert facts(again) == facts(dataset)
     with SPAWN.Pool(1) as pool:

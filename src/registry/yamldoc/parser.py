@@ -41,6 +41,7 @@ MAX_TEXT = 1 << 22
 MAX_ALIASES = 32
 MAX_DEPTH = 64
 MAX_NODES = 200_000
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 # Events, not PyYAML's own composer: its C version overflows the stack, which crashes the process,
 # at 200,000 nested brackets.
@@ -155,6 +156,9 @@ class _Composer:
             mark = error.problem_mark or error.context_mark
             position = self._position(mark) if mark else Position(self._first_line, 1)
             message = ", ".join(part for part in (error.context, error.problem) if part)
+            # libyaml 0.2.6 reads ahead, and has a limit of its own, of 1,000.
+            if "maximum nesting depth" in message:
+                raise self._limit(position, _TOO_DEEP) from error
             raise self._error(position, f"not YAML: {message}") from error
         except yaml.reader.ReaderError as error:
             index = error.position if isinstance(error.position, int) else 0
@@ -213,7 +217,7 @@ class _Composer:
     def _compose_value(self, event: Any, depth: int) -> Any:
         """Return the value that an event starts, and note the positions of nested values."""
         if depth > MAX_DEPTH:
-            raise self._limit(self._start(event), f"nested deeper than {MAX_DEPTH} levels")
+            raise self._limit(self._start(event), _TOO_DEEP)
         # Event types have no subtypes, and `is` takes half the time of `isinstance`.
         kind = type(event)
         if kind is AliasEvent:
@@ -327,7 +331,7 @@ class _Composer:
             raise self._limit(self._start(event), f"more than {MAX_NODES:,} values")
         levels, characters = _size(value)
         if depth + levels > MAX_DEPTH:
-            raise self._limit(self._start(event), f"nested deeper than {MAX_DEPTH} levels")
+            raise self._limit(self._start(event), _TOO_DEEP)
         self._characters += characters
         if self._characters > MAX_TEXT:
             message = f"more than {MAX_TEXT:,} characters"
