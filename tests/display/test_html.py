@@ -52,9 +52,19 @@ def test_table_has_headers_above_or_before_its_rows() -> None:
 
 def test_style_applies_to_its_own_block_alone() -> None:
     style = block("x").partition("<style>")[2].partition("</style>")[0]
-    rules = [rule.partition("{")[0] for rule in style.split("}") if rule]
-    assert rules
-    assert all(one.startswith(".registry-repr") for rule in rules for one in rule.split(","))
+    selectors, depth, start = [], 0, 0
+    for place, character in enumerate(style):
+        if character == "{":
+            if not depth:
+                selectors += style[start:place].split(",")
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            start = place + 1
+    # Those of samples are inside a rule of the block.
+    assert selectors
+    assert depth == 0
+    assert [one for one in selectors if not one.strip().startswith(".registry-repr")] == []
 
 
 def test_all_plots_are_drawn_where_there_is_room() -> None:

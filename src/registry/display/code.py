@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import keyword
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from registry.base.processes.forks import cached_property
 
 __all__ = ["Passage", "code_html", "passages"]
 
@@ -46,7 +47,7 @@ class _Language:
     strings: str = "\"'"
     ignores_case: bool = False
 
-    @functools.cached_property
+    @cached_property
     def token(self) -> re.Pattern[str]:
         # Each ends at the end of its line, or of the text, so that no part is read twice.
         strings = "|".join(rf"{q}(?:\\.|[^{q}\\\n])*(?:{q}|\\?$)" for q in self.strings)
