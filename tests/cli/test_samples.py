@@ -55,7 +55,7 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
     ),
     "choices": (
         Sample(input="2 + 2?", choices=["3", "4"], target="B"),
-        ["2 + 2?", "", "  A) 3", "  B) 4", "", "target    B"],
+        ["2 + 2?", "", "  A) 3", "✓ B) 4", "", "target    B"],
     ),
     "several targets": (
         Sample(input="q", target=["4", "four"]),
@@ -73,10 +73,9 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
             checkpoint=CheckpointSampleConfig(max_consecutive_failures=1),
         ),
         [
-            *("q", "", "target    ", "description Add", 'metadata  {"m": 1}'),
-            'sandbox   {"type": "docker", "config": null}',
-            *('files     {"a": "b"}', "setup     true"),
-            'checkpoint {"max_consecutive_failures": 1}',
+            *("q", "", "target    ", "description Add", "metadata:", "  m: 1"),
+            *("sandbox:", "  type: docker", "  config: null", "files:", "  a: b"),
+            *("setup     true", "checkpoint:", "  max_consecutive_failures: 1"),
         ],
     ),
 }
@@ -97,10 +96,10 @@ def test_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
 
 
 def test_long_metadata_is_truncated(capsys: Capture) -> None:
-    print_sample(Sample(input="q", metadata={"long": "x" * 1000}), 1)
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("metadata")]
-    assert line.endswith("x…")
-    assert len(line) == len("metadata  ") + 501
+    print_sample(Sample(input="q", metadata={"long": "x" * 100_000}), 1)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  long: ")]
+    assert line.startswith("  long: xxx")
+    assert line.endswith("x… (90,000 more)")
 
 
 def set_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
