@@ -21,7 +21,7 @@ from tests.conftest import REPOSITORY
 from tests.git_repository import HERMETIC, GitRepository
 
 HOOKS = REPOSITORY / ".pre-commit-hooks.yaml"
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
 CATALOG = {
     "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
     "registry/qa.yaml": """\
@@ -58,8 +58,8 @@ def pre_commit(*arguments: str, cwd: Path, home: Path) -> subprocess.CompletedPr
 
 
 def configuration(hooks: GitRepository) -> str:
-    """Return the example of the README, with the local repository of hooks."""
-    (text,) = re.findall(r"```yaml\n(# \.pre-commit-config\.yaml\n.*?)```", README, re.DOTALL)
+    """Return the example of the manual, with the local repository of hooks."""
+    (text,) = re.findall(r"```yaml\n(# \.pre-commit-config\.yaml\n.*?)```", PAGE, re.DOTALL)
     config = yaml.safe_load(text)
     config["repos"][0].update(repo=str(hooks.folder), rev=hooks.git("rev-parse", "HEAD"))
     return yaml.safe_dump(config)

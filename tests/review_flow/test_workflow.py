@@ -1,4 +1,4 @@
-"""The workflows of this repository, the README and `init`: their permissions, and that they work."""
+"""The workflows of this repository, the manual and `init`: their permissions, and that they work."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.git_repository import GitRepository
 from tests.review_flow.composite_action import Action, Done, install
 
 OWN = (REPOSITORY / ".github" / "workflows" / "registry.yml").read_text(encoding="utf-8")
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", README, re.DOTALL)
+PAGE = (REPOSITORY / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", PAGE, re.DOTALL)
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 
 
@@ -33,7 +33,7 @@ def steps(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_readme_shows_the_workflow_of_this_repository() -> None:
+def test_manual_shows_the_workflow_of_this_repository() -> None:
     (shown,) = SHOWN
     *_, last = steps(shown)
     assert re.fullmatch(r"OWNER/registry@v\d+\.\d+\.\d+", last["uses"])
@@ -115,7 +115,7 @@ def run_steps(action: Action, repository: GitRepository, known: dict[str, str]) 
         done = action.run(repository.folder, only=name, known=known, inputs=inputs)
         codes.update(done.codes)
         if name == "diff":
-            assert "1 dataset changed" in done.summary
+            assert "`demo-mcq-small`: 2 samples added to 10; `limit`" in done.summary
             assert "10 → 12: 2 added" in done.summary
     return codes
 
@@ -166,7 +166,7 @@ def written(tmp_path: Path) -> Written:
     return Written(tmp_path)
 
 
-def test_written_workflow_uses_the_inputs_of_the_readme() -> None:
+def test_written_workflow_uses_the_inputs_of_the_manual() -> None:
     (shown,) = SHOWN
     given = steps(shown)[-1]["with"]
     environments = [step.get("env", {}) for step in steps(workflow(".", "1.0"))]

@@ -59,14 +59,6 @@ class Violation(NamedTuple):
     unknown: tuple[str, ...] = ()
     """The keys that the schema doesn't have."""
 
-    def path_in(self, value: Any) -> list[int]:
-        """Return where its path is in the order of keys and items."""
-        places = []
-        for step in self.path:
-            places.append(step if isinstance(step, int) else [*value].index(step))
-            value = value[step]
-        return places
-
 
 def schema_text(name: SchemaName) -> str:
     """Return the text of a schema file."""
@@ -121,16 +113,36 @@ def violations(value: Any, name: SchemaName, definition: str) -> Iterator[Violat
         TypeError: a value or a key is not what YAML has.
     """
     errors = _validator(name, definition, is_extended=True).iter_errors(as_json(value))
-    found = sorted(
-        (_violation(error, value) for error in errors), key=lambda one: one.path_in(value)
-    )
-    for one in found:
+    places = _Places(value)
+    located = [(_path(error, value), error) for error in errors]
+    for path, error in sorted(located, key=lambda one: places.of(one[0])):
+        one = _violation(error, path, value)
         yield one
         for key in one.unknown if "patternProperties" in one.schema else ():
             kind: SchemaName = "lock" if name == "lock" else "manifest"
             inside = "group" if one.path[-1:] == ("groups",) else _NAMED[kind]
             for inner in violations(one.instance[key], kind, inside):
                 yield inner._replace(path=(*one.path, key, *inner.path))
+
+
+class _Places:
+    """Where the keys and items of a value are in their mappings and lists."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self._orders: dict[int, dict[Any, int]] = {}
+        """Of each mapping, numbered once: it may have 70,000 keys."""
+
+    def of(self, path: DataPath) -> list[int]:
+        """Return the place of each step of a path."""
+        places, value = [], self._value
+        for step in path:
+            keys: Iterable[Any] = value if isinstance(value, dict) else range(len(value))
+            if id(value) not in self._orders:
+                self._orders[id(value)] = {key: place for place, key in enumerate(keys)}
+            places.append(self._orders[id(value)][step])
+            value = value[step]
+        return places
 
 
 def as_json(value: Any) -> Any:
@@ -175,14 +187,17 @@ def _schemas() -> dict[str, Any]:
     return {schema_uri(key): installed_schema(key) for key in SCHEMAS}
 
 
-def _violation(error: jsonschema_rs.ValidationError, value: Any) -> Violation:
-    address, _, pointer = str(error.absolute_keyword_location).partition("#")
-    *steps, keyword = map(_unescaped, pointer.split("/")[1:])
-    schema = _at(_schemas()[address], steps)
+def _path(error: jsonschema_rs.ValidationError, value: Any) -> DataPath:
     paths = list(_paths(error.instance_path, value))
     if len(paths) > 1:
         paths.sort(key=lambda path: as_json(_at(value, path)) != error.instance)
-    path = paths[0]
+    return paths[0]
+
+
+def _violation(error: jsonschema_rs.ValidationError, path: DataPath, value: Any) -> Violation:
+    address, _, pointer = str(error.absolute_keyword_location).partition("#")
+    *steps, keyword = map(_unescaped, pointer.split("/")[1:])
+    schema = _at(_schemas()[address], steps)
     unknown = tuple(getattr(error.kind, "unexpected", ()))
     instance = _at(value, path)
     return Violation(path, keyword, schema[keyword], schema, instance, error.message, unknown)

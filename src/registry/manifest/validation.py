@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -66,7 +66,7 @@ def schema_errors(
     try:
         errors = chain.from_iterable(map(_report, violations(value, name, definition)))
         # A key may violate two parts of a schema in the same way; report it once.
-        found = list(islice(dict.fromkeys(errors), most))
+        found = list(islice(_distinct(errors), _MOST_ERRORS + 1 if most is None else most))
     except TypeError as error:
         return [Finding((), str(error), "write a list, or another value of YAML", "wrong-type")]
     except RecursionError:
@@ -76,6 +76,14 @@ def schema_errors(
         last = Finding((), message, "fix these first", "check-limit")
         return [*found[:_MOST_ERRORS], last]
     return found
+
+
+def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
+    seen = set()
+    for finding in findings:
+        if finding not in seen:
+            seen.add(finding)
+            yield finding
 
 
 def _report(error: Violation) -> Iterator[Finding]:
