@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MOST_REQUIRED = 18
-BROUGHT = {"datasets": {"packaging", "tqdm", "xxhash"}, "rich": {"markdown-it-py"}}
+BROUGHT = {
+    "datasets": {"packaging", "tqdm", "xxhash"},
+    "huggingface_hub": {"httpx2"},
+    "rich": {"markdown-it-py"},
+}
 EXTRAS = ("dask", "inspect", "s3", "site")
 UNLISTED = {"_typeshed", "pandas", "polars", "pydantic_core", "yarl"}
 """For types and for those who have them, and parts of pydantic and aiohttp."""
@@ -60,7 +64,14 @@ def test_each_package_that_is_imported_is_listed_or_has_a_reason() -> None:
     groups = PROJECT["optional-dependencies"]
     listed = [*PROJECT["dependencies"], *(one for key in EXTRAS for one in groups[key])]
     known = {re.split(r"[<>=\[]", one)[0].replace("-", "_") for one in listed}
-    known |= {"yaml", "registry", "markdown_it", *BROUGHT["datasets"], *sys.stdlib_module_names}
+    known |= {
+        "yaml",
+        "registry",
+        "markdown_it",
+        "httpx2",
+        *BROUGHT["datasets"],
+        *sys.stdlib_module_names,
+    }
     unknown = {(module, name) for module, name in imported() if name not in known}
 
     assert {name for _, name in unknown} == UNLISTED

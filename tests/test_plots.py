@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.base.cells import cell_len
 from registry.plots import (
     Bar,
     Plot,
-    cell_width,
-    fit,
     frequencies,
     histogram,
     label_line,
@@ -23,8 +22,6 @@ from registry.plots import (
     svg,
     text_lines,
 )
-
-cells = pytest.importorskip("rich.cells")
 
 NAME = "{http://www.w3.org/2000/svg}"
 PLOT = Plot(
@@ -102,19 +99,6 @@ def test_frequencies_start_with_the_most_frequent_and_say_what_is_left_out() -> 
 def test_blank_values_are_marked() -> None:
     plot = frequencies("Targets", {" ": 2, "A": 1})
     assert [(bar.label, bar.marked) for bar in plot.bars] == [("(blank)", True), ("A", False)]
-
-
-@pytest.mark.parametrize("text", ["", "plain", "日本語", "é", "e\u0301", "한국", "👍"])
-def test_width_is_that_of_terminals(text: str) -> None:
-    assert cell_width(text) == cells.cell_len(text)
-
-
-@settings(deadline=None)
-@given(st.text(), st.integers(1, 20))
-def test_texts_are_cut_to_the_width(text: str, width: int) -> None:
-    line = label_line(text)
-    assert cell_width(fit(line, width)) <= width
-    assert fit(line, cell_width(line)) == line
 
 
 def test_labels_are_one_line_without_control_characters() -> None:
@@ -212,7 +196,7 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     bars = tuple(Bar(label=label, count=count, marked=True) for label, count in rows)
     plot = Plot(title="A title of several words", bars=bars, note="a note " * 20)
-    assert max(map(cell_width, text_lines(plot, width=width, ascii_only=ascii_only))) <= width
+    assert max(map(cell_len, text_lines(plot, width=width, ascii_only=ascii_only))) <= width
 
 
 def test_sentences_for_screen_readers_have_no_columns() -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from registry.base.cells import cell_len, fit
 from registry.base.escape import escape_control
 
 __all__ = [
     "Bar",
     "Plot",
-    "cell_width",
-    "fit",
     "frequencies",
     "histogram",
     "histogram_of_counts",
@@ -174,30 +172,6 @@ def label_line(text: str, *, most: int = 1000) -> str:
     return escape_control(" ".join(cut.split())) + ("…" if len(text) > most else "")
 
 
-def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """Return the beginning of a line that is at most so many columns wide."""
-    if cell_width(text) <= width:
-        return text
-    room = width - len(ellipsis)
-    taken = 0
-    for end, character in enumerate(text):
-        taken += cell_width(character)
-        if taken > room:
-            return f"{text[:end]}{ellipsis}"[: max(width, 0)]
-    return text
-
-
-def cell_width(text: str) -> int:
-    """Return how many columns of a terminal a line takes."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
-
-
-def _cells(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-
 def svg(plot: Plot, *, width: int = 320) -> str:
     """Return a plot as an `<svg>` element: escaped, described, and without style attributes.
 
@@ -224,9 +198,9 @@ def _svg_rows(plot: Plot, width: int) -> Iterator[str]:
     """Yield label, bar and count of each bar."""
     labels = [label_line(bar.label) for bar in plot.bars]
     cells = int(width * _LABEL_SHARE / _CELL)
-    left = round(max((min(cell_width(one), cells) for one in labels), default=0) * _CELL) + _GAP
+    left = round(max((min(cell_len(one), cells) for one in labels), default=0) * _CELL) + _GAP
     most = max((bar.count for bar in plot.bars), default=0)
-    counts = round(cell_width(f"{most:,}") * _CELL) + _GAP
+    counts = round(cell_len(f"{most:,}") * _CELL) + _GAP
     room = max(width - left - counts, 0)
     for index, (label, bar) in enumerate(zip(labels, plot.bars, strict=True), 1):
         length = round(room * bar.count / most, 1) if most else 0
@@ -288,13 +262,13 @@ def _text_rows(plot: Plot, width: int, *, ascii_only: bool) -> Iterator[str]:
     counts = [f"{bar.count:,}" for bar in plot.bars]
     count_width = max(map(len, counts), default=0)
     most = max((bar.count for bar in plot.bars), default=0)
-    longest = max(map(cell_width, labels), default=0)
+    longest = max(map(cell_len, labels), default=0)
     # Two spaces before each of the three columns, and a mark behind the counts.
     label_width = max(min(longest, max(width // 3, width - count_width - 40)), 1)
     room = width - 2 - label_width - 2 - count_width - 2 - 2
     for label, count, bar in zip(labels, counts, plot.bars, strict=True):
         shown = fit(label, label_width, ellipsis="..." if ascii_only else "…")
-        padded = shown + " " * (label_width - cell_width(shown))
+        padded = shown + " " * (label_width - cell_len(shown))
         drawn = (
             f"  {_text_bar(bar, most, room, ascii_only=ascii_only)}" if room >= _LEAST_BAR else ""
         )

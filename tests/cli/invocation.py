@@ -46,6 +46,8 @@ class Invocation:
 class Terminal:
     """The captured stdout, as a terminal."""
 
+    encoding = "utf-8"
+
     def isatty(self) -> bool:
         return True
 

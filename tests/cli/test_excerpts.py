@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
+from registry.base.cells import cell_len
 from registry.cli.excerpts import end_of, full_lines, lines_of
 from registry.errors import Problem
 

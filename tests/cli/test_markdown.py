@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
+from registry.base.cells import cell_len
 from registry.cli.markdown import MAX_COMMENT_BYTES, as_markdown, code_span
 from registry.diff.models import Example, FieldChange, KeyChange, NewReach, SampleChange
 from registry.diff.words import word_diff

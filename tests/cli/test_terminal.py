@@ -8,12 +8,11 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
+from registry.base.cells import cell_len
 from registry.cli.terminal import (
     Columns,
     columns_of,
-    cut,
     is_styled,
     page,
     paint,
@@ -88,14 +87,6 @@ def test_no_line_is_wider_and_no_word_that_fits_is_broken(text: str, width: int)
     words = [word for line in lines for word in line.split()]
     assert {word for word in text.split() if cell_len(word) <= width} <= set(words)
     assert "".join(words) == "".join(text.split())
-
-
-@settings(deadline=None)
-@given(st.text(alphabet="ab 都国", max_size=30), st.integers(1, 12))
-def test_cut_text_fits_and_says_so(text: str, width: int) -> None:
-    found = cut(text, width)
-    assert cell_len(found) <= width
-    assert (found == text) == (cell_len(text) <= width)
 
 
 def test_values_are_aligned_by_their_width_on_the_screen() -> None:

@@ -90,7 +90,7 @@ def captured(tmp_path: Path) -> Captured:
 
     def check(screen: Screen, name: str) -> None:
         if screen.columns:
-            from rich.cells import cell_len
+            from registry.base.cells import cell_len
 
             assert max(map(cell_len, screen.lines)) <= screen.columns
         compare(masked(screen.text, {str(tmp_path): "TMP"}), name)

@@ -67,6 +67,7 @@ def test_long_list_is_shown_in_the_pager(terminal: RunInTerminal, filled: Path) 
 def test_less_shows_styles_and_not_their_codes(terminal: RunInTerminal, filled: Path) -> None:
     screen = terminal("list", rows=5, keys="q", environment={"LESS": None})
     assert "\x1b[1mdataset" in screen.raw
+    assert "\x1b[33mfloating\x1b[0m" in screen.raw
     assert "ESC[" not in screen.raw
 
 

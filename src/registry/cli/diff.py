@@ -12,11 +12,12 @@ from typing import Any
 
 from click import style
 
+from registry.base.cells import fold
 from registry.base.escape import escape_control
 from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
 from registry.cli.streams import unescaped
-from registry.cli.terminal import fold, is_dumb
+from registry.cli.terminal import is_dumb
 from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
 from registry.diff.report.edits import edits, is_block, value_lines

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import yaml
 
+from registry.base.cells import cell_len
 from registry.base.escape import escape_control, escaped_characters
 from registry.base.local_files import open_beside
 from registry.base.locations import Location
@@ -162,8 +163,6 @@ class _Window:
     @classmethod
     def around(cls, text: str, ranges: Sequence[tuple[int, int]], width: int) -> _Window:
         """Return the part of a line around the first range."""
-        from rich.cells import cell_len
-
         shown = escaped_characters(text)
         sizes = [cell_len(one) for one in shown]
         if sum(sizes) <= width:
@@ -187,8 +186,6 @@ class _Window:
 
     def columns(self, start: int, end: int) -> tuple[int, int]:
         """Return how many columns are before a range, and how many it takes; at least one."""
-        from rich.cells import cell_len
-
         first, last = (min(max(one, self.start), self.end) for one in (start, end))
         before = cell_len("".join(self.shown[self.start : first])) + bool(self.start)
         return before, max(1, cell_len("".join(self.shown[first:last])))

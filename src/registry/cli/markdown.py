@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from registry.base.cells import fold
 from registry.base.escape import escape_control
-from registry.cli.terminal import fold
 from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
 from registry.diff.report.edits import Edit, edits, is_block, value_lines

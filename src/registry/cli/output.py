@@ -1,15 +1,17 @@
-"""Print tables, sizes and samples: with rich on a terminal, as plain text in a pipe."""
+"""Print tables, lines and sizes: in the width of a terminal, complete in a pipe."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.cells import cell_len
 from registry.base.escape import escape_control, escape_json
-from registry.cli.terminal import columns_of, console_of, paint, print_styled, wrap
+from registry.cli.terminal import columns_of, paint, print_styled, wrap
 from registry.errors import ManifestError, Problem
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
+_GAP = 2
 _MIN_WIDE = 16
 """Columns of a terminal that the widest column of a table gets at least."""
 
@@ -95,36 +98,34 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
 
 
 def _print_on_terminal(headers: Sequence[str], rows: list[list[str]], wide: int) -> None:
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    console = console_of(sys.stdout)
     columns = list(zip(headers, *rows, strict=True))
     words = [
         max((cell_len(word) for cell in one for word in cell.split()), default=0) for one in columns
     ]
     widths = [max(map(cell_len, one)) for one in columns]
-    widths[wide] = min(widths[wide], max(words[wide], _MIN_WIDE))
-    gaps = 2 * (len(headers) - 1)
-    # rich shrinks the columns that wrap first, and breaks words in them, down to one letter.
-    is_crowded = sum(widths) + gaps > console.width
-    if is_crowded and sum(words) + gaps > console.width:
-        _print_lists(headers, rows, console.width)
+    room = columns_of(sys.stdout) - _GAP * (len(headers) - 1)
+    least = [*widths]
+    least[wide] = min(widths[wide], max(words[wide], _MIN_WIDE))
+    if sum(least) > room:
+        least = words
+    if sum(least) > room:
+        _print_lists(headers, rows, columns_of(sys.stdout))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, header in enumerate(headers):
-        wraps = is_crowded or index == wide
-        table.add_column(
-            header,
-            no_wrap=not wraps,
-            min_width=words[index] if wraps else None,
-            overflow="fold" if wraps else "ellipsis",
-        )
-    for row in rows:
-        # rich would interpret a plain str as markup, such as `[red]` in a description.
-        table.add_row(*map(Text, row))
-    console.print(table)
+    while sum(widths) > room:  # the column with the most space gives it
+        at = max(range(len(widths)), key=lambda one: widths[one] - least[one])
+        widths[at] -= 1
+    for number, row in enumerate([headers, *rows]):
+        cells = [
+            [cell] if cell_len(cell) <= width else wrap(cell, width)
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for parts in zip_longest(*cells, fillvalue=""):
+            padded = (
+                part + " " * (width - cell_len(part))
+                for part, width in zip(parts, widths, strict=True)
+            )
+            line = (" " * _GAP).join(padded).rstrip()
+            print_styled(line if number else paint(line, sys.stdout, bold=True), sys.stdout)
 
 
 def _print_lists(headers: Sequence[str], rows: list[list[str]], width: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from registry.base.escape import escape_control
 from registry.cli.output import print_line, size_text
-from registry.cli.terminal import console_of, is_dumb
+from registry.cli.terminal import console_of, is_dumb, print_styled
 from registry.errors import count_text
 from registry.progress import Progress, WaitLines
 
@@ -35,7 +35,7 @@ class Reporter(Protocol):
         """Show the progress of a dataset."""
 
     def finish(self, name: str, lines: Iterable[str] = (), *, failed: bool = False) -> None:
-        """Note that a dataset is finished; print lines for it."""
+        """Note that a dataset is finished; print lines for it, which may have been painted."""
 
 
 def has_bars(*, as_json: bool) -> bool:
@@ -79,7 +79,7 @@ class _Lines:
 
     def finish(self, name: str, lines: Iterable[str] = (), *, failed: bool = False) -> None:
         for line in lines:
-            print_line(line)
+            print_styled(line, sys.stdout)
         sys.stdout.flush()  # it may be watched
 
 
@@ -132,7 +132,7 @@ class _Bars:
         # computes under it when it prints: a refresh between both would leave a bar on the screen.
         with self._display.live._lock:  # noqa: SLF001
             for line in lines:
-                self._display.console.print(Text(escape_control(line)))
+                self._display.console.print(Text.from_ansi(line))
         self._done.add(name)
         self._failed += failed
         if self._total is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from registry.base.cells import cell_len, chop
 from registry.base.escape import escape_lines
 from registry.cli.streams import unescaped
 
@@ -22,12 +23,11 @@ __all__ = [
     "Columns",
     "columns_of",
     "console_of",
-    "cut",
-    "fold",
     "is_dumb",
     "is_styled",
     "page",
     "paint",
+    "paint_word",
     "print_styled",
     "wrap",
 ]
@@ -36,6 +36,13 @@ __all__ = [
 _DUMB = frozenset({"dumb", "unknown"})
 
 _GAP = 2
+_COLORS = {
+    "green": ("verified", "built", "fetched"),
+    "yellow": ("floating", "stale", "newer"),
+    "red": ("failed",),
+}
+"""Words for states, by their color: as they should be, may change, wrong."""
+_COLOR_OF = {word: color for color, words in _COLORS.items() for word in words}
 
 
 def is_styled(stream: TextIO) -> bool:
@@ -72,6 +79,12 @@ def paint(text: str, stream: TextIO, **styles: Any) -> str:
     return click.style(text, **styles) if is_styled(stream) else text
 
 
+def paint_word(line: str, word: str, stream: TextIO) -> str:
+    """Return a line with the state or status in it, the last such word, in its color."""
+    at = line.rindex(word)
+    return line[:at] + paint(word, stream, fg=_COLOR_OF.get(word)) + line[at + len(word) :]
+
+
 def print_styled(text: str, stream: TextIO) -> None:
     """Print text that was made by `paint`; everything else in it must have been escaped."""
     # A stream without styles may be the log of a CI, which runs commands.
@@ -94,8 +107,6 @@ def page(text: str) -> None:
 
 def wrap(text: str, width: int) -> list[str]:
     """Return a text in lines that fit a number of columns; only a longer word is broken."""
-    from rich.cells import cell_len
-
     lines = [""]
     for word in _pieces(escape_lines(text).split(), width):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -106,40 +117,9 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-def fold(text: str, width: int, margin: str = "") -> Iterator[str]:
-    """Yield a text in lines that fit a number of columns, with its spaces; between words if it can.
-
-    Args:
-        text: One line, already escaped.
-        width: Columns of each line.
-        margin: What each line but the first begins with.
-    """
-    from rich.cells import cell_len, chop_cells
-
-    margin = margin[: width // 2]
-    while cell_len(text) > width:
-        first = chop_cells(text[: 4 * width], width)[0]
-        end = first.rfind(" ", max(len(first) // 2, len(margin) + 1))
-        end = end if end > 0 else len(first)
-        yield text[:end].rstrip(" ")
-        text = margin + text[end:].lstrip(" ")
-    yield text
-
-
 def _pieces(words: list[str], width: int) -> Iterator[str]:
-    from rich.cells import cell_len, chop_cells
-
     for word in words:
-        yield from chop_cells(word, width) if cell_len(word) > width else (word,)
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text that fits a number of columns, with `…` for what is cut off."""
-    from rich.cells import cell_len, set_cell_size
-
-    if cell_len(text) <= width:
-        return text
-    return set_cell_size(text, max(width - 1, 0)).rstrip() + "…"
+        yield from chop(word, width) if cell_len(word) > width else (word,)
 
 
 @dataclass(frozen=True)
@@ -155,8 +135,6 @@ class Columns:
         cls, rows: Sequence[Sequence[str]], *, right: Collection[int], width: int | None
     ) -> Columns:
         """Return columns for values; `width` is that of the terminal, None for a pipe."""
-        from rich.cells import cell_len
-
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         if width is not None:
             widths[0] = max(1, min(widths[0], width - sum(widths[1:]) - _GAP * (len(widths) - 1)))
@@ -169,8 +147,6 @@ class Columns:
 
     def lines(self, values: Sequence[str], *, width: int) -> Iterator[str]:
         """Yield the lines of a row: a name that is too long for its column is on its own lines."""
-        from rich.cells import cell_len
-
         name, *rest = values
         if cell_len(name) > self.widths[0]:
             *above, name = wrap(name, width)
@@ -181,7 +157,5 @@ class Columns:
         yield (" " * _GAP).join(self._pad(index, one) for index, one in enumerate((name, *rest)))
 
     def _pad(self, index: int, value: str) -> str:
-        from rich.cells import cell_len
-
         space = " " * (self.widths[index] - cell_len(value))
         return space + value if index in self.right else value + space

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
+from registry.base.cells import cell_len
 from registry.cli.commands import list as listing
 from registry.cli.commands.list import Row, plain_cells, terminal_lines
 from tests.cli.invocation import BAD_KEY, QA, SYNTAX, Run, write

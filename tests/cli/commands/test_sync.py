@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click import unstyle
 
 from registry.cli.commands.sync import SyncLines, print_failures
 from registry.errors import ManifestError, MappingError, OfflineError, Problem, RegistryError
@@ -234,7 +235,9 @@ def test_line_is_printed_at_once_unless_bars_are_on_another_stream(
     terminals: tuple[bool, bool],
 ) -> None:
     lines = SyncLines(["qa", "a-name"])
-    now, late = list(lines.of(BUILT)), list(lines.late([BUILT]))
+    painted, late = list(lines.of(BUILT)), list(lines.late([BUILT]))
+    now = [*map(unstyle, painted)]
+    assert (now != painted) == terminals[0]
     assert (late, now) == (
         ([TITLE, BUILT_LINE], []) if terminals == (False, True) else ([], [TITLE, BUILT_LINE])
     )

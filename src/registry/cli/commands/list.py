@@ -18,7 +18,7 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import group_data
 from registry.cli.opening import read_states, valid_specs
 from registry.cli.output import print_json, print_line, print_table, size_text
-from registry.cli.terminal import Columns, columns_of, page, paint, wrap
+from registry.cli.terminal import Columns, columns_of, page, paint, paint_word, wrap
 from registry.errors import count_text
 from registry.manifest.serialize import data_of
 
@@ -233,8 +233,9 @@ def terminal_lines(rows: Sequence[Row], stream: TextIO) -> Iterator[str]:
     title += f"{'':{_GAP}}{HEADERS[-1]}" if is_beside else ""
     yield paint(title.rstrip(), stream, bold=True)
     for row, values in zip(rows, short, strict=True):
-        *above, line = columns.lines(values, width=width)
+        *above, plain = columns.lines(values, width=width)
         yield from above
+        line = paint_word(plain, row.state, stream)
         text = escape_control(" ".join([row.description, *(f"#{tag}" for tag in row.tags)]).strip())
         if is_beside:
             first, *more = wrap(text, width - left)

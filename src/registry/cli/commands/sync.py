@@ -25,7 +25,7 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
 from registry.cli.output import print_error, print_json, print_line, print_warnings, size_text
 from registry.cli.progress_bars import Reporter, bars, has_bars
-from registry.cli.terminal import Columns, columns_of
+from registry.cli.terminal import Columns, columns_of, paint, paint_word
 from registry.diff.review.refusals import refusals
 from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import LockError, ManifestError, SourceError, count_text, list_names
@@ -387,11 +387,13 @@ class SyncLines:
             size_text(result.bytes),
             f"{result.seconds:.1f} s",
         )
-        rows = [values] if self._has_title else [_HEADERS, values]
-        self._has_title = True
-        for row in rows:
-            for line in self._columns.lines([*map(escape_control, row)], width=self._width):
-                yield line.rstrip()
+        if not self._has_title:
+            self._has_title = True
+            for line in self._columns.lines(_HEADERS, width=self._width):
+                yield paint(line.rstrip(), sys.stdout, bold=True)
+        *above, line = self._columns.lines([*map(escape_control, values)], width=self._width)
+        yield from above
+        yield paint_word(line.rstrip(), result.status, sys.stdout)
 
 
 def print_failures(failures: Iterable[tuple[str, object]]) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_EVERY_SECONDS = 2.0
+_EVERY_SECONDS = 10.0
 _MOST_PROBLEMS = 50
 
 _EXAMPLES = """\b
