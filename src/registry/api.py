@@ -78,7 +78,7 @@ INTERNAL = {
     "diff.report.effects": "Code bar_of effect left_out row_of",
     "diff.models": "CatalogDiff Chunk CorrectionChange DatasetChange Example FieldChange"
     " KeyChange SampleChange",
-    "diff.samples": "Samples compare_samples equal_samples",
+    "diff.samples": "Compared STATUSES Samples Status compare_samples equal_samples",
     "diff.severity": "ChangeClass by_severity change_class",
     "diff.report.summary": (
         "abbreviate display_value facts_by_importance headline inherited_keys reach_remark "

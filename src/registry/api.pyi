@@ -113,7 +113,10 @@ from registry.diff.report.summary import sample_line as sample_line
 from registry.diff.report.summary import sentence as sentence
 from registry.diff.report.summary import users_text as users_text
 from registry.diff.report.summary import value_text as value_text
+from registry.diff.samples import STATUSES as STATUSES
+from registry.diff.samples import Compared as Compared
 from registry.diff.samples import Samples as Samples
+from registry.diff.samples import Status as Status
 from registry.diff.samples import compare_samples as compare_samples
 from registry.diff.samples import equal_samples as equal_samples
 from registry.diff.severity import ChangeClass as ChangeClass

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from click import style
@@ -61,13 +61,17 @@ def _json(diff: CatalogDiff) -> Iterator[str]:
     data: dict[str, Any] = {
         "headline": headline(diff),
         "counts": counts(diff),
-        **asdict(diff),
-        "changes": [{"effect": effect(one), **asdict(one)} for one in diff.changes],
+        **asdict(replace(diff, changes=())),
+        "changes": [{"effect": effect(one), **_change_data(one)} for one in diff.changes],
         "base_problems": [problem.to_dict() for problem in diff.base_problems],
         "head_problems": [problem.to_dict() for problem in diff.head_problems],
     }
     del data["verdict"]  # which a diff of catalogs doesn't have
     yield json_text(data)
+
+
+def _change_data(change: DatasetChange) -> dict[str, Any]:
+    return asdict(replace(change, samples=change.samples and change.samples.without_samples()))
 
 
 FORMATS: dict[str, Callable[[CatalogDiff, bool], Iterable[str]]] = {

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from registry.diff.severity import ChangeClass, by_severity, change_class
 from registry.errors import Problem
 from registry.manifest.models import NO_LICENSE
 from registry.manifest.origins import Origin
+
+if TYPE_CHECKING:
+    from registry.samples.sample import Sample
 
 __all__ = [
     "REACH_KINDS",
@@ -165,12 +168,14 @@ class FieldChange:
 
 @dataclass(frozen=True)
 class Example:
-    """One sample that differs."""
+    """One sample that differs, or of a page with all of them one that does not."""
 
-    status: Literal["changed", "added", "removed"]
+    status: Literal["changed", "added", "removed", "equal"]
     label: str
     """Its id, or its position."""
     fields: tuple[FieldChange, ...]
+    samples: tuple[Sample, ...] = field(default=(), compare=False, repr=False)
+    """The sample before and after, or the only one, for a format that shows it whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +228,10 @@ class SampleChange:
     """Why samples were not compared; empty if they were."""
     command: str = ""
     """The command that compares them."""
+
+    def without_samples(self) -> SampleChange:
+        """Return it without the samples of its examples, which JSON has as fields alone."""
+        return replace(self, examples=tuple(replace(one, samples=()) for one in self.examples))
 
     @property
     def is_same(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from registry.diff.matching import DigestTable, Pair, Samples, digest_table, match, moved
+from registry.base.processes.forks import cached_property
+from registry.diff.matching import DigestTable, Matching, Pair, Samples, digest_table, match, moved
 from registry.diff.models import Chunk, Example, FieldChange, SampleChange
 from registry.diff.sample_text import field_bytes, field_text, target_items
 from registry.diff.words import item_diff, word_diff
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from registry.samples.sample import Sample
 
 __all__ = [
+    "STATUSES",
+    "Compared",
     "Samples",
+    "Status",
     "compare_samples",
     "counterpart",
     "equal_samples",
@@ -27,44 +32,96 @@ __all__ = [
     "new_samples",
 ]
 
+Status = Literal["changed", "removed", "added", "equal"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+"""What becomes of a sample, in the order in which people look."""
+
 _MAX_LABEL = 120
 _FIELDS_OF_EXAMPLE = ("input", "choices", "target")
 
 
+@dataclass(frozen=True)
+class Compared:
+    """The samples of two datasets: which are one, and which fields of these differ."""
+
+    old: Samples
+    new: Samples
+    matching: Matching
+    added: list[int]
+    removed: list[int]
+    changed: list[Pair]
+    differs: NDArray[np.bool_]
+    """Of each changed pair, whether the id and each field differs."""
+
+    @classmethod
+    def of(cls, old: Samples, new: Samples, *, edited: bool = True) -> Compared:
+        """Compare two datasets; `edited` is as for `match`."""
+        before, after = digest_table(old), digest_table(new)
+        found = match(old, new, before, after, edited=edited)
+        removed, added = found.unmatched(len(before.ids), len(after.ids))
+        changed, differs = _changed(
+            before, after, found.pairs, with_ids=not _have_row_numbers(old, new)
+        )
+        if not (changed or added or removed or moved(found.pairs)):
+            # "No difference" must be exact, as the digests in a lockfile are: row numbers count,
+            # and texts whose short digests are equal.
+            changed, differs = _unequal(old, new)
+        return cls(old, new, found, added, removed, changed, differs)
+
+    @cached_property
+    def equal(self) -> list[Pair]:
+        """The samples that do not differ."""
+        changed = set(self.changed)
+        return [pair for pair in self.matching.pairs if pair not in changed]
+
+    def change(self, *, examples: int) -> SampleChange:
+        """Return how they differ, with up to `examples` of each kind of difference."""
+        counts = zip(("id", *COMPARED), self.differs.sum(axis=0).tolist(), strict=True)
+        shown = range(examples)
+        return SampleChange(
+            old=len(self.old.samples),
+            new=len(self.new.samples),
+            matched_by="id" if self.matching.by_id else "content",
+            similar=self.matching.similar,
+            unsearched=self.matching.unsearched,
+            added=len(self.added),
+            removed=len(self.removed),
+            changed=len(self.changed),
+            moved=moved(self.matching.pairs),
+            fields={field: count for field, count in counts if count},
+            examples=(
+                *(self.changed_example(n) for n in shown[: len(self.changed)]),
+                *(_example_of_one("added", self.new, n) for n in self.added[:examples]),
+                *(_example_of_one("removed", self.old, n) for n in self.removed[:examples]),
+            ),
+            warnings=_new_warnings(self.old.warnings, self.new.warnings),
+        )
+
+    def changed_example(self, number: int) -> Example:
+        """Return a changed pair, with what differs in it word by word."""
+        i, j = self.changed[number]
+        before, after = self.old.samples[i], self.new.samples[j]
+        fields = (("id", *COMPARED)[n] for n in np.flatnonzero(self.differs[number]).tolist())
+        changes = tuple(field_change(before, after, field) for field in fields)
+        return Example("changed", _label(after, j, self.new), changes, (before, after))
+
+    def example(self, status: Status, number: int) -> Example:
+        """Return one of `changed`, `removed`, `added` or `equal`, by its place among these."""
+        match status:
+            case "changed":
+                return self.changed_example(number)
+            case "equal":
+                j = self.equal[number].new
+                sample = self.new.samples[j]
+                return Example(status, _label(sample, j, self.new), (), (sample,))
+            case "removed":
+                return _example_of_one(status, self.old, self.removed[number])
+        return _example_of_one(status, self.new, self.added[number])
+
+
 def compare_samples(old: Samples, new: Samples, *, examples: int = 3) -> SampleChange:
     """Return how two datasets differ, with up to `examples` of each kind of difference."""
-    before, after = digest_table(old), digest_table(new)
-    found = match(old, new, before, after)
-    removed, added = found.unmatched(len(before.ids), len(after.ids))
-    changed, differs = _changed(
-        before, after, found.pairs, with_ids=not _have_row_numbers(old, new)
-    )
-    if not (changed or added or removed or moved(found.pairs)):
-        # "No difference" must be exact, as the digests in a lockfile are: row numbers count, and
-        # texts whose short digests are equal.
-        changed, differs = _unequal(old, new)
-    counts = zip(("id", *COMPARED), differs.sum(axis=0).tolist(), strict=True)
-    return SampleChange(
-        old=len(before.ids),
-        new=len(after.ids),
-        matched_by="id" if found.by_id else "content",
-        similar=found.similar,
-        unsearched=found.unsearched,
-        added=len(added),
-        removed=len(removed),
-        changed=len(changed),
-        moved=moved(found.pairs),
-        fields={field: count for field, count in counts if count},
-        examples=(
-            *(
-                _changed_example(old, new, *pair, differs[number])
-                for number, pair in enumerate(changed[:examples])
-            ),
-            *(_example_of_one("added", new, n) for n in added[:examples]),
-            *(_example_of_one("removed", old, n) for n in removed[:examples]),
-        ),
-        warnings=_new_warnings(old.warnings, new.warnings),
-    )
+    return Compared.of(old, new).change(examples=examples)
 
 
 def equal_samples(old: Samples, new: Samples) -> list[tuple[int, int]]:
@@ -150,15 +207,6 @@ def _unequal(old: Samples, new: Samples) -> tuple[list[Pair], NDArray[np.bool_]]
     return [Pair(n, n) for n in changed.tolist()], differs[changed]
 
 
-def _changed_example(
-    old: Samples, new: Samples, i: int, j: int, differs: NDArray[np.bool_]
-) -> Example:
-    before, after = old.samples[i], new.samples[j]
-    fields = (("id", *COMPARED)[n] for n in np.flatnonzero(differs).tolist())
-    changes = tuple(field_change(before, after, field) for field in fields)
-    return Example("changed", _label(after, j, new), changes)
-
-
 def _example_of_one(
     status: Literal["added", "removed"], dataset: Samples, position: int
 ) -> Example:
@@ -166,7 +214,7 @@ def _example_of_one(
     sign: Literal["+", "-"] = "+" if status == "added" else "-"
     texts = ((field, field_text(sample, field)) for field in _FIELDS_OF_EXAMPLE)
     fields = tuple(FieldChange(field, (Chunk(sign, text),)) for field, text in texts if text)
-    return Example(status, _label(sample, position, dataset), fields)
+    return Example(status, _label(sample, position, dataset), fields, (sample,))
 
 
 def _label(sample: Sample, position: int, dataset: Samples) -> str:

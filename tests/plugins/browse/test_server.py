@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from registry import get_dataset
 from registry.errors import RegistryError
 from registry.plugins.browse.gate import HEADERS, Gate
 from registry.plugins.browse.live_catalog import LiveCatalog
@@ -258,3 +259,22 @@ def test_page_of_a_dataset_that_can_not_be_parsed_is_html(client: Client) -> Non
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "yaml-syntax" in text
     assert "assets/live.js?name=planets" in text
+
+
+def test_two_datasets_are_compared_by_a_form_or_by_their_address(client: Client) -> None:
+    text = MANIFEST + MANIFEST.partition("datasets:\n")[2].replace("planets:", "worlds:", 1)
+    client.manifest.write_text(text, encoding="utf-8")
+    status, headers, page = client.ask("/compare?left=planets")
+    assert status == 200
+    assert "form-action 'self'" in headers["Content-Security-Policy"]
+    assert '<form action="../compare" method="get"' in page
+    assert '<option value="worlds">' in page
+    missing = client.ask("/compare?left=planets&right=worlds")[2]
+    assert "planets: not cached (`registry sync planets` builds it)" in missing
+    for name in ("planets", "worlds"):
+        get_dataset(name, root=client.manifest.parent)
+    for path in ("/compare?left=planets&right=worlds", "/compare/planets@worlds@1.html"):
+        assert ">2 equal</a>" in client.ask(path)[2]
+    assert "There is no sample 9" in client.ask("/compare/planets@worlds@9.html")[2]
+    hostile = client.ask("/compare?left=%3Cscript%3Ealert(1)&right=worlds")
+    assert (hostile[0], "<script>alert" in hostile[2]) == (200, False)

@@ -9,7 +9,7 @@ import pytest
 
 from registry import get_dataset
 from registry.plugins.site import catalog_view as cached_samples
-from registry.plugins.site.catalog_view import site_names
+from registry.plugins.site.catalog_view import Kept, site_names
 from registry.plugins.site.home_page import list_row
 from tests.plugins.site.catalogs import MANIFEST, open_view
 
@@ -77,7 +77,7 @@ def test_source_that_is_missing_shows_no_samples(root: Path) -> None:
 
 
 def test_preview_shows_the_first_records_without_building(root: Path) -> None:
-    view = replace(open_view(root), previews=True).dataset("qa-small")
+    view = replace(open_view(root), is_local=True).dataset("qa-small")
     assert [sample.input for sample in view.samples or ()] == ["q1", "q2"]
     assert [record and record[1]["answer"] for record in view.records] == ["a1", ""]
     assert view.total is None
@@ -86,7 +86,7 @@ def test_preview_shows_the_first_records_without_building(root: Path) -> None:
 
 
 def test_samples_begin_with_any_number(root: Path) -> None:
-    preview = replace(open_view(root), previews=True).dataset("qa", first=3)
+    preview = replace(open_view(root), is_local=True).dataset("qa", first=3)
     with pytest.warns(UserWarning, match="blank"):
         get_dataset("qa", root=root)
     cached = open_view(root).dataset("qa", first=3)
@@ -109,3 +109,19 @@ def test_records_far_from_the_start_are_not_read(
     assert [record and record[0] for record in view.records] == [1, None]
     far = replace(open_view(root), most=1).dataset("qa", first=3)
     assert far.records == (None,)
+
+
+def test_values_that_were_asked_for_last_are_kept() -> None:
+    made: list[str] = []
+    kept = Kept[str](2)
+
+    def get(key: str) -> None:
+        def make() -> str:
+            made.append(key)
+            return key
+
+        assert kept.get(key, make) == key
+
+    for key in "aababcba":
+        get(key)
+    assert made == ["a", "b", "c", "a"]

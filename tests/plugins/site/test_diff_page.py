@@ -9,8 +9,10 @@ from itertools import count
 
 import pytest
 
+from registry import Sample
 from registry.base.escape import escape_lines
 from registry.diff.models import CatalogDiff, Chunk, Example, FieldChange
+from registry.diff.samples import field_change
 from registry.diff.severity import ChangeClass
 from registry.diff.words import word_diff
 from registry.errors import Problem
@@ -213,3 +215,26 @@ def test_examples_stop_when_there_is_no_room() -> None:
     size = len(html(many[0]).encode())
     made = list(examples_html(many, count(1), most=10 * size + 50))
     assert len(made) == 10
+
+
+def test_samples_are_raw_at_first_and_rendered_by_one_click() -> None:
+    old, new = (Sample(f"**Is** it {n}?", choices=["a", HOSTILE], target=n) for n in "AB")
+    fields = tuple(field_change(old, new, name) for name in ("input", "target"))
+    made = html(Example("changed", "id 1", fields, (old, new)))
+    raw, rendered = made.split('<details class="rendered"><summary>Rendered</summary>')
+    assert "**Is** it <del>A</del>?" in raw
+    assert rendered.count("<strong>Is</strong> it") == 2
+    assert rendered.count("target</span>") == 2  # beside the choices that it means
+    assert not {"script", "img"}.intersection(parsed(made).names)
+
+
+def test_no_example_is_left_out_for_one_that_is_rendered() -> None:
+    sample = Sample("word " * 1_000)
+    many = [
+        Example("added", f"id {n}", (FieldChange("input", (Chunk("+", "x"),)),), (sample,))
+        for n in range(100)
+    ]
+    made = html(*many, most=100_000)
+    assert made.count("<article") == 100
+    assert 2 < made.count("<summary>Rendered") < 20
+    assert made.count("Not rendered, as the page is full") == 100 - made.count("<summary>Rendered")

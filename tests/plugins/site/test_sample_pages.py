@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from registry.plugins.site.sample_pages import SamplePage, sample_file, sample_page, sample_pages
+from registry.plugins.site.sample_pages import (
+    SamplePage,
+    page_start,
+    sample_articles,
+    sample_file,
+    sample_page,
+    sample_pages,
+)
 from registry.samples.sample import Sample
 
 
@@ -17,7 +24,7 @@ def numbers(page: SamplePage) -> list[int]:
 @pytest.mark.parametrize(("size", "count"), [(10, 20), (4_000, 20), (200_000, 10)])
 def test_every_sample_is_on_a_page_that_is_not_too_large(size: int, count: int) -> None:
     samples = [Sample("<" * size, metadata={"k": "é" * size}) for _ in range(45)]
-    pages = list(sample_pages(samples, ()))
+    pages = list(sample_pages(sample_articles(samples, ())))
     assert [n for page in pages for n in numbers(page)] == list(range(1, 46))
     assert [page.first for page in pages] == [numbers(page)[0] for page in pages]
     assert all(len(page.articles) <= count for page in pages)
@@ -27,28 +34,35 @@ def test_every_sample_is_on_a_page_that_is_not_too_large(size: int, count: int) 
 def test_pages_may_begin_anywhere_and_have_the_records_of_their_samples() -> None:
     samples = [Sample(f"q{n}") for n in range(25)]
     records = [(n, {"row": f"r{n}"}) for n in range(100, 125)]
-    pages = list(sample_pages(samples, records, first=41))
+    pages = list(sample_pages(sample_articles(samples, records, first=41), first=41))
     assert [(page.first, page.last) for page in pages] == [(41, 60), (61, 65)]
     assert "q24" in pages[1].articles[-1]
     assert "record 124" in pages[1].articles[-1]
-    assert list(sample_pages((), ())) == []
+    assert list(sample_pages(())) == []
 
 
 @pytest.mark.parametrize("size", [10, 4_000])
 @pytest.mark.parametrize("first", [1, 2, 20, 21, 33])
 def test_one_page_is_found_without_those_before(size: int, first: int) -> None:
     samples = [Sample("<" * size, metadata={"k": "é" * size}) for _ in range(60)]
-    start = max(first - 20, 1)
-    page = sample_page(samples[start - 1 :], (), first=first, start=start)
-    (known, *_) = sample_pages(samples[first - 1 :], (), first=first)
+
+    def pages(number: int) -> list[SamplePage]:
+        articles = sample_articles(samples[number - 1 :], (), first=number)
+        return list(sample_pages(articles, first=number))
+
+    start = page_start(first)
+    page = sample_page(
+        sample_articles(samples[start - 1 :], (), first=start), first=first, known=60
+    )
+    known = pages(first)[0]
     assert (page.first, page.articles) == (first, known.articles)
     if first == 1:
         assert page.previous == 0
         return
-    (before, *_) = sample_pages(samples[page.previous - 1 :], (), first=page.previous)
+    before = pages(page.previous)[0]
     assert before.last >= first - 1
     if page.previous > max(first - 20, 1):
-        (longer, *_) = sample_pages(samples[page.previous - 2 :], (), first=page.previous - 1)
+        longer = pages(page.previous - 1)[0]
         assert longer.last < first - 1
 
 
@@ -65,7 +79,9 @@ def test_pages_that_are_far_away_are_linked(count: int) -> None:
 
 def test_position_counts_what_is_there_and_what_is_shown() -> None:
     articles = tuple(
-        page for part in sample_pages([Sample("q")] * 20, ()) for page in part.articles
+        page
+        for part in sample_pages(sample_articles([Sample("q")] * 20, ()))
+        for page in part.articles
     )
     first = SamplePage(articles=articles)
     assert first.position(20, 20) == "All 20"

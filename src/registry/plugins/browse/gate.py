@@ -12,8 +12,8 @@ from registry.plugins.site.environment import LINKED_POLICY
 
 __all__ = ["HEADERS", "POLICY", "Gate", "Refusal"]
 
-POLICY = f"{LINKED_POLICY}; connect-src 'self'"
-"""That of the pages, which may also listen for changes."""
+POLICY = LINKED_POLICY.replace("form-action 'none'", "form-action 'self'") + "; connect-src 'self'"
+"""That of the pages, which may also listen for changes, and ask this server alone by a form."""
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from registry import Catalog, ManifestError, RegistryError
 from registry.api import (
     Cache,
+    Compared,
     DatasetSpec,
     FileState,
     PinnedSources,
@@ -23,14 +24,16 @@ from registry.api import (
     full_lines,
     load,
     name_fault,
+    pinned_sources,
     pinned_sources_of,
 )
 from registry.plugins.browse.gate import POLICY
 from registry.plugins.site.about import about
-from registry.plugins.site.catalog_view import CatalogView, is_about, site_names
+from registry.plugins.site.catalog_view import CatalogView, Kept, is_about, site_names
+from registry.plugins.site.compare_page import Comparison, Side, compare_page
 from registry.plugins.site.dataset_page import dataset_page
 from registry.plugins.site.dataset_view import DatasetView
-from registry.plugins.site.explore.sample_table import KeptTables, SampleTable
+from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.home_page import (
     ROWS_PER_PAGE,
     ListFrame,
@@ -46,7 +49,13 @@ from registry.plugins.site.home_page import (
     search_script,
     unfolded,
 )
-from registry.plugins.site.sample_pages import SAMPLES_PER_PAGE, SamplePage, sample_page
+from registry.plugins.site.sample_pages import (
+    SAMPLES_PER_PAGE,
+    SamplePage,
+    page_start,
+    sample_articles,
+    sample_page,
+)
 
 __all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
 
@@ -219,6 +228,21 @@ class LiveCatalog:
             about=about(catalog),
         )
 
+    def compare_page(self, left: str, right: str, first: int = 1) -> str:
+        """Return the page that shows two datasets beside each other, from a sample on."""
+        catalog = self._catalog()
+        sides = Side.of(left), Side.of(right)
+        found = Comparison(left=sides[0], right=sides[1])
+        if all(one.name for one in sides):
+            for side in sides if self.build else ():
+                self._build(catalog, side.name, is_original=side.is_original)
+            found = self._view_of(catalog).compared(*sides)
+        part = SamplePage()
+        if found.places:
+            articles = found.articles(page_start(first))
+            part = sample_page(articles, first=first, known=len(found.places))
+        return compare_page(found, part, policy=POLICY, names=site_names(sorted(catalog)))
+
     def table(self, name: str) -> SampleTable | None:
         """Return all samples of a dataset, or of a preview of it; None if there are none."""
         catalog = self._catalog()
@@ -238,35 +262,29 @@ class LiveCatalog:
             most,
             failures or {},
             tables=self._tables,
-            previews=True,
-            has_editor=True,
+            comparisons=self._comparisons,
+            is_local=True,
         )
 
     @cached_property
-    def _tables(self) -> KeptTables:
-        return KeptTables(_MOST_TABLES)
+    def _tables(self) -> Kept[SampleTable]:
+        return Kept(_MOST_TABLES)
+
+    @cached_property
+    def _comparisons(self) -> Kept[Compared]:
+        return Kept(_MOST_TABLES)
 
     def _readable(self, catalog: Catalog, name: str, first: int) -> _Page:
         failures = self._build(catalog, name) if self.build else {}
-        start = max(first - SAMPLES_PER_PAGE, 1)
+        start = page_start(first)
         # One more than a page has tells whether there is another page.
         most = first - start + SAMPLES_PER_PAGE + 1
         view = self._view_of(catalog, most, failures).dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
-        part = sample_page(
-            view.samples or (),
-            view.records,
-            view.reports,
-            first=first,
-            start=start,
-            is_code=view.is_code,
+        articles = sample_articles(
+            view.samples or (), view.records, view.reports, first=start, is_code=view.is_code
         )
-        linked = replace(
-            part,
-            following=part.last + 1 if part.last < known else 0,
-            starts=range(1, known + 1, SAMPLES_PER_PAGE),
-        )
-        return _Page(view, linked, known)
+        return _Page(view, sample_page(articles, first=first, known=known), known)
 
     def _unreadable(self, catalog: Catalog, name: str) -> _Page | None:
         """Return the page of a dataset that may be where files can't be read; None if all can."""
@@ -328,16 +346,19 @@ class LiveCatalog:
             return [str(error)]
         return [fingerprint, entry is None]
 
-    def _build(self, catalog: Catalog, name: str) -> dict[str, RegistryError]:
-        """Build a dataset; return the error if it can't be built."""
+    def _build(
+        self, catalog: Catalog, name: str, *, is_original: bool = False
+    ) -> dict[str, RegistryError]:
+        """Build a dataset, or what it was before its corrections; return why it can't be built."""
+        given = {"corrections": False} if is_original else {}
         try:
-            spec = catalog[name]
+            spec = catalog.resolve(name, overrides=given)
             load(
                 spec,
                 Cache(self.settings.cache_dir),
                 boundary=catalog.boundary,
                 offline=self.settings.offline,
-                lock=self._pinned(spec),
+                lock=pinned_sources(spec, catalog, self.settings, overrides=given),
             )
         except RegistryError as error:
             return {name: error}

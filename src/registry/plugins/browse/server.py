@@ -99,6 +99,8 @@ def application(live: LiveCatalog, gate: Gate) -> web.Application:
     app.router.add_get("/events", _events)
     app.router.add_get("/assets/{name}", _asset)
     app.router.add_get("/datasets/{name}.html", _dataset)
+    app.router.add_get("/compare", _compare)
+    app.router.add_get(r"/compare/{left}@{right}@{first:[1-9]\d{0,15}}.html", _compare)
     app.router.add_get("/tables/{name}.json", _table)
     app.router.add_get("/tables/{name}/rows.json", _rows)
     app.router.add_get(r"/samples/{name}@{first:[1-9]\d{0,15}}.html", _dataset)
@@ -152,8 +154,20 @@ async def _listed(request: web.Request) -> web.StreamResponse:
 
 async def _dataset(request: web.Request) -> web.StreamResponse:
     first = int(request.match_info.get("first", "1"))
-    name = request.match_info["name"].replace("+", ":")  # as `file_stem` writes it
+    name = _name_of(request.match_info["name"])
     return _page(await asyncio.to_thread(request.app[_LIVE].dataset_page, name, first))
+
+
+async def _compare(request: web.Request) -> web.StreamResponse:
+    """Show two datasets: those of the path, or those that the form of the page sent."""
+    asked, found = request.query, request.match_info
+    left, right = (_name_of(found.get(one, asked.get(one, ""))) for one in ("left", "right"))
+    first = int(found.get("first", "1"))
+    return _page(await asyncio.to_thread(request.app[_LIVE].compare_page, left, right, first))
+
+
+def _name_of(stem: str) -> str:
+    return stem.replace("+", ":")  # as `file_stem` writes it
 
 
 async def _table(request: web.Request) -> web.StreamResponse:
@@ -177,7 +191,7 @@ async def _rows(request: web.Request) -> web.StreamResponse:
 
 
 def _table_of(request: web.Request) -> SampleTable:
-    name = request.match_info["name"].replace("+", ":")
+    name = _name_of(request.match_info["name"])
     if (table := request.app[_LIVE].table(name)) is None:
         raise web.HTTPNotFound
     return table

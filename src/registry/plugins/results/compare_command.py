@@ -144,7 +144,9 @@ def _corrected_sides(
 
 
 def _data(found: Comparison) -> dict[str, Any]:
-    data: dict[str, Any] = to_builtins(found)
+    data: dict[str, Any] = to_builtins(
+        structs.replace(found, samples=found.samples.without_samples())
+    )
     return data
 
 

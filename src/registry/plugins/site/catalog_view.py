@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from markupsafe import Markup
 
@@ -18,9 +20,11 @@ from registry import (
     SourceError,
 )
 from registry.api import (
+    CORRECTIONS_SHOWN,
     Cache,
     CacheEntry,
     CatalogPins,
+    Compared,
     DatasetRecord,
     DatasetSpec,
     Opening,
@@ -28,9 +32,13 @@ from registry.api import (
     PinnedSources,
     PinOrigins,
     Problem,
+    Samples,
     Settings,
     as_mapped,
     cached_property,
+    correction_lines,
+    corrections_between,
+    corrections_of,
     display_path,
     find_fingerprint,
     list_names,
@@ -38,6 +46,7 @@ from registry.api import (
     open_cached,
     open_entry,
     parents_of,
+    pinned_sources,
     preview_records,
     quality_warnings,
     read_records,
@@ -47,6 +56,7 @@ from registry.api import (
     svg,
 )
 from registry.plugins.site.about import About, about
+from registry.plugins.site.compare_page import Comparison, Side
 from registry.plugins.site.dataset_view import (
     DatasetView,
     Family,
@@ -55,16 +65,19 @@ from registry.plugins.site.dataset_view import (
     children_of,
     described,
     family_of,
+    is_about_code,
     pin_rows,
     summarized,
 )
 from registry.plugins.site.environment import visible
-from registry.plugins.site.explore.sample_table import KeptTables, SampleTable
+from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.explore.table_files import fitting_table
 from registry.plugins.site.manifest_lines import manifest_part
 
-__all__ = ["CatalogView", "is_about", "site_names"]
+__all__ = ["CatalogView", "Kept", "is_about", "site_names"]
 
+
+_Value = TypeVar("_Value")
 
 _NAMED = 5
 _LAST_RECORD = 5_000
@@ -74,8 +87,30 @@ _PREVIEWED = 5_000
 _MOST_PLOTS = 12
 _MOST_PARTS, _MANIFEST_SIZE = 4, 24_000
 _LEAST_FOLDED = 3
+_MOST_COMPARED = 50_000
+"""Samples of a side that are compared for a site; it takes seconds."""
 _REPORT_TEXT = 2_000
 """Characters of a row that reports a fault; a longer one is printed by a command."""
+
+
+class Kept(Generic[_Value]):
+    """The values that were asked for last, since it takes a second to make a large one."""
+
+    def __init__(self, most: int = 0) -> None:
+        self._most = most
+        self._values: dict[object, _Value] = {}
+        self._making = threading.Lock()
+
+    def get(self, key: object, make: Callable[[], _Value]) -> _Value:
+        """Return the value of a key, or make it."""
+        if not self._most:
+            return make()
+        with self._making:  # a page and its table are asked for at once
+            value = self._values.pop(key, None) or make()
+            self._values[key] = value
+            for oldest in list(self._values)[: -self._most]:
+                del self._values[oldest]
+        return value
 
 
 def site_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -102,11 +137,11 @@ class CatalogView:
     """Datasets that could not be built, and why."""
     table_size: int = 0
     """Bytes that the table of a dataset has at most; 0 leaves it out."""
-    tables: KeptTables = field(default_factory=KeptTables)
-    has_editor: bool = False
-    """Whether the reader is on this machine, and may open files in an editor."""
-    previews: bool = False
-    """Whether to map the first records of local files whose samples are not cached."""
+    tables: Kept[SampleTable] = field(default_factory=Kept[SampleTable])
+    comparisons: Kept[Compared] = field(default_factory=Kept[Compared])
+    is_local: bool = False
+    """Whether the reader is on this machine: then files are opened in an editor, the first records
+    of local files are mapped where no samples are cached, and a server makes comparisons."""
 
     def summary(self, name: str) -> DatasetView:
         """Return what the list shows of a dataset; none of its samples is read."""
@@ -201,10 +236,12 @@ class CatalogView:
         lock, boundary = self._lock(spec), self.catalog.boundary
         fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is None:
-            return self._preview(view, spec, first) if self.previews else view
-        opening = Opening.of(spec, boundary)
+            return self._preview(view, spec, first) if self.is_local else view
         # As stored: a page that is published must not show the paths of this machine.
-        dataset = open_entry(opening, entry, self.cache, fingerprint).as_stored()
+        dataset = open_entry(Opening.of(spec, boundary), entry, self.cache, fingerprint).as_stored()
+        view = replace(view, total=len(dataset), warnings=_warnings_of(spec, entry))
+        if self.is_withheld(spec):
+            return replace(view, samples=(), is_withheld=True)
         chosen = range(len(dataset))[first - 1 : first - 1 + self.most]
         table = None
         if first == 1:
@@ -217,11 +254,98 @@ class CatalogView:
             first=first,
             records=self._records(spec, numbers, lock),
             reports=tuple(self._reports(spec, samples, numbers, lock, first)),
-            total=len(dataset),
             plots=() if table is None else tuple(_plots(table)),
-            table=table and self._shown_table(table, spec),
-            warnings=_warnings_of(spec, entry),
+            table=table and self._shown_table(table),
+            comparisons=tuple(self._comparisons(spec)) if first == 1 else (),
         )
+
+    def is_withheld(self, spec: DatasetSpec) -> bool:
+        """Return whether samples are behind terms that the reader of a page may not accept."""
+        # A site is published; who looks at an own catalog on this machine has the data already.
+        return not self.is_local and spec.access is not None and spec.access.url is not None
+
+    def _comparisons(self, spec: DatasetSpec) -> Iterator[Comparison]:
+        """Yield what the samples of a dataset can be seen beside."""
+        name = spec.name
+        if spec.corrections is not None:
+            yield from self._comparison(Side(name, is_original=True), Side(name))
+        base, _, split = name.partition(":")
+        _, *others = self.catalog.splits_of(base) or ("",)
+        for other in (split,) if split else others:
+            # Its page is one of the dataset itself.
+            sides = Side(base), Side(f"{base}:{other}")
+            yield from self._comparison(*sides, is_made=not split)
+        if self.is_local and (parent := [*self.catalog.lineage(name)][1:2]):
+            yield Comparison(left=Side(parent[0].name), right=Side(name))
+
+    def _comparison(self, left: Side, right: Side, *, is_made: bool = True) -> Iterator[Comparison]:
+        """Yield a comparison: where no server makes it, only if its page can be made."""
+        if self.is_local:
+            yield Comparison(left=left, right=right)
+        elif self.most and {left.name, right.name} <= self._pages:
+            found = self.compared(left, right, most=_MOST_COMPARED, is_made=is_made)
+            if not found.fault:
+                yield replace(found, most=self.most)
+
+    def compared(
+        self, left: Side, right: Side, *, most: int | None = None, is_made: bool = True
+    ) -> Comparison:
+        """Return how the samples of two datasets compare, or why they can't be compared.
+
+        Args:
+            left: One of them.
+            right: The other one.
+            most: How many samples each may have.
+            is_made: False to find out only whether they can be compared.
+        """
+        found = Comparison(left=left, right=right)
+        try:
+            (key, old), (other_key, new) = self._side(left), self._side(right)
+        except RegistryError as error:
+            return replace(found, fault=self.paths.shorten(str(error)))
+        if most is not None and max(len(old.samples), len(new.samples)) > most:
+            return replace(found, fault=f"more than {most:,} samples")
+        if not is_made:
+            return found
+        spec = self.catalog[right.name]
+        rows: Iterable[str] = ()
+        if left.is_original and left.name == right.name:
+            changes = corrections_between(None, corrections_of(spec, self.catalog.boundary))
+            rows = correction_lines(changes, most=CORRECTIONS_SHOWN)
+
+        def make() -> Compared:
+            # Two datasets may have no sample in common: to look for similar ones takes a minute.
+            return Compared.of(old, new, edited=left.name == right.name)
+
+        return replace(
+            found,
+            compared=self.comparisons.get((key, other_key), make),
+            corrections=tuple(rows),
+            is_code=is_about_code(spec.tags),
+        )
+
+    def _side(self, side: Side) -> tuple[object, Samples]:
+        """Return the samples of a side, and what identifies them.
+
+        Raises:
+            RegistryError: it is no dataset, it can't be used, or its samples are not cached.
+        """
+        given = {"corrections": False} if side.is_original else {}
+        spec = self.catalog.resolve(side.name, overrides=given)
+        if side.is_original and not spec.is_original:
+            raise RegistryError(f"{side.name}: its manifest has no `corrections`")
+        if self.is_withheld(spec):
+            raise RegistryError(f"{side.label}: its samples are behind terms")
+        lock = pinned_sources(spec, self.catalog, self.settings, overrides=given)
+        boundary = self.catalog.boundary
+        fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
+        if entry is None:
+            command = (
+                f"compare {side.name} --corrections" if side.is_original else f"sync {side.name}"
+            )
+            raise RegistryError(f"{side.label}: not cached (`registry {command}` builds it)")
+        dataset = open_entry(Opening.of(spec, boundary), entry, self.cache, fingerprint)
+        return (fingerprint, spec.view), Samples(dataset.as_stored(), spec.view.auto_id)
 
     def _with_manifest(self, view: DatasetView) -> DatasetView:
         """Add the YAML of a dataset and of what it extends."""
@@ -230,17 +354,15 @@ class CatalogView:
         size = _MANIFEST_SIZE // len(entries)
         parts = []
         for one in entries:
-            path = str(Path(one.document.file).absolute()) if self.has_editor else ""
+            path = str(Path(one.document.file).absolute()) if self.is_local else ""
             part = manifest_part(one, self._file(one.name), sample, size)
             is_own = one.folder == self.catalog.index.parent
             parts.append(replace(part, path=path, is_own=is_own))
         return replace(view, manifest=tuple(parts))
 
-    def _shown_table(self, table: SampleTable, spec: DatasetSpec) -> SampleTable | None:
-        """Return what a page without a server has of a table: nothing of data behind terms."""
-        # Such a page is published, and its reader has accepted nothing.
-        is_open = spec.access is None or spec.access.url is None
-        shown = fitting_table(table, self.table_size) if self.table_size and is_open else None
+    def _shown_table(self, table: SampleTable) -> SampleTable | None:
+        """Return what a page without a server has of a table."""
+        shown = fitting_table(table, self.table_size) if self.table_size else None
         return shown if shown and shown.rows else None
 
     def table(self, name: str) -> SampleTable | None:
@@ -257,7 +379,7 @@ class CatalogView:
                 )
 
             return self.tables.get((fingerprint, spec.view), make)
-        if not self.previews or any(source.is_remote for source in spec.sources):
+        if not self.is_local or any(source.is_remote for source in spec.sources):
             return None
         pairs, _ = preview_records(spec, self.cache, _PREVIEWED, boundary=boundary)
         return SampleTable.of(MemoryDataset([sample for _, sample in pairs], name=name))

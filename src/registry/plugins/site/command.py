@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from registry import RegistryError
 from registry.api import (
     CLEAN,
     PROBLEMS,
@@ -27,7 +28,7 @@ from registry.plugins.site.site import write_site
 from registry.plugins.site.site_folder import SiteFolder
 
 if TYPE_CHECKING:
-    from registry import Catalog, RegistryError
+    from registry import Catalog
     from registry.api import Cache, Settings
 
 __all__ = ["command"]
@@ -67,8 +68,7 @@ registry site --out site --tag demo --build
     metavar="SIZE",
     callback=options.size,
     help="How much of a dataset its table may have: the samples that are searched, filtered and"
-    " sorted on its page. 0MB leaves the tables out, and so does `--samples 0`. Data behind a gate"
-    " or an agreement has none.",
+    " sorted on its page. 0MB leaves the tables out, and so does `--samples 0`.",
 )
 @click.option(
     "--build", is_flag=True, help="Build datasets that are not cached, to show their samples."
@@ -103,8 +103,9 @@ def command(
     """Write the catalog, or only NAMES, as pages for a browser: DIR/index.html.
 
     The pages have a search, the resolved manifest of each dataset with the place of every value,
-    its pin, and its first samples, if they are cached. They need no server and load nothing from
-    elsewhere. Without `--build`, nothing is built and no request is made.
+    its pin, and its first samples, if they are cached; of data behind a gate or an agreement, no
+    sample is published. They need no server and load nothing from elsewhere. Without `--build`,
+    nothing is built and no request is made.
 
     A dataset with problems has a page that says which; the exit code is then 1.
     """
@@ -147,7 +148,7 @@ def _build(
     as_json: bool,
 ) -> dict[str, RegistryError]:
     """Build what is not cached; return the errors of the datasets that can't be built."""
-    from registry.api import sync  # few invocations build
+    from registry.api import load, pinned_sources, sync  # few invocations build
 
     failures = {}
     with bars(as_json=as_json, number=len(names)) as report:
@@ -165,6 +166,15 @@ def _build(
             report.finish(result.name, failed=result.error is not None)
             if result.error is not None:
                 failures[result.name] = result.error
+    for name in (one for one in names if one not in failures):
+        spec = catalog.resolve(name, overrides={"corrections": False})
+        if not spec.is_original:
+            continue
+        try:  # what the corrected samples are seen beside
+            lock = pinned_sources(spec, catalog, settings, overrides={"corrections": False})
+            load(spec, cache, boundary=catalog.boundary, offline=settings.offline, lock=lock)
+        except RegistryError as error:
+            failures[name] = error
     return failures
 
 

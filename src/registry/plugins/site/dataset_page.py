@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from registry.api import count_text
 from registry.plugins.site.about import About
+from registry.plugins.site.compare_page import compare_file, compare_pages
 from registry.plugins.site.dataset_view import DatasetView, SpecRow
 from registry.plugins.site.environment import LINKED_POLICY, fitting, html_size, linked_page
 from registry.plugins.site.explore.table_files import table_file, table_scripts
-from registry.plugins.site.sample_pages import SamplePage, sample_file, sample_pages
+from registry.plugins.site.sample_pages import (
+    SamplePage,
+    linked_pages,
+    sample_articles,
+    sample_file,
+    sample_pages,
+)
 
 __all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
 
@@ -31,17 +38,17 @@ class Snippet:
 
 def dataset_pages(view: DatasetView, about: About | None = None) -> Iterator[tuple[str, str]]:
     """Yield the files of a dataset with their texts: its page, further samples, its table."""
-    pages = sample_pages(view.samples or (), view.records, view.reports, is_code=view.is_code)
-    parts = list(pages) or [SamplePage()]
-    starts = [part.first for part in parts]
+    articles = sample_articles(view.samples or (), view.records, view.reports, is_code=view.is_code)
     shown = len(view.samples or ())
-    for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False):
-        linked = replace(part, previous=previous, following=following, starts=starts)
-        text = dataset_page(view, linked, shown=shown, about=about)
+    for part in linked_pages(sample_pages(articles)):
+        text = dataset_page(view, part, shown=shown, about=about)
         yield sample_file(view.name, part.first), text
     if view.table is not None:
         for number, script in enumerate(table_scripts(view.table)):
             yield table_file(view.name, number), script
+    for comparison in view.comparisons:
+        if comparison.compared is not None:
+            yield from compare_pages(comparison)
 
 
 def dataset_page(
@@ -87,6 +94,9 @@ def dataset_page(
         "dataset.html",
         **page,
         snippets=snippets(view.name),
+        comparisons=[
+            (one.title, f"../{compare_file(one.left, one.right)}") for one in view.comparisons
+        ],
         repository=about,
         has_table=(asks_server and view.samples is not None) or view.table is not None,
         spec=spec,

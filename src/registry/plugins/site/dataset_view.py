@@ -26,6 +26,7 @@ from registry.api import (
     origins_of,
     state_of,
 )
+from registry.plugins.site.compare_page import Comparison
 from registry.plugins.site.environment import cut, shorten
 from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.manifest_lines import ManifestPart
@@ -40,6 +41,7 @@ __all__ = [
     "column_names",
     "described",
     "family_of",
+    "is_about_code",
     "pin_rows",
     "summarized",
 ]
@@ -121,6 +123,8 @@ class DatasetView:
     """How far its samples are determined: `floating`, `commit` or `verified`."""
     file: str = ""
     """The manifest, relative to the index."""
+    is_withheld: bool = False
+    """Whether the samples are left out because they are behind terms."""
     total: int | None = None
     """The number of samples; None if they are not built, and these only a preview."""
     plots: tuple[PlotView, ...] = ()
@@ -128,14 +132,15 @@ class DatasetView:
     """The samples that can be searched and sorted on a page without a server."""
     manifest: tuple[ManifestPart, ...] = ()
     """The YAML: its own, then that of what it extends."""
+    comparisons: tuple[Comparison, ...] = ()
+    """What its samples can be seen beside."""
     family: Family | None = None
+    """What it extends and what extends it; None if nothing does."""
 
     @property
     def is_code(self) -> bool:
         """Whether it is about code, as its tags say: then less is asked of a line of code."""
-        return not {"code", "coding", "programming"}.isdisjoint(map(str.lower, self.tags))
-
-    """What it extends and what extends it; None if nothing does."""
+        return is_about_code(self.tags)
 
     @property
     def is_paper(self) -> bool:
@@ -166,6 +171,11 @@ class Family:
     children: tuple[Family, ...] = ()
     more: int = 0
     """How many children are left out."""
+
+
+def is_about_code(tags: Iterable[object]) -> bool:
+    """Return whether tags say that samples are code."""
+    return not {"code", "coding", "programming"}.isdisjoint(str(tag).lower() for tag in tags)
 
 
 def children_of(parents: Mapping[str, str]) -> dict[str, list[str]]:

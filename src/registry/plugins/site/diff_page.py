@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, count, islice
 from typing import Any
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 from registry.api import (
     COMPARED,
     CORRECTIONS_SHOWN,
+    Allowance,
     CatalogDiff,
     ChangeClass,
     Chunk,
@@ -48,12 +49,14 @@ from registry.plugins.site.environment import (
     cut,
     encoded_size,
     fitting,
+    html_size,
     render,
     shorten,
     standalone_page,
 )
+from registry.plugins.site.sample_view import body_html
 
-__all__ = ["by_importance", "diff_page", "examples_html"]
+__all__ = ["ExampleLook", "by_importance", "diff_page", "example_html", "examples_html"]
 
 _HEADS_SIZE, _EXAMPLES_SIZE = 1_000_000, 3_000_000
 """Bytes of HTML that datasets without their samples, and samples, take at most."""
@@ -78,8 +81,13 @@ _CONTEXT, _LONGEST = 120, 3_000
 """What is left of an unchanged text on each side of a change, and of a change."""
 _MOST_CHUNKS = 400
 """Changes and unchanged texts of one field: each is an element of the page."""
+_SAMPLE_SIZE, _PICTURES_SIZE = 12_000, 50_000
+"""Bytes of HTML and of pictures of a sample that is rendered."""
+_FIELDS_SIZE, _TAGS = 120_000, 11
+"""Bytes of HTML that the fields of an example take at most, and the tags of a marked word."""
+_NOTHING = Markup("")
 _ORDER = {name: number for number, name in enumerate((*COMPARED, "id"))}
-_STATUS_ORDER = {"removed": 0, "changed": 1, "added": 2}
+_STATUS_ORDER = {"removed": 0, "changed": 1, "added": 2, "equal": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,27 +276,83 @@ class _Field:
     """What is left out."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExampleLook:
+    """How a page shows examples."""
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What a status is called, if it has another name."""
+    sides: tuple[str, str] = ("before", "after")
+    is_page: bool = False
+    """Whether the page is about these samples: they are rendered at once, and keys go to them."""
+    is_code: bool = False
+    """Whether the samples are about code."""
+
+    def allowance(self) -> Allowance:
+        """Return what room a sample has, rendered."""
+        return Allowance(_SAMPLE_SIZE, pictures=_PICTURES_SIZE, is_code=self.is_code)
+
+
 def examples_html(
     examples: Iterable[Example], numbers: Iterator[int], *, most: int
 ) -> Iterator[Markup]:
-    """Return examples as HTML, as many of the first ones as fit into `most` bytes.
+    """Yield examples as HTML, as many of the first ones as fit into `most` bytes.
+
+    They are rendered too, as many as fit into half of what is left.
 
     Args:
         examples: What to show.
         numbers: Gives each example on the page a number of its own.
         most: Bytes of all of them together.
     """
-    made = (
-        render(
-            "example.html",
-            number=next(numbers),
-            status=example.status,
-            label=example.label,
-            fields=[_field(one, example.status) for one in example.fields],
-        )
-        for example in examples
+    look = ExampleLook()
+    numbered = ((next(numbers), one) for one in examples)
+    made = ((number, one, example_html(one, number, look)) for number, one in numbered)
+    shown = list(fitting(made, most, lambda one: encoded_size(one[2])))
+    left = (most - sum(encoded_size(raw) for _, _, raw in shown)) // 2
+    for number, one, raw in shown:
+        html = _rendered(one, look) if one.samples and left > 0 else _NOTHING
+        left -= encoded_size(html)
+        if one.samples and left < 0:
+            html = Markup('<p class="quiet small">Not rendered, as the page is full</p>')
+        yield example_html(one, number, look, rendered=html) if html else raw
+
+
+def example_html(
+    example: Example, number: int, look: ExampleLook, *, rendered: Markup = _NOTHING
+) -> Markup:
+    """Return an example as HTML: what differs, word by word, above what is rendered of it."""
+    fields = [_field(one, example.status) for one in example.fields]
+    shown = list(fitting(fields, _FIELDS_SIZE, _field_size))
+    return render(
+        "example.html",
+        number=number,
+        status=example.status,
+        word=look.words.get(example.status, example.status),
+        label=example.label,
+        is_page=look.is_page,
+        sides=look.sides,
+        fields=shown,
+        fields_note=_left_out(len(fields) - len(shown), "more field"),
+        rendered=_rendered(example, look) if look.is_page else rendered,
     )
-    return fitting(made, most, encoded_size)
+
+
+def _field_size(one: _Field) -> int:
+    return sum(html_size(chunk.text) + _TAGS for chunk in (*one.before, *one.after))
+
+
+def _rendered(example: Example, look: ExampleLook) -> Markup:
+    """Return the samples of an example as all pages show samples, beside each other."""
+    titles = look.sides if len(example.samples) > 1 else ("",)
+    return render(
+        "rendered.html",
+        is_open=look.is_page,
+        bodies=[
+            (title, body_html(one, look.allowance()))
+            for title, one in zip(titles, example.samples, strict=True)
+        ],
+    )
 
 
 def _field(change: FieldChange, status: str) -> _Field:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from typing import Any
 
@@ -15,7 +15,16 @@ from registry.api import Allowance, file_stem
 from registry.plugins.site.environment import encoded_size, fitting, render
 from registry.plugins.site.sample_view import sample_view
 
-__all__ = ["SAMPLES_PER_PAGE", "SamplePage", "sample_file", "sample_page", "sample_pages"]
+__all__ = [
+    "SAMPLES_PER_PAGE",
+    "SamplePage",
+    "linked_pages",
+    "page_start",
+    "sample_articles",
+    "sample_file",
+    "sample_page",
+    "sample_pages",
+]
 
 SAMPLES_PER_PAGE = 20
 _PAGE_SIZE = 190_000
@@ -74,58 +83,49 @@ def sample_file(name: str, first: int) -> str:
     return f"samples/{stem}@{first}.html" if first > 1 else f"datasets/{stem}.html"
 
 
-def sample_pages(
-    samples: Iterable[Sample],
-    records: Iterable[tuple[int, Mapping[str, Any]] | None],
-    reports: Iterable[str] = (),
-    *,
-    first: int = 1,
-    is_code: bool = False,
-) -> Iterator[SamplePage]:
-    """Yield pages of samples, without their neighbours.
-
-    Args:
-        samples: The samples.
-        records: The number and the record of each, None if it is unknown; empty if all are.
-        reports: What reports a fault of each; empty if there are none.
-        first: The number of the first sample.
-        is_code: Whether the dataset is about code.
-    """
-    articles = _articles(samples, records, reports, first, is_code=is_code)
-    waiting = list(islice(articles, SAMPLES_PER_PAGE))
+def sample_pages(articles: Iterable[Markup], *, first: int = 1) -> Iterator[SamplePage]:
+    """Yield pages of samples, without their neighbours; `first` is the number of the first one."""
+    left = iter(articles)
+    waiting = list(islice(left, SAMPLES_PER_PAGE))
     while waiting:
         count = _fitting(waiting)
         yield SamplePage(first=first, articles=tuple(waiting[:count]))
         first += count
-        waiting = [*waiting[count:], *islice(articles, count)]
+        waiting = [*waiting[count:], *islice(left, count)]
 
 
-def sample_page(
-    samples: Iterable[Sample],
-    records: Iterable[tuple[int, Mapping[str, Any]] | None],
-    reports: Iterable[str] = (),
-    *,
-    first: int,
-    start: int,
-    is_code: bool = False,
-) -> SamplePage:
-    """Return the page that begins with a sample, and where the page that ends before it begins.
+def sample_page(articles: Iterable[Markup], *, first: int, known: int) -> SamplePage:
+    """Return the page that begins with a sample, with links to others.
 
     Args:
-        samples: The samples from `start` on, as many as two pages may have.
-        records: As for `sample_pages`.
-        reports: As for `sample_pages`.
+        articles: The samples from `page_start(first)` on, as many as two pages may have.
         first: The number of the sample.
-        start: The number of the first of `samples`, `SAMPLES_PER_PAGE` before `first`, or 1.
-        is_code: Whether the dataset is about code.
+        known: How many samples there are.
     """
-    articles = list(_articles(samples, records, reports, start, is_code=is_code))
-    before, after = articles[: first - start], articles[first - start :]
-    return SamplePage(
+    made = list(islice(articles, first - page_start(first) + SAMPLES_PER_PAGE))
+    before, after = made[: first - page_start(first)], made[first - page_start(first) :]
+    page = SamplePage(
         first=first,
         articles=tuple(after[: _fitting(after)]),
         previous=first - _fitting(before[::-1]) if first > 1 else 0,
+        starts=range(1, known + 1, SAMPLES_PER_PAGE),
     )
+    return replace(page, following=page.last + 1 if page.last < known else 0)
+
+
+def page_start(first: int) -> int:
+    """Return the first sample that may be on the page before the one that begins with `first`."""
+    return max(first - SAMPLES_PER_PAGE, 1)
+
+
+def linked_pages(pages: Iterable[SamplePage]) -> list[SamplePage]:
+    """Return pages with links to their neighbours; one without samples if there are none."""
+    parts = list(pages) or [SamplePage()]
+    starts = [part.first for part in parts]
+    return [
+        replace(part, previous=previous, following=following, starts=starts)
+        for part, previous, following in zip(parts, [0, *starts], [*starts[1:], 0], strict=False)
+    ]
 
 
 def _fitting(articles: Sequence[Markup]) -> int:
@@ -134,15 +134,23 @@ def _fitting(articles: Sequence[Markup]) -> int:
     return max(len(shown), min(len(articles), 1))
 
 
-def _articles(
+def sample_articles(
     samples: Iterable[Sample],
     records: Iterable[tuple[int, Mapping[str, Any]] | None],
-    reports: Iterable[str],
-    first: int,
+    reports: Iterable[str] = (),
     *,
-    is_code: bool,
+    first: int = 1,
+    is_code: bool = False,
 ) -> Iterator[Markup]:
-    """Yield samples as HTML."""
+    """Yield samples as HTML.
+
+    Args:
+        samples: The samples.
+        records: The number and the record of each, None if it is unknown; empty if all are.
+        reports: What reports a fault of each; empty if there are none.
+        first: The number of the first sample.
+        is_code: Whether the dataset is about code.
+    """
     parts = zip(samples, chain(records, repeat(None)), chain(reports, repeat("")), strict=False)
     for number, (sample, record, report) in enumerate(parts, first):
         allowance = Allowance(_SAMPLE_SIZE, pictures=_PICTURES_SIZE, is_code=is_code)

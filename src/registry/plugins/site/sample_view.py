@@ -11,7 +11,7 @@ from markupsafe import Markup
 from registry import Sample
 from registry.api import Allowance, cut, json_html, sample_body, visible
 
-__all__ = ["SampleView", "sample_view"]
+__all__ = ["SampleView", "body_html", "sample_view"]
 
 _JSON_TEXT, _JSON_LINE = 4_000, 60
 _ID_TEXT = 200
@@ -32,6 +32,11 @@ class SampleView:
     """The row of a corrections file that reports a fault of it, or the command that prints it."""
 
 
+def body_html(sample: Sample, allowance: Allowance) -> Markup:
+    """Return what a sample has as HTML, within an allowance."""
+    return Markup(sample_body(sample, allowance))  # nosec B704 # noqa: S704 (it is escaped)
+
+
 def sample_view(
     sample: Sample,
     number: int,
@@ -40,13 +45,12 @@ def sample_view(
     report: str = "",
 ) -> SampleView:
     """Return what a page shows of a sample, and of its numbered record, within an allowance."""
-    body = sample_body(sample, allowance)
+    body = body_html(sample, allowance)
     data = sample.model_dump(mode="json", exclude_none=True)
     return SampleView(
         number=number,
         id="" if sample.id is None else _shown_id(str(sample.id)),
-        # Each part is escaped.
-        body=Markup(body),  # nosec B704 # noqa: S704
+        body=body,
         data=_json(data, allowance),
         record=record and _json(record[1], allowance, label=f"record {record[0]:,}"),
         report=report,

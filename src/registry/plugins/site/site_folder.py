@@ -16,10 +16,13 @@ __all__ = ["MARKER", "SiteFolder", "write_file"]
 MARKER = "registry-site.json"
 """The file that says that a folder is a site of ours, and which files are."""
 _MADE_BY, _FORMAT = "registry site", 1
-_FOLDERS = ("assets", "datasets", "list", "samples", "search", "tables")
+_FOLDERS = ("assets", "compare", "datasets", "list", "samples", "search", "tables")
 _FILE = re.compile(r"index\.html|assets/[a-z]+\.(?:css|js)|list/\d+\.html|search/\d+\.js")
 _PAGE = re.compile(r"datasets/(?P<name>[^/]+)\.html")
-_PARTS = re.compile(r"(?:samples|tables)/(?P<name>[^@/]+)@\d+\.(?:html|js)")
+_PARTS = re.compile(
+    r"(?:samples|tables|compare)/(?P<name>[^@/~]+)(?:~original)?(?:@(?P<other>[^@/~]+))?@\d+"
+    r"\.(?:html|js)"
+)
 _MOST_MARKER = 1 << 26
 
 
@@ -91,7 +94,7 @@ class SiteFolder:
 
     def _parts(self) -> Iterator[str]:
         """Yield further files of datasets of ours, whose number is known when they are written."""
-        folders = ("samples", "tables")
+        folders = ("compare", "samples", "tables")
         with _writing(self.path):
             found = [
                 f"{one}/{file.name}" for one in folders for file in (self.path / one).iterdir()
@@ -118,10 +121,14 @@ def write_file(path: Path, text: str) -> None:
 
 def _is_own(file: str) -> bool:
     if page := _PAGE.fullmatch(file) or _PARTS.fullmatch(file):
-        name, plus, split = page["name"].partition("+")
-        parts = (name, split.lower()) if plus else (name,)
-        return all(re.search(NAME_PATTERN, part) for part in parts)
+        return all(map(_is_stem, filter(None, page.groups())))
     return _FILE.fullmatch(file) is not None
+
+
+def _is_stem(stem: str) -> bool:
+    name, plus, split = stem.partition("+")
+    parts = (name, split.lower()) if plus else (name,)
+    return all(re.search(NAME_PATTERN, part) for part in parts)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registry import ChatMessageUser, MemoryDataset, Sample
-from registry.plugins.site.explore.sample_table import KeptTables, Question, SampleTable
+from registry.plugins.site.explore.sample_table import Question, SampleTable
 
 TEXTS = ("Ein Apfel", "apples, two", "Κόσμος", "ÄPFEL", "a.c (x)", "", "x" * 90)
 
@@ -174,19 +174,3 @@ def test_table_of_no_samples_and_of_too_many() -> None:
     part = SampleTable.of(MemoryDataset(some), most_size=size // 2)
     assert 90 <= part.rows <= 100
     assert part.head()["total"] == 200
-
-
-def test_tables_that_were_asked_for_last_are_kept() -> None:
-    made: list[str] = []
-    kept = KeptTables(2)
-
-    def get(key: str) -> None:
-        def make() -> SampleTable:
-            made.append(key)
-            return SampleTable((), 0, 0)
-
-        kept.get(key, make)
-
-    for key in "aababcba":
-        get(key)
-    assert made == ["a", "b", "c", "a"]

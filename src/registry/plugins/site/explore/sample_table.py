@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int16]
 
-__all__ = ["Answer", "Column", "Facet", "Group", "KeptTables", "Question", "SampleTable"]
+__all__ = ["Answer", "Column", "Facet", "Group", "Question", "SampleTable"]
 
 _MOST_SIZE = 1 << 29
 """Bytes of samples that a table has at most, as it is in memory."""
@@ -234,26 +233,6 @@ class SampleTable:
     def _orders(self) -> dict[tuple[int, bool], NDArray[np.int64]]:
         """The order by each column that was asked for: sorting texts takes longest."""
         return {}
-
-
-class KeptTables:
-    """The tables that were asked for last, since it takes a second to make a large one."""
-
-    def __init__(self, most: int = 0) -> None:
-        self._most = most
-        self._tables: dict[object, SampleTable] = {}
-        self._making = threading.Lock()
-
-    def get(self, key: object, make: Callable[[], SampleTable]) -> SampleTable:
-        """Return the table of a key, or make it."""
-        if not self._most:
-            return make()
-        with self._making:  # a page and its table are asked for at once
-            table = self._tables.pop(key, None) or make()
-            self._tables[key] = table
-            for oldest in list(self._tables)[: -self._most]:
-                del self._tables[oldest]
-        return table
 
 
 def _sorted(values: pa.Array, *, descending: bool) -> NDArray[np.int64]:
