@@ -46,12 +46,25 @@ datasets:
     source: {type: json, path: hostile.jsonl}
     fields: {input: q, target: a, id: key, metadata: {"*": m}}
     accept: [blank_targets]
+  fixed:
+    description: Corrected.
+    license: cc-by-4.0
+    source: {type: json, path: fixed.jsonl}
+    fields: {input: q, target: a, id: key, metadata: [m]}
+    corrections: fix.yaml
   unbuilt:
     description: Its source can't be read.
     license: mit
     tags: [chat]
     source: {type: json, path: missing.jsonl}
     fields: {input: "column of <i>its own</i>", target: answer}
+"""
+
+FIX = """\
+corrections:
+  - {id: 1, field: input, was: "**One** and $x^2$?", now: "**Two** and $x^2$?", reason: "<i>so</i>"}
+  - {id: 2, field: metadata.m, was: "</div><script>document.title='owned'</script>", now: "<b>"}
+defaults: {verdict: wrong, source: "https://example.org", by: me, reason: "<script>"}
 """
 
 BROKEN = """\
@@ -81,6 +94,8 @@ def write_catalog(root: Path) -> None:
         "planets.jsonl": _lines(_planets()),
         "talks.jsonl": _lines(_talks()),
         "hostile.jsonl": _lines(_hostile()),
+        "fixed.jsonl": _lines(_fixed()),
+        "fix.yaml": FIX,
     }
     for name, text in files.items():
         (root / name).write_text(text, encoding="utf-8")
@@ -131,6 +146,15 @@ def _talks() -> list[dict[str, Any]]:
             ],
             "answer": "none",
         },
+    ]
+
+
+def _fixed() -> list[dict[str, Any]]:
+    script = "</div><script>document.title='owned'</script>"
+    return [
+        {"key": 1, "q": "**One** and $x^2$?", "a": "1", "m": "x"},
+        {"key": 2, "q": script, "a": "2", "m": script},
+        {"key": 3, "q": "equal", "a": "3", "m": "y"},
     ]
 
 

@@ -90,7 +90,7 @@ def visit(chromium: Any) -> Iterator[Visit]:
         page.on("console", lambda message: faults.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))
         page.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
-        origin = re.sub(r"/((datasets|list|samples)/)?[^/]*$", "/", url)
+        origin = re.sub(r"/((compare|datasets|list|samples)/)?[^/]*$", "/", url)
 
         def check(request: Any) -> None:
             if not request.url.startswith((origin, "data:")):

@@ -27,6 +27,8 @@ PAGES = (
     "samples/gallery@21.html",
     "samples/gallery@41.html",
     "datasets/hostile.html",
+    "datasets/fixed.html",
+    "compare/fixed~original@fixed@1.html",
     "datasets/unbuilt.html",
     "datasets/broken.html",
 )
@@ -333,6 +335,29 @@ def test_pages_can_be_read_without_javascript(site: Path, visit: Visit) -> None:
     assert not page.locator("#find").is_visible()
 
 
+@pytest.mark.parametrize("has_script", [True, False])
+def test_original_is_seen_beside_corrected(site: Path, visit: Visit, has_script: bool) -> None:
+    page = visit(f"{site.as_uri()}/datasets/fixed.html", java_script_enabled=has_script)
+    page.get_by_role("link", name="Original beside corrected").click()
+    page.wait_for_url("**/compare/fixed~original@fixed@1.html")
+    assert page.get_by_role("link", name="2 changed").is_visible()
+    first = page.locator("article").first
+    assert (first.locator("del").text_content(), first.locator("ins").text_content()) == (
+        "One",
+        "Two",
+    )
+    sides = first.locator(".beside")
+    assert [one.locator("strong").text_content() for one in sides.all()] == ["One", "Two"]
+    left, right = (one.bounding_box() for one in sides.all())
+    assert left["y"] == right["y"]
+    assert sides.locator("math").count() == 2
+    assert page.locator("article script").count() == 0
+    if has_script:
+        for _ in range(3):
+            page.keyboard.press("j")
+        assert current(page) == "id 3"
+
+
 def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:
     page = visit(f"{site.as_uri()}/datasets/hostile.html")
     assert page.title() == "hostile"
@@ -361,6 +386,7 @@ def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:
         *(("light", path) for path in PAGES),
         # The colours of all that there is.
         *(("dark", path) for path in ("index.html#q=is:broken", "samples/gallery@21.html")),
+        ("dark", "compare/fixed~original@fixed@1.html"),
         *(("dark", f"datasets/{name}.html") for name in ("planets", "broken")),
     ],
 )
