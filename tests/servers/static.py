@@ -20,7 +20,7 @@ class StaticFiles:
     files: dict[str, bytes] = field(default_factory=dict)
     """Path → body; may change while it runs."""
     requests: list[str] = field(default_factory=list)
-    """The parts that were requested, as `bytes=START-`; "" for a whole file."""
+    """The parts that were requested, as `bytes=START-`, `bytes=START-LAST`, `bytes=-COUNT`; "" for a whole file."""
     sends_ranges: bool = True
     _server: ThreadingHTTPServer | None = None
 
@@ -40,16 +40,17 @@ class StaticFiles:
             def do_GET(self) -> None:
                 body = files.get(self.path)
                 etag = f'"{hashlib.md5(body or b"", usedforsecurity=False).hexdigest()}"'
-                start = self._start(etag, len(body or b""))
+                part = self._part(etag, len(body or b""))
                 if body is None:
                     self.send_response(404)
                     body = b""
-                elif start is None:
+                elif part is None:
                     self.send_response(200)
                 else:
                     self.send_response(206)
-                    self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-                    body = body[start:]
+                    about = f"bytes {part.start}-{part.stop - 1}/{len(body)}"
+                    self.send_header("Content-Range", about)
+                    body = body[part.start : part.stop]
                 self.send_header("ETag", etag)
                 if sends_ranges:
                     self.send_header("Accept-Ranges", "bytes")
@@ -61,14 +62,18 @@ class StaticFiles:
 
             do_HEAD = do_GET  # noqa: N815
 
-            def _start(self, etag: str, size: int) -> int | None:
-                """Return where the requested range starts; None for the whole file."""
-                found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            def _part(self, etag: str, size: int) -> range | None:
+                """Return the requested part; None for the whole file."""
+                found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
                 if self.command == "GET":
                     requests.append(self.headers.get("Range", ""))
                 if found is None or not sends_ranges or self.headers.get("If-Range", etag) != etag:
                     return None
-                return int(found[1]) if int(found[1]) < size else None
+                first, last = found.groups()
+                if not first:
+                    return range(max(0, size - int(last)), size)
+                part = range(int(first), min(size, int(last) + 1) if last else size)
+                return part or None
 
             def log_message(self, *_: object) -> None:
                 """Log nothing."""

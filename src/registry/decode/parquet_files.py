@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import shutil
 import tempfile
@@ -19,7 +20,7 @@ from registry.errors import DecodeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from registry.decode.stream import SourceBytes
+    from registry.decode.stream import Ranges, SourceBytes
 
 __all__ = ["InvalidParquetError", "OpenParquet", "divided", "open_parquet"]
 
@@ -29,6 +30,8 @@ _HARMLESS_COLUMN = 1 << 26
 _HEADER_BYTES = 32
 _VALUE_BYTES = 16
 _DICTIONARY_PAGE = 2
+_READ: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
+"""Without `pre_buffer`, which keeps the bytes of all row groups; by pages, not by whole columns."""
 
 
 class InvalidParquetError(Exception):
@@ -39,7 +42,11 @@ class OpenParquet:
     """An open file, whose row groups are read one after the other."""
 
     def __init__(
-        self, data: IO[bytes], parquet: pq.ParquetFile, size: int, file: SourceBytes
+        self,
+        data: IO[bytes] | Ranges,
+        parquet: pq.ParquetFile,
+        size: int,
+        file: SourceBytes,
     ) -> None:
         self._data = data
         self.parquet = parquet
@@ -68,6 +75,9 @@ class OpenParquet:
         Of a remote file, only the groups and columns that are read are looked at.
         """
         for group in self.groups:
+            if self._file.ranges is not None:
+                chunks = _chunks(self.parquet.metadata, group, columns)
+                cast("Ranges", self._data).expect(list(map(_place, chunks)))
             most = _rows_at_a_time(self._data, self.parquet, group, columns)
             found = self.parquet.iter_batches(
                 min(self.rows, most), row_groups=[group], columns=columns
@@ -103,14 +113,11 @@ def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
         DecodeError: it unpacks to more than its limits allow.
         InvalidParquetError: it is invalid, also while it is read.
     """
-    with open_bytes(file) as data, contextlib.ExitStack() as stack:
+    if file.location.packed_suffix:
+        file = dataclasses.replace(file, ranges=None)
+    with _seekable(file) as data:
         try:
-            if data.seekable():
-                yield _opened(data, file)
-            else:
-                copy = stack.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(data, copy)
-                yield _opened(cast("IO[bytes]", copy), file)
+            yield _opened(data, file)
         except (pa.ArrowException, OSError) as error:
             # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
@@ -118,9 +125,23 @@ def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
             raise InvalidParquetError(str(error)) from error
 
 
-def _opened(data: IO[bytes], file: SourceBytes) -> OpenParquet:
-    # Without `pre_buffer`, which keeps the bytes of all row groups to the end.
-    parquet = pq.ParquetFile(data, pre_buffer=False)
+@contextlib.contextmanager
+def _seekable(file: SourceBytes) -> Iterator[IO[bytes] | Ranges]:
+    if file.ranges is not None:
+        with file.ranges() as parts:
+            yield parts
+        return
+    with open_bytes(file) as data, contextlib.ExitStack() as stack:
+        if data.seekable():
+            yield data
+        else:
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(data, copy)
+            yield cast("IO[bytes]", copy)
+
+
+def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
+    parquet = pq.ParquetFile(data, **_READ)
     metadata, limits = parquet.metadata, file.limits
     if metadata.num_rows > limits.records:
         raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)
@@ -156,16 +177,30 @@ def _opened(data: IO[bytes], file: SourceBytes) -> OpenParquet:
     return OpenParquet(data, parquet, size, file)
 
 
+def _chunks(metadata: pq.FileMetaData, group: int, columns: list[str] | None) -> list[Any]:
+    """Return those of the columns in a row group."""
+    found = map(metadata.row_group(group).column, range(metadata.num_columns))
+    return [
+        chunk
+        for chunk in found
+        if columns is None or chunk.path_in_schema.partition(".")[0] in columns
+    ]
+
+
+def _place(chunk: Any) -> range:
+    """Return the bytes of a column in a row group, as the footer says."""
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    return range(start, start + chunk.total_compressed_size)
+
+
 def _rows_at_a_time(
-    data: IO[bytes], parquet: pq.ParquetFile, group: int, columns: list[str] | None
+    data: IO[bytes] | Ranges, parquet: pq.ParquetFile, group: int, columns: list[str] | None
 ) -> int:
     """Return how many rows can be decoded at a time, whichever values of a dictionary they have."""
     metadata = parquet.metadata
-    chunks = [metadata.row_group(group).column(at) for at in range(metadata.num_columns)]
     width = sum(
         _largest_value(data, parquet, group, chunk) * _values_per_row(metadata, group, chunk)
-        for chunk in chunks
-        if columns is None or chunk.path_in_schema.partition(".")[0] in columns
+        for chunk in _chunks(metadata, group, columns)
     )
     return max(1, _MOST_DECODED // max(1, width))
 
@@ -175,7 +210,9 @@ def _values_per_row(metadata: pq.FileMetaData, group: int, chunk: Any) -> int:
     return -(-int(chunk.num_values) // max(1, metadata.row_group(group).num_rows)) or 1
 
 
-def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: Any) -> int:
+def _largest_value(
+    data: IO[bytes] | Ranges, parquet: pq.ParquetFile, group: int, chunk: Any
+) -> int:
     """Return at least the bytes that one value has in each row of a column that repeats it."""
     if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
         names = parquet.schema.names
@@ -190,8 +227,8 @@ def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: 
     if size * rows <= _MOST_DECODED:
         return size
     # Usually many values share the dictionary: the size of the largest is worth one more look.
-    reader = pq.ParquetFile(data, read_dictionary=[chunk.path_in_schema])
     columns = [chunk.path_in_schema]
+    reader = pq.ParquetFile(data, read_dictionary=columns, metadata=parquet.metadata, **_READ)
     batch = next(reader.iter_batches(1, row_groups=[group], columns=columns), None)
     column = None if batch is None or not batch.num_columns else batch.column(0)
     dictionary = getattr(column, "dictionary", None)
@@ -200,11 +237,10 @@ def _largest_value(data: IO[bytes], parquet: pq.ParquetFile, group: int, chunk: 
     return int(pc.max(pc.binary_length(dictionary)).as_py() or 0)
 
 
-def _dictionary_bytes(data: IO[bytes], chunk: Any) -> int:
+def _dictionary_bytes(data: IO[bytes] | Ranges, chunk: Any) -> int:
     """Return the unpacked size of a column's dictionary; 0 if it has none."""
-    start = chunk.dictionary_page_offset or chunk.data_page_offset
     position = data.tell()
-    data.seek(start)
+    data.seek(_place(chunk).start)
     header = io.BytesIO(data.read(_HEADER_BYTES))
     data.seek(position)
     # Thrift's compact protocol: the first fields of a page are its type and its unpacked size.

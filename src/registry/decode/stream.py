@@ -12,7 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from registry.base.escape import escape_control
 from registry.base.locations import Location
@@ -21,12 +21,13 @@ from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_byt
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
 __all__ = [
     "HARMLESS_DOCUMENT",
     "HTML_START",
+    "Ranges",
     "RowGroups",
     "SourceBytes",
     "html_fault",
@@ -47,6 +48,22 @@ class RowGroups:
     """Rows of the file in the groups before them."""
 
 
+class Ranges(Protocol):
+    """A remote file of which parts are read; of no more than they need."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the bytes at the position, all that are asked for."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a position."""
+
+    def tell(self) -> int:
+        """Return the position."""
+
+    def expect(self, parts: Sequence[range]) -> None:
+        """Request parts that will be read, each from its start on."""
+
+
 @dataclass(frozen=True)
 class SourceBytes:
     """A file of a source: its name for messages, and how to open its bytes."""
@@ -59,6 +76,8 @@ class SourceBytes:
     """Path of a local file with these bytes, if there is one."""
     limits: Limits = UNLIMITED
     """How large it may be."""
+    ranges: Callable[[], AbstractContextManager[Ranges, bool | None]] | None = None
+    """Opens a remote file for reading parts of it; None if `open` does not read it from there."""
     row_groups: RowGroups | None = None
     """The part of a Parquet file that is read; None for all of it."""
 

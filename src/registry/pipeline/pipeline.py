@@ -175,7 +175,9 @@ def _compile(
     try:
         lookup = lookup_of(spec, pins, context)
         transform = compile_transforms(spec, lookup, context.boundary)
-        is_columnar = not (few or rows_only)
+        # Of Parquet, columns that are not read are not requested either.
+        by_columns = all(source.type == "parquet" for source in spec.sources)
+        is_columnar = not (rows_only or (few and not by_columns))
         columnar = (
             ColumnarMapper(spec.fields, spec.where, json_keys, accept=spec.accept)
             if is_columnar

@@ -20,7 +20,7 @@ from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.sources.retry import network_policy, passing_error, status_of
 
-__all__ = ["Body", "describe", "is_strong", "new_hash", "open_body"]
+__all__ = ["GONE_ON", "Body", "describe", "is_strong", "new_hash", "open_body", "same_version"]
 
 # A read returns what has arrived, up to so many bytes.
 _BUFFER = 1 << 20
@@ -39,6 +39,9 @@ _MD5_ETAG = re.compile(r'"([0-9a-f]{32})"')
 # The version does not exist, the server has none, or only the current one may be read.
 _NO_VERSION = frozenset({400, 403, 404, 405})
 
+GONE_ON = frozenset({412, 416})
+"""Statuses for an object that is a different one now, or shorter than the position."""
+
 
 class Body(Struct, kw_only=True):
     """The bytes of a file from `start` on, which `read` returns as they arrive."""
@@ -51,22 +54,27 @@ class Body(Struct, kw_only=True):
     size: int | None = None
     """Bytes of the whole file."""
     etag: str = ""
-    sends_ranges: bool = False
-    """Whether the server says that it sends any part that is asked for."""
     digests: Mapping[str, bytes] = field(default_factory=dict)
     """Digests of the whole file that the server names: algorithm → digest."""
 
 
 def open_body(
-    files: Any, location: Location, *, start: int = 0, etag: str = "", version_id: str | None = None
+    files: Any,
+    location: Location,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    etag: str = "",
+    version_id: str | None = None,
 ) -> Body:
-    """Request a file from a position on; a server that can't do that sends all of it.
+    """Request a part of a file; a server that can't do that sends all of it.
 
     Args:
         files: The file system.
         location: The URL.
-        start: The position; only with an ETag.
-        etag: A strong ETag, under which the bytes before that position came.
+        start: Where the part begins; if negative, so many bytes before the end of the file.
+        stop: Where it ends, at the end of the file at the latest; None for there.
+        etag: A strong ETag, under which the other bytes came.
         version_id: Version of an S3 object. Without it, or if it can't be had, the current one.
 
     Raises:
@@ -74,12 +82,12 @@ def open_body(
     """
     protocol = location.protocol
     if protocol in ("http", "https"):
-        body: Body = _call(files, _open_http, location, start, etag)
+        body: Body = _call(files, _open_http, location, _range(start, stop), etag)
         return body
     if protocol in ("s3", "s3a"):
-        return _open_s3(files, location, start, etag, version_id)
+        return _open_s3(files, location, _range(start, stop), etag, version_id)
     if protocol == "hf":
-        return _open_hub(files, location, start)
+        return _open_hub(files, location, start, stop)
     opened = files.open(location, "rb")
     return Body(read=lambda: bytes(opened.read(_BUFFER)), close=opened.close)
 
@@ -97,6 +105,21 @@ def describe(files: Any, location: Location) -> dict[str, Any]:
 def is_strong(etag: str) -> bool:
     """Return whether an ETag means the same bytes, not only the same content."""
     return bool(etag) and not etag.startswith("W/")
+
+
+def same_version(known: str, etag: str) -> bool:
+    """Return whether two ETags may be of one version; "" is unknown."""
+    # A server that packs some answers has weak and strong forms of one ETag.
+    return "" in (known, etag) or known.removeprefix("W/") == etag.removeprefix("W/")
+
+
+def _range(start: int, stop: int | None) -> str:
+    """Return the header for a part of a file; "" for all of it."""
+    if start < 0:
+        return f"bytes={start}"
+    if stop is not None:
+        return f"bytes={start}-{stop - 1}"
+    return f"bytes={start}-" if start else ""
 
 
 def _call(files: Any, coroutine: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
@@ -123,10 +146,12 @@ async def _request(files: Any, method: str, location: Location, headers: Mapping
     return response
 
 
-async def _open_http(files: Any, location: Location, start: int, etag: str) -> Body:
+async def _open_http(files: Any, location: Location, part: str, etag: str) -> Body:
     import asyncio  # a warm open imports this module
 
-    ranged = {"Range": f"bytes={start}-", "If-Range": etag} if start else {}
+    ranged = {"Range": part} if part else {}
+    if part and etag:
+        ranged["If-Range"] = etag
     response = await _request(files, "get", location, ranged)
     headers = response.headers
     coding = _coding(headers)
@@ -158,7 +183,6 @@ async def _open_http(files: Any, location: Location, start: int, etag: str) -> B
         size=size,
         # Of bytes that are unpacked here, the server says nothing.
         etag="" if coding else headers.get("ETag", ""),
-        sends_ranges=response.status == 206 or headers.get("Accept-Ranges") == "bytes",
         digests={} if coding or response.status == 206 else _http_digests(headers),
     )
 
@@ -239,11 +263,13 @@ async def _describe_http(files: Any, location: Location) -> dict[str, Any]:
     return {"size": size, **{name: headers[name] for name in _HTTP_VALIDATORS if name in headers}}
 
 
-def _open_s3(files: Any, location: Location, start: int, etag: str, version_id: str | None) -> Body:
+def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: str | None) -> Body:
     bucket, key, named = files.split_path(location)
     asked = {"Bucket": bucket, "Key": key, **files.req_kw}
-    if start:
-        asked |= {"Range": f"bytes={start}-", "IfMatch": etag}
+    if part:
+        asked["Range"] = part
+    if part and etag:
+        asked["IfMatch"] = etag
     version = named or (version_id if version_id != "null" else None)
     answer = _get_object(files, asked, version, is_required=bool(named))
     body = answer["Body"]
@@ -291,7 +317,7 @@ def _describe_s3(files: Any, location: Location) -> dict[str, Any]:
         # An answer to HEAD has no body, which would say what is wrong, such as an expired token.
         if status_of(error) not in (400, 403):
             raise
-    body = _open_s3(files, location, 0, "", None)
+    body = _open_s3(files, location, "", "", None)
     body.close()
     return {"size": body.size, "ETag": body.etag}
 
@@ -311,10 +337,14 @@ def new_hash(name: str, size: int | None) -> Any:
     return hashlib.new(name, usedforsecurity=False)
 
 
-def _open_hub(files: Any, location: Location, start: int) -> Body:
+def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> Body:
     about = files.info(location)
-    # A stream, which a block size of 0 asks for, can't be continued.
-    opened = files.open(location, "rb", block_size=files.block_size or _HUB_BLOCK)
+    start = max(0, about["size"] + start) if start < 0 else start
+    # A stream, which a block size of 0 asks for, can't be continued. A part comes in one request.
+    how = {"block_size": files.block_size or _HUB_BLOCK}
+    if stop is not None or start:
+        how |= {"block_size": (stop or about["size"]) - start, "cache_type": "readahead"}
+    opened = files.open(location, "rb", **how)
     opened.seek(start)
     digests = _hub_digests(about)
     return Body(

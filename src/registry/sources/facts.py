@@ -13,9 +13,13 @@ from msgspec.structs import replace
 from registry.base.file_state import FileState
 from registry.base.locations import Location
 from registry.errors import SourceError
+from registry.progress import Deadline
+from registry.settings import deadline_seconds
 from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import option_errors, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.opening import has_ranges
+from registry.sources.ranges import RemoteRanges
 from registry.sources.remote_files import look_up
 from registry.sources.retry import causes, status_of
 
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FileFacts", "Missing", "SourceFacts", "file_facts", "hub_facts", "is_unreachable"]
 
-_FOOTER_BYTES = 1 << 16
 _BATCH_ROWS = 4096
 _UNREACHABLE = frozenset(
     {
@@ -128,7 +131,7 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> i
     if file.location.file != file.location:
         return None
     if not file.location.is_local:
-        return pool.ask(file.location, _remote_rows)
+        return pool.ask(file.location, _remote_rows) if has_ranges(file.location) else None
     # What is wrong with a file that is not Parquet is said when its first records are read.
     with (
         contextlib.suppress(ValueError, pa.ArrowException),
@@ -143,13 +146,12 @@ def _remote_rows(files: Any, location: Location) -> int | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    how = {"block_size": _FOOTER_BYTES, "cache_type": "readahead"}
-    # From a server without ranges fsspec gets a ValueError.
+    # That it is no Parquet is said when its first records are read.
     with (
         contextlib.suppress(ValueError, pa.ArrowException),
-        files.open(location, "rb", **how) as opened,
+        RemoteRanges(location, files, Deadline(deadline_seconds())) as opened,
     ):
-        return int(pq.ParquetFile(opened, pre_buffer=False).metadata.num_rows)
+        return int(pq.read_metadata(opened).num_rows)
     return None
 
 

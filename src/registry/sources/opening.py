@@ -9,12 +9,13 @@ from typing import IO, Any, cast
 
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
+from registry.decode.stream import Ranges
 from registry.progress import Deadline
 from registry.settings import deadline_seconds
 from registry.sources.filesystem import changed_error, filesystem, source_errors
 from registry.sources.retry import network_policy
 
-__all__ = ["open_location"]
+__all__ = ["has_ranges", "open_location", "open_ranges"]
 
 # Options for reading only the start of a file. By default s3fs requests 50 MB at a time.
 _IN_PARTS: dict[str, dict[str, Any]] = {
@@ -22,6 +23,12 @@ _IN_PARTS: dict[str, dict[str, Any]] = {
     "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
 }
 _BUFFER = 1 << 20
+_WITH_ETAGS = ("http", "https", "hf", "s3", "s3a")
+
+
+def has_ranges(location: Location) -> bool:
+    """Return whether `open_ranges` opens it: its parts come with what tells versions apart."""
+    return location.protocol in _WITH_ETAGS
 
 
 @contextlib.contextmanager
@@ -51,6 +58,26 @@ def open_location(
             file = _open_remote(location, options, boundary, part=part, etag=etag)
         with file:
             yield file
+
+
+@contextlib.contextmanager
+def open_ranges(
+    location: Location,
+    options: Mapping[str, Any],
+    boundary: Boundary,
+    *,
+    etag: str = "",
+    size: int | None = None,
+) -> Iterator[Ranges]:
+    """Open a remote file of which parts are read, as `RemoteRanges` does."""
+    from registry.sources.ranges import RemoteRanges  # few datasets need it
+
+    with source_errors(location):
+        files = filesystem(location, options, boundary)
+        with RemoteRanges(
+            location, files, Deadline(deadline_seconds()), etag=etag, size=size
+        ) as opened:
+            yield opened
 
 
 def _open_remote(

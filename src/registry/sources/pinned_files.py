@@ -26,7 +26,7 @@ from registry.sources.filesystem import (
     source_errors,
 )
 from registry.sources.filesystem_pool import FilesystemPool
-from registry.sources.opening import open_location
+from registry.sources.opening import has_ranges, open_location, open_ranges
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 from registry.sources.remote_files import fetch_blob
 
@@ -37,7 +37,13 @@ def open_files(paths: Sequence[Location], options: Mapping[str, Any]) -> list[So
     """Return files opened at their location, without the cache; for the loaders."""
     pool = FilesystemPool(options, UNBOUNDED)
     return [
-        SourceBytes(Location(location.public), _opener(location, options))
+        SourceBytes(
+            Location(location.public),
+            _opener(location, options),
+            ranges=partial(open_ranges, location, options, UNBOUNDED)
+            if has_ranges(location)
+            else None,
+        )
         for path in paths
         for location in expand(path, pool, partial(_open_seekable, options=options), UNBOUNDED)
     ]
@@ -88,15 +94,10 @@ def _fetch_file(
     if not file.sha256:  # from a probe: only its start is read, at its location
         if context.offline:
             raise offline_error(file.location)
-        start = partial(
-            open_location,
-            file.location,
-            pool.options,
-            pool.boundary,
-            part=True,
-            etag=file.etag or "",
-        )
-        return SourceBytes(name, start)
+        where, etag = (file.location, pool.options, pool.boundary), file.etag or ""
+        start = partial(open_location, *where, part=True, etag=etag)
+        ranges = partial(open_ranges, *where, etag=etag, size=file.size)
+        return SourceBytes(name, start, ranges=ranges if has_ranges(file.location) else None)
     return SourceBytes.of_file(name, fetch_blob(file, pool, context, mirrors=mirrors))
 
 

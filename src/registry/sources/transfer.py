@@ -13,15 +13,12 @@ from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
-from registry.sources.bodies import Body, is_strong, new_hash, open_body
+from registry.sources.bodies import GONE_ON, Body, is_strong, new_hash, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
 
 __all__ = ["ChangedError", "RemoteFile", "Transfer"]
-
-# The object is a different one now, or shorter than the position.
-_GONE_ON = frozenset({412, 416})
 
 
 class ChangedError(SourceError):
@@ -125,7 +122,7 @@ class Transfer:
                 version_id=self._version_id,
             )
         except Exception as error:
-            if status_of(error) in _GONE_ON:
+            if status_of(error) in GONE_ON:
                 return None
             raise
         # A server without ranges sends everything. A part of another version is of no use.
@@ -143,7 +140,7 @@ class Transfer:
         self._hashes = {name: new_hash(name, body.size) for name in body.digests}
 
     def _check_version(self, body: Body) -> None:
-        same = _same_version(self._expected_etag, body.etag)
+        same = same_version(self._expected_etag, body.etag)
         if not same or (None not in (self._size, body.size) and self._size != body.size):
             raise ChangedError(str(changed_error(self._location)))
 
@@ -184,10 +181,7 @@ class Transfer:
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file as a stream, which goes on after a lost connection.
-
-    It can be read from any position if its server sends parts of one version, by an ETag.
-    """
+    """A remote file as a stream, which goes on after a lost connection."""
 
     def __init__(
         self, location: Location, files: Any, deadline: Deadline, *, etag: str = ""
@@ -211,7 +205,6 @@ class RemoteFile(io.RawIOBase):
         self._body: Body | None = None
         self._position = 0
         self._etag = ""
-        self._sends_ranges = False
         self._size: int | None = None
         self._left = b""
 
@@ -227,32 +220,6 @@ class RemoteFile(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
-
-    def seekable(self) -> bool:
-        """Return whether the server sends parts; this asks it."""
-        if not self._etag and not self._left:
-            self._left = with_retries(self._next, self._deadline)
-        return self._sends_ranges and is_strong(self._etag) and self._size is not None
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position - len(self._left)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to a position; the next read requests the file from there."""
-        if whence == io.SEEK_CUR and not offset:
-            return self.tell()
-        if not self.seekable():
-            raise io.UnsupportedOperation("seek")
-        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size or 0}
-        position = starts[whence] + offset
-        behind = position - self.tell()
-        if 0 <= behind <= len(self._left):
-            self._left = self._left[behind:]
-        else:
-            self._drop()
-            self._left, self._position = b"", position
-        return position
 
     def close(self) -> None:
         """Close the connection."""
@@ -291,11 +258,10 @@ class RemoteFile(io.RawIOBase):
             )
         body = open_body(self._files, self._location, start=self._position, etag=self._etag)
         resumed = not self._position or (body.start, body.etag) == (self._position, self._etag)
-        if not resumed or not _same_version(self._expected_etag, body.etag):
+        if not resumed or not same_version(self._expected_etag, body.etag):
             body.close()
             raise changed_error(self._location)
         self._etag, self._size = body.etag, body.size
-        self._sends_ranges = self._sends_ranges or body.sends_ranges
         self._meter.restart()
         return body
 
@@ -303,9 +269,3 @@ class RemoteFile(io.RawIOBase):
         if self._body is not None:
             self._body.close()
             self._body = None
-
-
-def _same_version(known: str, etag: str) -> bool:
-    """Return whether two ETags may be of one version; "" is unknown."""
-    # A server that packs some answers has weak and strong forms of one ETag.
-    return "" in (known, etag) or known.removeprefix("W/") == etag.removeprefix("W/")

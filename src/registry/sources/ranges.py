@@ -1,0 +1,279 @@
+"""Read parts of a remote file: each at most once, several at a time, all of one version."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from threading import Semaphore, Thread
+from typing import IO, Any, NamedTuple, TypeVar
+
+from registry.base.locations import Location
+from registry.progress import Deadline
+from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
+from registry.sources.filesystem import changed_error, limited_requests, source_errors
+from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
+
+__all__ = ["RemoteRanges"]
+
+_REQUESTS = 4
+"""Requests at a time."""
+_LEAST_TAIL, _MOST_TAIL = 1 << 16, 1 << 19
+_FIRST = 1 << 20
+"""Bytes of the first request for a part; each that continues it has twice as many."""
+_LARGEST = 1 << 23
+_NEAR = 1 << 16
+"""Bytes between two parts that are read with them, as a request takes longer."""
+_MOST_HELD = 1 << 26
+"""Bytes that are held, or on their way, beside the end of the file."""
+
+Result = TypeVar("Result")
+
+
+class _Held(NamedTuple):
+    """A part that is there, or on its way."""
+
+    start: int
+    stop: int
+    data: Future[bytes]
+
+
+class RemoteRanges(io.RawIOBase):
+    """A remote file whose parts are read, as Parquet needs them.
+
+    The first request is for its end, where Parquet says what is where. All others are for parts of
+    the version that this came from, by its strong ETag. Of a server that sends no parts, or no
+    such ETag, the whole file is copied to a temporary one by that first request.
+    """
+
+    def __init__(
+        self,
+        location: Location,
+        files: Any,
+        deadline: Deadline,
+        *,
+        etag: str = "",
+        size: int | None = None,
+    ) -> None:
+        """Request nothing yet.
+
+        Args:
+            location: The URL.
+            files: Its file system.
+            deadline: How long to try again.
+            etag: The ETag that the file had when it was looked up.
+            size: The bytes that it had then.
+        """
+        super().__init__()
+        self._location = location
+        self._files = files
+        self._deadline = deadline
+        self._expected_etag = self._etag = etag
+        self._size = size
+        self._position = 0
+        self._whole: IO[bytes] | None = None
+        self._tail = (0, b"")
+        self._held: list[_Held] = []
+        self._expected: list[range] = []
+        self._reads_on = False
+        self._begun = False
+        self._slots = Semaphore(_REQUESTS)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a position."""
+        end = self._end() if whence == io.SEEK_END else 0
+        self._position = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: end}[
+            whence
+        ] + offset
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the bytes at the position, all that are asked for."""
+        end = self._end()
+        stop = end if size is None or size < 0 else min(end, self._position + size)
+        parts = []
+        while self._position < stop:
+            parts.append(self._read_some(stop))
+            self._position += len(parts[-1])
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def expect(self, parts: Sequence[range]) -> None:
+        """Request parts that will be read, each from its start on; some of them at a time.
+
+        Of the first ones that are expected, only the first bytes are requested: who reads the start
+        of a file needs no more. Of all later ones everything, as far as it fits into memory.
+        """
+        self._end()
+        if self._whole is not None:
+            return
+        self._expected = list(parts)
+        most = _MOST_HELD if self._reads_on else _FIRST
+        left = _MOST_HELD // 2
+        starts = [range(part.start, min(part.stop, part.start + most)) for part in parts]
+        for part in _merged(starts, self._tail[0]):
+            for start in range(part.start, min(part.stop, part.start + left), _LARGEST):
+                if self._find(start) is None:
+                    self._request(start, min(part.stop, start + _LARGEST))
+            left = max(0, left - len(part))
+        self._reads_on = True
+
+    def close(self) -> None:
+        """Request no more."""
+        if self._whole is not None:
+            self._whole.close()
+        self._held.clear()
+        super().close()
+
+    def _read_some(self, stop: int) -> bytes:
+        """Return bytes from the position on, at least one."""
+        start, tail = self._tail
+        if self._whole is not None:
+            self._whole.seek(self._position)
+            return self._whole.read(stop - self._position)
+        if self._position >= start:
+            return tail[self._position - start : stop - start]
+        held = self._find(self._position) or self._continue(stop)
+        data = held.data.result()
+        self._held.remove(held)
+        self._held.append(held)  # the last that is dropped
+        return data[self._position - held.start : stop - held.start]
+
+    def _find(self, position: int) -> _Held | None:
+        return next((one for one in self._held if one.start <= position < one.stop), None)
+
+    def _continue(self, stop: int) -> _Held:
+        """Request what is at the position: more than last time, if it follows what was read."""
+        here = self._position
+        before = next((one for one in self._held if one.stop == here), None)
+        size = 0 if before is None else min(_LARGEST, 2 * (before.stop - before.start))
+        part = next((one for one in self._expected if here in one), range(here, stop))
+        return self._request(here, min(max(stop, here + size), max(part.stop, stop)))
+
+    def _request(self, start: int, stop: int) -> _Held:
+        held = _Held(start, stop, Future())
+        self._held.append(held)
+        # Python waits at its end for the threads of an executor, also where a server is silent.
+        Thread(target=self._run, args=(held,), name="ranges", daemon=True).start()
+        while len(self._held) > 1 and sum(one.stop - one.start for one in self._held) > _MOST_HELD:
+            self._held.pop(0).data.cancel()
+        return held
+
+    def _end(self) -> int:
+        """Return the size of the file; the first time, request its end."""
+        if not self._begun:
+            self._retried(self._begin)
+            self._begun = True
+        return self._size or 0
+
+    def _begin(self) -> None:
+        tail = min(_MOST_TAIL, max(_LEAST_TAIL, (self._size or 0) >> 10))
+        start = -tail if self._size is None else max(0, self._size - tail)
+        body = self._open(start, self._size)
+        if body.start is None or (body.start and not (body.size and is_strong(body.etag))):
+            body.close()
+            body = self._open(0, None)
+        with contextlib.closing(body):
+            if body.start and body.size:
+                self._etag, self._size = body.etag, body.size
+                self._tail = body.start, self._received(body, body.start, body.size)
+            else:
+                self._whole = self._copied(body)
+                self._size = self._whole.seek(0, io.SEEK_END)
+
+    def _copied(self, body: Body) -> IO[bytes]:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
+        meter = self._meter()
+        while chunk := body.read():
+            copy.write(chunk)
+            meter.add(len(chunk), copy.tell())
+        if body.size not in (None, copy.tell()):
+            with copy:
+                raise self._short(copy.tell(), body.size)
+        return copy
+
+    def _run(self, held: _Held) -> None:
+        with self._slots:
+            if self.closed or not held.data.set_running_or_notify_cancel():
+                return
+            try:
+                held.data.set_result(self._fetch(held.start, held.stop))
+            except BaseException as error:  # noqa: BLE001 (raised where the bytes are read)
+                held.data.set_exception(error)
+
+    def _fetch(self, start: int, stop: int) -> bytes:
+        def attempt() -> bytes:
+            body = self._open(start, stop)
+            try:
+                if (body.start, body.etag) != (start, self._etag):
+                    raise changed_error(self._location)
+                return self._received(body, start, stop)
+            finally:
+                body.close()
+
+        return self._retried(attempt)
+
+    def _received(self, body: Body, start: int, stop: int) -> bytes:
+        meter = self._meter()
+        data = bytearray()
+        while len(data) < stop - start and (chunk := body.read()):
+            data += chunk
+            meter.add(len(chunk), start + len(data))
+        if len(data) < stop - start:
+            raise self._short(len(data), stop - start)
+        self._deadline.progress()
+        return bytes(memoryview(data)[: stop - start])
+
+    def _short(self, found: int, expected: int | None) -> Exception:
+        name = self._location.public
+        return passing_error(f"{name}: the transfer gave {found:,} of {expected:,} bytes")
+
+    def _meter(self) -> Meter:
+        return Meter(self._location.public, self._deadline, network_policy())
+
+    def _open(self, start: int, stop: int | None) -> Body:
+        etag = self._etag if is_strong(self._etag) else ""
+        try:
+            body = open_body(self._files, self._location, start=start, stop=stop, etag=etag)
+        except Exception as error:
+            if etag and status_of(error) in GONE_ON:
+                raise changed_error(self._location) from error
+            raise
+        if not same_version(self._expected_etag, body.etag):
+            body.close()
+            raise changed_error(self._location)
+        return body
+
+    def _retried(self, attempt: Callable[[], Result]) -> Result:
+        def translated() -> Result:
+            with source_errors(self._location), limited_requests(self._location, self._deadline):
+                return attempt()
+
+        return with_retries(translated, self._deadline)
+
+
+def _merged(parts: Iterable[range], size: int) -> list[range]:
+    """Return the parts that are in a file in order; those that are close are one part."""
+    merged: list[range] = []
+    for part in sorted(parts, key=lambda one: one.start):
+        start, stop = max(0, part.start), min(part.stop, size)
+        if start >= stop:
+            continue
+        if merged and start - merged[-1].stop <= _NEAR:
+            merged[-1] = range(merged[-1].start, max(stop, merged[-1].stop))
+        else:
+            merged.append(range(start, stop))
+    return merged
