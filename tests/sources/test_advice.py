@@ -18,7 +18,7 @@ import trustme
 
 from registry import get_dataset
 from registry.errors import SourceError
-from registry.sources.advice import hub_host
+from registry.sources.retry import hub_host
 from tests.conftest import OneDataset, permit
 
 PAGE = b"<!DOCTYPE html>\n<html><title>Sign in to Hotel WiFi</title></html>\n"

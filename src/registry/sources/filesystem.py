@@ -24,10 +24,12 @@ from registry.errors import (
 )
 from registry.installation import install_advice
 from registry.progress import Deadline
-from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.retry import (
+    SIGN_IN,
     causes,
+    connection_failure,
     describe_failure,
+    hub_host,
     is_transient,
     network_policy,
     status_of,

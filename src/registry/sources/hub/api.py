@@ -23,9 +23,17 @@ from registry.errors import (
 from registry.manifest.source import is_commit
 from registry.manifest.source_models import data_file_list
 from registry.progress import silent
-from registry.sources.advice import SIGN_IN, connection_failure, hub_host
 from registry.sources.filesystem import offline_error, public_cause
-from registry.sources.retry import causes, describe_failure, is_transient, status_of, with_retries
+from registry.sources.retry import (
+    SIGN_IN,
+    causes,
+    connection_failure,
+    describe_failure,
+    hub_host,
+    is_transient,
+    status_of,
+    with_retries,
+)
 
 if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
