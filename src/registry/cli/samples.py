@@ -158,7 +158,8 @@ def _field_lines(sample: Sample) -> Iterator[str]:
 
 def record_lines(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a record: each column with its value, as the source has it."""
-    for name, value in record.items():
+    # A line end in a name would look like a line of the record.
+    for name, value in zip(map(escape_control, record), record.values(), strict=True):
         first, *more = _record_value(value).splitlines() or [""]
         if more:
             yield f"{name}:"
