@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
-from registry.decode.stream import Ranges
 from registry.progress import Deadline
 from registry.settings import deadline_seconds
 from registry.sources.filesystem import changed_error, filesystem, source_errors
 from registry.sources.retry import network_policy
+
+if TYPE_CHECKING:
+    from registry.decode.stream import Ranges
 
 __all__ = ["has_ranges", "open_location", "open_ranges"]
 
