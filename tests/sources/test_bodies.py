@@ -22,6 +22,7 @@ from tests.servers.static import StaticFiles
 DATA = b"q,a\n1,2\n"
 MD5 = hashlib.md5(DATA, usedforsecurity=False).digest()
 SHA256 = hashlib.sha256(DATA).digest()
+SHA512 = hashlib.sha512(DATA).digest()
 
 
 @pytest.fixture
@@ -61,7 +62,10 @@ def text(digest: bytes) -> str:
     [
         ({"Content-MD5": text(MD5)}, {"md5": MD5}),
         ({"Repr-Digest": f"sha-256=:{text(SHA256)}:"}, {"sha256": SHA256}),
+        ({"Repr-Digest": f"x=:AA==:, sha-512=:{text(SHA512)}:"}, {"sha512": SHA512}),
+        ({"Digest": f"SHA-256={text(SHA256)}"}, {"sha256": SHA256}),
         ({"Content-MD5": "none", "Repr-Digest": "sha-256=:x:"}, {}),
+        ({"Content-MD5": "caf\xe9", "Digest": "sha-512=caf\xe9"}, {}),
         ({"Content-MD5": text(b"short")}, {}),
     ],
 )

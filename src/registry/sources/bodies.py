@@ -7,9 +7,9 @@ top, repeating and cutting into blocks, is left out: `transfer` decides what is 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
+import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -20,7 +20,17 @@ from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.sources.retry import network_policy, passing_error, status_of
 
-__all__ = ["GONE_ON", "Body", "describe", "is_strong", "new_hash", "open_body", "same_version"]
+__all__ = [
+    "GONE_ON",
+    "Body",
+    "DamagedError",
+    "check_digests",
+    "describe",
+    "is_strong",
+    "new_hash",
+    "open_body",
+    "same_version",
+]
 
 # A read returns what has arrived, up to so many bytes.
 _BUFFER = 1 << 20
@@ -35,12 +45,20 @@ _UNPACKED = {
 }
 # A server may refuse to answer HEAD with one of them, and still answer GET.
 _TRY_GET = frozenset({400, 403, 404, 405, 501})
+# Answers whose body is the file, or a part of it.
+_CONTENT = frozenset({200, 203, 206})
+# Names of digests in headers (RFC 9530, and RFC 3230 before it) → those of hashlib.
+_ALGORITHMS = {"sha-256": "sha256", "sha-512": "sha512"}
 _MD5_ETAG = re.compile(r'"([0-9a-f]{32})"')
 # The version does not exist, the server has none, or only the current one may be read.
 _NO_VERSION = frozenset({400, 403, 404, 405})
 
 GONE_ON = frozenset({412, 416})
 """Statuses for an object that is a different one now, or shorter than the position."""
+
+
+class DamagedError(SourceError):
+    """What arrived differs from a digest that the server names."""
 
 
 class Body(Struct, kw_only=True):
@@ -56,6 +74,8 @@ class Body(Struct, kw_only=True):
     etag: str = ""
     digests: Mapping[str, bytes] = field(default_factory=dict)
     """Digests of the whole file that the server names: algorithm → digest."""
+    is_ended: Callable[[], bool] = lambda: True
+    """Returns, once all is read, whether the server has said that this is the end."""
 
 
 def open_body(
@@ -140,10 +160,31 @@ async def _request(files: Any, method: str, location: Location, headers: Mapping
         raise FileNotFoundError(location)
     try:
         response.raise_for_status()
-    finally:
-        if response.status >= 400:
-            response.close()
+        _check_answer(response, location, ranged="Range" in headers)
+    except BaseException:
+        _abandon(response)
+        raise
     return response
+
+
+def _check_answer(response: Any, location: Location, *, ranged: bool) -> None:
+    """Raise an error for an answer that succeeds, and is not the file."""
+    given, headers = response.status, response.headers
+    coded = headers.get("Transfer-Encoding", "").strip().lower()
+    if given not in _CONTENT:
+        what = f"the server answered {given}, which has no content (check the URL)"
+    elif coded not in ("", "chunked", "identity"):
+        what = f"the server transfers it as {coded}, which was not asked for and can't be unpacked"
+    elif given == 206 and not ranged and not _is_complete(headers.get("Content-Range")):
+        what = "the server sent a part of the file, where all of it was asked for (try again)"
+    else:
+        return
+    raise SourceError(f"{location.public}: {what}")
+
+
+def _is_complete(content_range: str | None) -> bool:
+    found = re.fullmatch(r"bytes 0-(\d+)/(\d+)", content_range or "")
+    return found is not None and int(found[1]) + 1 == int(found[2])
 
 
 async def _open_http(files: Any, location: Location, part: str, etag: str) -> Body:
@@ -176,6 +217,9 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
     def receive() -> bytes:
         return bytes(_call(files, read))
 
+    sent = _named_digests(headers.get("Content-Digest", ""))
+    if sent:
+        receive = _Compared(receive, sent, location.public)
     return Body(
         read=_Unpacking(receive, coding, location.public) if coding else receive,
         close=lambda: _call(files, close),
@@ -184,7 +228,57 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
         # Of bytes that are unpacked here, the server says nothing.
         etag="" if coding else headers.get("ETag", ""),
         digests={} if coding or response.status == 206 else _http_digests(headers),
+        is_ended=_end_of_tls(response) if not sent and _is_open(headers) else lambda: True,
     )
+
+
+class _Compared:
+    """Compares what is sent with the digests of Content-Digest, at its end."""
+
+    def __init__(
+        self, receive: Callable[[], bytes], digests: Mapping[str, bytes], name: str
+    ) -> None:
+        self._receive = receive
+        self._digests = digests
+        self._hashes = {one: new_hash(one, None) for one in digests}
+        self._name = name
+
+    def __call__(self) -> bytes:
+        """Return the next bytes, b"" at the end.
+
+        Raises:
+            DamagedError: they are others than those that were sent.
+        """
+        chunk = self._receive()
+        for one in self._hashes.values():
+            one.update(chunk)
+        if not chunk:
+            check_digests(self._digests, self._hashes, self._name)
+        return chunk
+
+
+def _is_open(headers: Mapping[str, str]) -> bool:
+    """Return whether nothing but the end of the connection ends the body."""
+    return "Content-Length" not in headers and "Transfer-Encoding" not in headers
+
+
+def _end_of_tls(response: Any) -> Callable[[], bool]:
+    """Return a function that tells whether the server closed TLS, and not only the connection.
+
+    A connection that anyone cuts looks like the end of a body without a length (RFC 8446, 6.1).
+    """
+    connection = response.connection
+    tls = connection and connection.transport and connection.transport.get_extra_info("ssl_object")
+
+    def is_closed() -> bool:
+        try:
+            return not tls.read(1)
+        except ssl.SSLZeroReturnError:  # both sides have closed
+            return True
+        except ssl.SSLError:  # it waits for more
+            return False
+
+    return is_closed if tls else lambda: True
 
 
 class _Unpacking:
@@ -252,7 +346,8 @@ async def _describe_http(files: Any, location: Location) -> dict[str, Any]:
 
     try:
         response = await _request(files, "head", location, {})
-    except (FileNotFoundError, aiohttp.ClientResponseError) as error:
+    except (FileNotFoundError, aiohttp.ClientResponseError, SourceError) as error:
+        # What is no error, and has no content, says nothing about GET.
         if getattr(error, "status", 404) not in _TRY_GET:
             raise
         response = await _request(files, "get", location, {})
@@ -264,6 +359,8 @@ async def _describe_http(files: Any, location: Location) -> dict[str, Any]:
 
 
 def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: str | None) -> Body:
+    import asyncio
+
     bucket, key, named = files.split_path(location)
     asked = {"Bucket": bucket, "Key": key, **files.req_kw}
     if part:
@@ -275,7 +372,8 @@ def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: s
     body = answer["Body"]
 
     async def read(_: Any) -> bytes:
-        return bytes(await body.read(_BUFFER))
+        async with asyncio.timeout(network_policy().read_seconds):
+            return bytes(await body.read(_BUFFER))
 
     async def close(_: Any) -> None:
         body.close()
@@ -315,7 +413,8 @@ def _describe_s3(files: Any, location: Location) -> dict[str, Any]:
         return dict(files.info(location))
     except Exception as error:
         # An answer to HEAD has no body, which would say what is wrong, such as an expired token.
-        if status_of(error) not in (400, 403):
+        # s3fs has a KeyError for one without a length.
+        if status_of(error) not in (400, 403) and not isinstance(error, KeyError):
             raise
     body = _open_s3(files, location, "", "", None)
     body.close()
@@ -364,16 +463,46 @@ def _hub_digests(about: Mapping[str, Any]) -> dict[str, bytes]:
     return {"git": bytes.fromhex(about["blob_id"])} if about.get("blob_id") else {}
 
 
+def check_digests(digests: Mapping[str, bytes], hashes: Mapping[str, Any], name: str) -> None:
+    """Compare hashes of what arrived with the digests that the server names.
+
+    Raises:
+        DamagedError: they differ.
+    """
+    if any(hashed.digest() != digests[one] for one, hashed in hashes.items()):
+        names = ", ".join(hashes)
+        error = DamagedError(f"{name}: the bytes differ from the {names} that the server names")
+        error.transient = True
+        raise error
+
+
 def _http_digests(headers: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the digests of Content-MD5 (RFC 1864) and Repr-Digest (RFC 9530)."""
-    sha256 = re.search(r"sha-256=:([^:]+):", headers.get("Repr-Digest", ""))
-    given = {"md5": headers.get("Content-MD5", ""), "sha256": sha256[1] if sha256 else ""}
+    """Return the digests of the file: Repr-Digest (RFC 9530), Digest, Content-MD5 (RFC 1864)."""
+    found = {
+        **_named_digests(headers.get("Digest", "")),
+        **_named_digests(headers.get("Repr-Digest", "")),
+    }
+    md5 = _decoded(headers.get("Content-MD5", ""), "md5")
+    return {**found, "md5": md5} if md5 else found
+
+
+def _named_digests(header: str) -> dict[str, bytes]:
+    """Return the digests in `sha-256=:…:, sha-512=:…:`, or `SHA-256=…`; others are ignored."""
     found = {}
-    for name, text in given.items():
-        try:
-            digest = base64.b64decode(text, validate=True)
-        except binascii.Error:
-            continue
-        if len(digest) == {"md5": 16, "sha256": 32}[name]:
+    for member in header.split(","):
+        key, _, text = member.strip().partition("=")
+        name = _ALGORITHMS.get(key.strip().lower(), "")
+        text = text.partition(";")[0].strip()
+        is_delimited = len(text) > 1 and text[0] == text[-1] == ":"
+        if name and (digest := _decoded(text[1:-1] if is_delimited else text, name)):
             found[name] = digest
     return found
+
+
+def _decoded(text: str, name: str) -> bytes:
+    """Return a digest in base64; b"" for what is none of an algorithm."""
+    try:
+        digest = base64.b64decode(text, validate=True)
+    except ValueError:  # its subclass for base64, or characters that are not ASCII
+        return b""
+    return digest if len(digest) == hashlib.new(name, usedforsecurity=False).digest_size else b""

@@ -131,8 +131,11 @@ def _http_options(options: Mapping[str, Any], boundary: Boundary) -> dict[str, A
 
 
 def _s3_options(options: Mapping[str, Any], attempts: int) -> dict[str, Any]:
+    from registry.boundary.s3_client import LimitedSession  # the client is slow to import
+
     policy = network_policy()
     config = {
+        "http_session_cls": LimitedSession,
         "connect_timeout": policy.connect_seconds,
         "read_timeout": policy.read_seconds,
         "retries": {"mode": "standard", "total_max_attempts": attempts},
@@ -217,6 +220,9 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         failure := connection_failure(error, _host(location), protocol=protocol)
     ):
         return SourceError(f"{shown}: {failure}")
+    if _is_malformed(error):
+        hint = "check the URL and its port, and any proxy on the way"
+        return SourceError(f"{shown}: the server's answer is not valid HTTP ({hint})")
     status = status_of(error)
     if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
@@ -244,6 +250,12 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         what = "the server did not answer in time" if late else "the connection was lost"
         return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
+
+
+def _is_malformed(error: BaseException) -> bool:
+    """Return whether aiohttp can't parse an answer; its error has the status 400, as if sent."""
+    kinds = {kind.__name__ for link in causes(error) for kind in type(link).__mro__}
+    return kinds >= {"ClientResponseError", "BadHttpMessage"}
 
 
 def _host(location: Location) -> str:

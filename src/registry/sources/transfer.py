@@ -13,7 +13,16 @@ from registry.base.locations import Location
 from registry.boundary.limits import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
-from registry.sources.bodies import GONE_ON, Body, is_strong, new_hash, open_body, same_version
+from registry.sources.bodies import (
+    GONE_ON,
+    Body,
+    DamagedError,
+    check_digests,
+    is_strong,
+    new_hash,
+    open_body,
+    same_version,
+)
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
@@ -88,9 +97,13 @@ class Transfer:
             body = self._open()
             try:
                 self._read(body)
+                check_digests(self._digests, self._hashes, self._name)
+                self.rejected = False
+            except DamagedError:
+                self.rejected, self._etag = True, ""  # nothing to continue
+                raise
             finally:
                 body.close()
-        self._check_digests()
 
     def _open(self) -> Body:
         """Request the rest of the file, or all of it if the bytes so far can't be continued."""
@@ -158,6 +171,8 @@ class Transfer:
         if size is not None and self._file.tell() != size:
             message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
             raise passing_error(message)
+        if size is None and not self._hashes:
+            _check_end(body, self._name)
 
     def _check_limits(self, position: int) -> None:
         if position > self._limits.unpacked_bytes:
@@ -167,17 +182,6 @@ class Transfer:
         else:
             return
         raise SourceError(f"{self._name}: {message}")
-
-    def _check_digests(self) -> None:
-        self.rejected = any(
-            hashed.digest() != self._digests[name] for name, hashed in self._hashes.items()
-        )
-        if self.rejected:
-            self._etag = ""  # nothing to continue
-            names = ", ".join(self._hashes)
-            raise passing_error(
-                f"{self._name}: the bytes differ from the {names} that the server names"
-            )
 
 
 class RemoteFile(io.RawIOBase):
@@ -243,7 +247,14 @@ class RemoteFile(io.RawIOBase):
                 raise passing_error(
                     f"{name}: the transfer gave {self._position:,} of {self._size:,} bytes"
                 )
+            if not chunk and self._size is None:
+                _check_end(self._body, self._location.public)
             self._meter.add(len(chunk), self._position)
+        except DamagedError as error:
+            self._drop()
+            error.transient = False  # what was read before can't be taken back
+            error.args = (f"{error} (try again)",)
+            raise
         except SourceError:
             self._drop()
             raise
@@ -269,3 +280,12 @@ class RemoteFile(io.RawIOBase):
         if self._body is not None:
             self._body.close()
             self._body = None
+
+
+def _check_end(body: Body, name: str) -> None:
+    """Raise an error for a body without a length that may have been cut."""
+    if not body.is_ended():
+        raise passing_error(
+            f"{name}: TLS ended without close_notify, and the server names no length, so the file"
+            " may be cut"
+        )
