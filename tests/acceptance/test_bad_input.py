@@ -162,7 +162,9 @@ def test_the_same_id_twice(root: Path, run: Run) -> None:
     (root / "test.csv").write_text(f"{TEST}t1,art,Who?,Miró\n")
     result = run("sync", "quiz")
     assert result.code == 1
-    assert "record 3, field id: record 1 has the same id (`on_duplicate: drop` keeps" in result.err
+    assert (
+        "record 3, field id: record 1 has the same id but another input and target (" in result.err
+    )
 
 
 @pytest.fixture

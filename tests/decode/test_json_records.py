@@ -220,5 +220,9 @@ def test_a_star_takes_all_values_of_an_object() -> None:
     assert document(text, records="in.*") == [{"q": 1}, {"q": 2}]
     assert document('{"x": {"q": 1}}', records="*") == [{"q": 1}]
     assert document('{"*": [{"q": 1}], "x": []}', records="*") == [{"q": 1}]
-    with pytest.raises(DecodeError, match=r"no key '\*'"):
+    with pytest.raises(
+        DecodeError, match=r"no key '\*': a list of 1 item is above it \(`records` leads to one"
+    ):
         document("[1]", records="*")
+    with pytest.raises(DecodeError, match=r"no key 'b' in 1$"):
+        document('{"a": 1}', records="a.b")

@@ -130,7 +130,7 @@ def test_null_in_a_list_is_an_error(field: str, expression: Any, listed: Any) ->
     ("field", "value", "message", "step"),
     [
         ("target", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
-        ("choices", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
+        ("choices", {"k": 1}, "is a dict (`do: [items]` gives the values)", "items"),
         ("setup", {"k": 1}, "is a dict (add dump to write it as text)", "dump"),
         ("setup", ["a"], "is a list (add dump to write it as text)", "dump"),
         ("target", ["x", {}], "item 1 is a dict (add {each: [dump]} to write it as text)", {"each": ["dump"]}),

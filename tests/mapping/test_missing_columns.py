@@ -39,6 +39,23 @@ def test_every_column_that_no_record_has_is_reported_with_a_near_name(vary: bool
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "expression", "hint"),
+    [
+        ("input", "text", "the items of 'turns' have it: `explode: turns`, then `item.text`, or `records: turns` of one object"),
+        ("input", "turns[0].text", "an item of a list is `{from: turns, do: [{index: 0}, {index: {const: text}}]}`"),
+        ("input", "turns.0", "an item of a list is `{from: turns, do: [{index: 0}]}`"),
+        ("choices", ["Yes", "q"], 'columns: q, turns; a fixed text is `{const: "Yes"}`'),
+        ("input", {"from": "q", "do": [{"index": "text2"}]}, 'columns: q, turns; a fixed text is `{const: "text2"}`'),
+    ],
+)  # fmt: skip
+def test_the_hint_says_how_to_reach_what_was_meant(field: str, expression: Any, hint: str) -> None:
+    fields = {"input": "q", field: expression}
+    one = to_spec({"name": "d", "folder": Path("/c"), "source": JSON, "fields": fields})
+    (found,) = missing(one, [{"q": "x", "turns": [{"text": "x"}]}])
+    assert found.endswith(f" ({hint})")
+
+
 def test_one_record_with_the_column_is_enough() -> None:
     assert missing(spec(["a"]), [{"q": "x"}, {"q": "y", "a": None}]) == []
     assert missing(spec(["a"]), [{"q": "x"}], [{"q": "y", "a": 1}]) == []

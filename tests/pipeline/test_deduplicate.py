@@ -243,13 +243,13 @@ def test_rows_keep_the_numbers_of_their_records(tmp_path: Path, rule: DuplicateR
         ([[7, "7"], [None, None, 7]], 1, 9, "7"),
     ],
 )
-def test_the_rule_error_names_both_records(
+def test_the_rule_error_names_both_records_and_what_differs(
     tmp_path: Path, parts: list[Ids], first: int, again: int, shown: str
 ) -> None:
     file, repeated = file_of(tmp_path, *parts)
     with pytest.raises(MappingError) as caught:
         list(resolve_duplicates(file, repeated, "error", dataset="d"))
     assert str(caught.value) == (
-        f"d: record {again}, field id: record {first} has the same id"
-        f" (`on_duplicate: drop` keeps the first, `suffix` numbers them), value: {shown}"
+        f"d: record {again}, field id: record {first} has the same id and is the same sample"
+        f" (`on_duplicate: drop` keeps the first), value: {shown}"
     )

@@ -425,8 +425,23 @@ def test_samples_with_the_same_id(write: Write, rule: str, ids: list[str]) -> No
 
 def test_a_repeated_id_is_an_error_with_both_records(write: Write) -> None:
     records = [{"input": "q", "id": name} for name in ("b", "a", "a")]
-    with pytest.raises(MappingError, match="d: record 3, field id: record 2 has the same id"):
+    with pytest.raises(
+        MappingError, match="d: record 3, field id: record 2 has the same id and is"
+    ):
         get_dataset("d", root=write("", records))
+
+
+def test_a_repeated_id_of_other_samples_is_an_error_with_what_differs(write: Write) -> None:
+    records = [{"input": "q", "id": "a", "target": one, "level": one} for one in ("x", "y")]
+    with pytest.raises(
+        MappingError, match="the same id but another target and metadata \\(another"
+    ):
+        get_dataset(
+            "d",
+            root=write(
+                "fields: {input: input, id: id, target: target, metadata: [level]}", records
+            ),
+        )
 
 
 MAPPER = """

@@ -13,7 +13,7 @@ import msgspec
 
 from registry.decode.exact_json import InexactError, has_unique_keys, parse_exact
 from registry.decode.stream import SourceBytes, is_utf8, open_text
-from registry.errors import DecodeError, did_you_mean, shorten
+from registry.errors import DecodeError, count_text, did_you_mean, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -155,9 +155,7 @@ def _read_document(
             data = list(data.values())
             continue
         if not isinstance(data, dict) or key not in data:
-            known = list(data) if isinstance(data, dict) else []
-            hint = did_you_mean(key, known) or f"keys: {', '.join(known)}"
-            raise DecodeError(f"no key '{key}' ({hint})", file=file.location)
+            raise DecodeError(_no_key(key, data), file=file.location)
         data = data[key]
     if isinstance(data, dict):
         yield data
@@ -167,6 +165,15 @@ def _read_document(
     else:
         message = f"must be an array of objects, or one object, is {shorten(data)}"
         raise DecodeError(message, file=file.location, line=1)
+
+
+def _no_key(key: str, data: Any) -> str:
+    if isinstance(data, list):
+        hint = "`records` leads to one list, `explode` into one list more, a `mapper` anywhere"
+        return f"no key '{key}': a list of {count_text(len(data), 'item')} is above it ({hint})"
+    if not isinstance(data, dict):
+        return f"no key '{key}' in {shorten(data)}"
+    return f"no key '{key}' ({did_you_mean(key, data) or 'keys: ' + ', '.join(data)})"
 
 
 def _parse(

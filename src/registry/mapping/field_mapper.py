@@ -265,6 +265,8 @@ def _check_text(field: str, value: Any) -> None:
             raise MappingError(f"{where}is null (add drop_null to leave it out)", value=value)
         for kind, (what, step) in _NO_TEXT.items():
             if isinstance(item, kind):
+                if field == "choices" and kind is dict and not is_list:
+                    raise MappingError(f"is {what} (`do: [items]` gives the values)", value=value)
                 add = f"{{each: [{step}]}}" if is_list else step
                 raise MappingError(f"{where}is {what} (add {add} to write it as text)", value=value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
@@ -158,6 +159,8 @@ class _Search:
         self._ranks: dict[str, set[_Presence]] = {}
         """What the records said about each name."""
         self._has_items = False
+        self._lists: dict[str, str] = {}
+        """For a name, the column whose items have it as a key."""
 
     def see(self, record: Record, explode: Explode | None) -> None:
         """Look at a record, and at the records that `explode` makes of it."""
@@ -175,6 +178,8 @@ class _Search:
         self._columns.update(dict.fromkeys(map(str, record)))
         for use in self.unseen.uses:
             for name in use.names:
+                if (column := _list_with(record, name)) is not None:
+                    self._lists[name] = column
                 rank = _presence(record, name)
                 self._ranks.setdefault(name, set()).add(rank)
                 if rank is _Presence.NO_KEY:
@@ -191,11 +196,21 @@ class _Search:
             Mismatch(
                 use.path,
                 f"no column {_either(use.names)}",
-                column_hint(use.names[0], self._columns),
+                self._hint(use, spec),
             )
             for use in self.unseen.uses
             if not any(self._may_exist(name, spec) for name in use.names)
         ]
+
+    def _hint(self, use: NamedColumns, spec: DatasetSpec) -> str:
+        name = use.names[0]
+        if (column := self._lists.get(name)) is not None and spec.explode is None:
+            many = f"`explode: {column}`, then `item.{name}`"
+            return f"the items of '{column}' have it: {many}, or `records: {column}` of one object"
+        hint = column_hint(name, self._columns)
+        # Where an argument or an item of a list may as well be a text that is always the same.
+        is_fixed = "do" in use.path or use.path[:-1] == ("fields", "choices")
+        return f"{hint}; a fixed text is `{{const: {json.dumps(name)}}}`" if is_fixed else hint
 
     def _may_exist(self, name: str, spec: DatasetSpec) -> bool:
         ranks = self._ranks.get(name, set())
@@ -203,6 +218,14 @@ class _Search:
             return True  # only nulls where the path continues
         made = () if spec.explode is None else spec.explode.made
         return not self._has_items and _is_within(name, made)
+
+
+def _list_with(record: Record, name: str) -> str | None:
+    """Return the first column that has a list of objects with a key."""
+    for column, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping) and name in value[0]:
+            return column
+    return None
 
 
 def _is_within(path: str, columns: Iterable[str]) -> bool:

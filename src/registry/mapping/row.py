@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import contains, itemgetter
@@ -101,6 +102,10 @@ def get_list(record: Mapping[str, Any], explode: Explode) -> Any:
     return items
 
 
+_ITEM = re.compile(r"(?P<list>.+?)(\[|\.)(?P<index>\d+)\]?(\.(?P<key>[\w-]+))?")
+"""A path into a list as other languages write it, such as `turns[0].text`."""
+
+
 def no_column(name: str, columns: Iterable[str]) -> MappingError:
     """Return the error for a missing column."""
     return MappingError(f"no column '{name}' ({column_hint(name, columns)})")
@@ -111,5 +116,9 @@ def column_hint(name: str, columns: Iterable[str]) -> str:
     names = list(map(str, columns))
     if "{" in name and "}" in name:
         return f"a text with columns in it is a template: `{{template: {json.dumps(name)}}}`"
+    if (item := _ITEM.fullmatch(name)) and item["list"] in names:
+        key = f", {{index: {{const: {item['key']}}}}}" if item["key"] else ""
+        step = f"{{index: {item['index']}}}{key}"
+        return f"an item of a list is `{{from: {item['list']}, do: [{step}]}}`"
     more = ", …" if len(names) > _SHOWN_COLUMNS else ""
     return did_you_mean(name, names) or f"columns: {', '.join(names[:_SHOWN_COLUMNS])}{more}"

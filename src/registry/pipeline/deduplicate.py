@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 from registry.base.arrow.arrays import int64_array, to_numpy_int64
 from registry.base.arrow.strings import string_hashes
 from registry.errors import MappingError
+from registry.samples.fields import FIELDS
 from registry.store.columns import field_columns
 from registry.store.reader import SampleFile
 from registry.store.rows import ids_of
-from registry.store.schema import with_all_columns
+from registry.store.schema import METADATA_VALUES, with_all_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,18 +163,34 @@ def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
 def _refusing(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
-    first: dict[Id, int] = {}
+    first: dict[Id, pa.RecordBatch] = {}
     for batch in _batches(file):
-        for one, record in zip(ids_of(batch), batch.column("record").to_pylist(), strict=True):
+        for place, one in enumerate(ids_of(batch)):
             if one in first:
-                message = (
-                    f"record {first[one]} has the same id"
-                    " (`on_duplicate: drop` keeps the first, `suffix` numbers them)"
-                )
-                raise MappingError(message, dataset=dataset, record=record, field="id", value=one)
+                (again,), (before,) = batch.slice(place, 1).to_pylist(), first[one].to_pylist()
+                number = again["record"]
+                message = f"record {before['record']} has the same id {_compared(before, again)}"
+                raise MappingError(message, dataset=dataset, record=number, field="id", value=one)
             if one in repeated:
-                first[one] = record
+                first[one] = batch.slice(place, 1)
         yield batch
+
+
+def _compared(before: dict[str, Any], again: dict[str, Any]) -> str:
+    """Return what two samples of one id have in common, and what to do then."""
+    names = {field.name: [name for name, _ in field.columns] for field in FIELDS}
+    names["metadata"].append(METADATA_VALUES)
+    other = [
+        field
+        for field, columns in names.items()
+        if any(before.get(name) != again.get(name) for name in columns)
+    ]
+    if not other:
+        return "and is the same sample (`on_duplicate: drop` keeps the first)"
+    return (
+        f"but another {' and '.join(other)} (another `id`, or more columns under its `hash`;"
+        " `on_duplicate: suffix` numbers them, `drop` loses all but the first)"
+    )
 
 
 def _dropping(

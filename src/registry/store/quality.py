@@ -338,6 +338,12 @@ def _target(values: dict[str, Any]) -> Any:
     return values["target"] if values["targets"] is None else values["targets"]
 
 
+def _outside(values: dict[str, Any]) -> Any:
+    if values["targets"] is None:
+        return values["target"]
+    return [one for one in values["targets"] if not _is_among(one, values["choices"])]
+
+
 def _repeated(values: dict[str, Any]) -> str:
     choices: list[str] = values["choices"]
     return next(one for place, one in enumerate(choices) if one in choices[:place])
@@ -349,7 +355,7 @@ _NAMES = ("record", "id", "id_number")
 _VALUES: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Any]], Any]]] = {
     "blank_inputs": (("input",), lambda values: values["input"]),
     "blank_targets": (_TARGETS, _target),
-    "targets_outside_choices": (_TARGETS, _target),
+    "targets_outside_choices": ((*_TARGETS, "choices"), _outside),
     "missing_ids": ((), lambda values: None),
     "missing_choices": ((), lambda values: None),
     "few_choices": (("choices",), lambda values: values["choices"]),

@@ -166,6 +166,9 @@ class Operation:
         return path.partition(".")[0] in self.own_columns(argument)
 
 
+_OF_NULL = " (`default` gives one in place of null, `where` leaves such records out)"
+
+
 def as_list(argument: Any) -> list[Any]:
     """Return an argument as a list: unchanged if it is one, else a list of it alone."""
     return argument if isinstance(argument, list) else [argument]
@@ -176,7 +179,7 @@ def expect_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     # A bool is an int to Python, but not in manifests.
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
-    raise MappingError(f"needs {what}", value=value)
+    raise MappingError(f"needs {what}{_OF_NULL if value is None else ''}", value=value)
 
 
 def to_str(value: Any) -> str:
@@ -185,7 +188,7 @@ def to_str(value: Any) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise MappingError("needs a string", value=value)
+    raise MappingError(f"needs a string{_OF_NULL if value is None else ''}", value=value)
 
 
 def on_text(function: Callable[..., Any], *, is_heavy: bool = False) -> Step:
