@@ -121,7 +121,9 @@ def found_columns(keys: str, folder: Path = Path("/catalog")) -> list[str]:
         ),
         (
             "{input: question, choices: [A, B, C]}",
-            ["fields.choices.2: no column 'C' (columns: question, hint, A, B)"],
+            [
+                "fields.choices.2: no column 'C' (columns: question, hint, A, B; a fixed text is `{const: \"C\"}`)"
+            ],
         ),
         (
             "{input: question, metadata: {h: {from: hnt, do: [strip]}}}",
