@@ -27,7 +27,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults cluster bench audit pyright wheel changelog release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults soak cluster bench audit pyright wheel changelog release lint check format docs clean
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -163,6 +163,9 @@ fuzz: $(VENV)/.fuzz  ## feed changed inputs to every reader of files for 5 minut
 faults: $(VENV)/.dev  ## produce every fault of docs/explanation/reliability.md, at every point (30 minutes)
 	REGISTRY_FAULTS=all $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/faults \
 		$(shell grep --recursive --files-with-matches THOROUGH --include 'test_*.py' tests)
+
+soak: $(VENV)/.dev  ## mix commands, kills, flipped bytes and readers for 30 minutes (SOAK="--minutes 1 --other PYTHON_OF_ANOTHER_RELEASE")
+	$(BIN)/python -m tests.faults.soak $(SOAK)
 
 mutants: $(VENV)/.dev  ## plant 300 mistakes, and count those that the tests see: hours (other: MUTANTS="--count 60")
 	$(BIN)/python -m tests.mutants $(MUTANTS)
