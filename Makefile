@@ -27,7 +27,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/mapping tests/samples tests/store tests/yamldoc tests/load tests/test_import.py \
 	tests/test_loaders.py
 
-.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults soak cluster bench audit pyright wheel changelog release lint check format docs clean
+.PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults soak cluster bench audit pyright wheel changelog release lint check format docs clean recording
 .PHONY: environments compiled inspect-new inspect-old
 
 help:  ## list the targets
@@ -121,6 +121,9 @@ browser: $(BROWSER)/.done  ## look at pages with Chromium, which has to be insta
 
 screenshots: $(BROWSER)/.done  ## make the pictures of docs/images, with Chromium: look at them before you commit them
 	$(BROWSER)/bin/python -m tests.screenshots
+
+recording: $(VENV)/.dev  ## make docs/images/recording.svg of real commands: look at it before you commit it
+	$(BIN)/python -m tests.screenshots.recording
 
 # The theme needs no other tool, and a strict build fails where a link leads nowhere. The catalog
 # has no samples: they are data of others.

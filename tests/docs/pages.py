@@ -18,7 +18,7 @@ from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
 from tests.conftest import REPOSITORY
 
-__all__ = ["DOCS", "PAGES", "Block", "Reader", "blocks", "check_manifest", "sections"]
+__all__ = ["DOCS", "PAGES", "TOKENIZER", "Block", "Reader", "blocks", "check_manifest", "sections"]
 
 DOCS = REPOSITORY / "docs"
 PAGES = [REPOSITORY / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
@@ -28,7 +28,7 @@ _FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | r
 # An installation needs a network, and a checkout that is not this one.
 _INSTALLS = ("git clone", "python -m pip", "pip install")
 # Inspect's mock model counts tokens with a vocabulary that it downloads.
-_TOKENIZER = """class get_encoding:
+TOKENIZER = """class get_encoding:
     def __init__(self, name): pass
     def encode(self, text, **options): return list(text.encode())
 """
@@ -70,7 +70,7 @@ class Reader:
         self.stubs = folder / "stubs"
         for one in (self.home, self.folder, self.stubs):
             one.mkdir()
-        (self.stubs / "tiktoken.py").write_text(_TOKENIZER, encoding="utf-8")
+        (self.stubs / "tiktoken.py").write_text(TOKENIZER, encoding="utf-8")
         self.printed = ""
 
     def follow(self, block: Block) -> None:

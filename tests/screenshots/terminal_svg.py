@@ -16,10 +16,10 @@ from rich.text import Text
 
 from tests.terminal.screens import COMMAND, run_in_terminal
 
-__all__ = ["command_svg", "screen_text"]
+__all__ = ["THEME", "command_svg", "screen_text"]
 
 _LINES = 2000
-_THEME = TerminalTheme(
+THEME = TerminalTheme(
     (15, 19, 23),
     (228, 232, 237),
     [
@@ -61,7 +61,7 @@ def command_svg(
     console = Console(record=True, width=columns, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(Text.assemble(("$ ", "green"), (shown, "bold")))
     console.print(screen_text(screen.raw, columns), soft_wrap=True)
-    svg = console.export_svg(title="", theme=_THEME, unique_id="registry")
+    svg = console.export_svg(title="", theme=THEME, unique_id="registry")
     # The fonts of a page elsewhere: a picture loads nothing.
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
