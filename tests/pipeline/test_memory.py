@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import OneDataset
 from tests.security.measured import run_measured
 
-GROUPS, ROWS = 40, 5_000
-MOST = 230 << 20
+GROUPS, ROWS = 4, 50_000
+MOST = 200 << 20
 
 
 def write_parquet(path: Path) -> None:
