@@ -200,6 +200,48 @@ FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b"question\tanswers\nA prime?\t2|3|5\nA square?\t4|9\n",
         {"target": ["2", "3", "5"], "len": 2},
     ),
+    "a JSON list in a cell": (
+        "a.csv",
+        b'question,answers\nWho?,"[""Ann"", ""A""]"\nWhy?,"[""So""]"\n',
+        {"target": ["Ann", "A"], "len": 2},
+    ),
+    "indexes of columns of any name": (
+        "c.csv",
+        b'question,c1,c2,c3,correct\nWhich?,w1,x1,y1,"1,3"\nWhat?,w2,x2,y2,2\n',
+        {"target": ["A", "C"], "len": 2},
+    ),
+    "columns of MedMCQA": (
+        "m.jsonl",
+        lines(
+            *(
+                {"id": f"u{n}", "question": f"{n}?", "opa": f"a{n}", "opb": f"b{n}", "opc": f"c{n}",
+                 "opd": f"d{n}", "cop": n, "choice_type": "single", "subject_name": "Anatomy"}
+                for n in range(4)
+            )
+        ),
+        {"target": "A", "id": "u0", "len": 4},
+    ),
+    "options and answer with letters": (
+        "l.jsonl",
+        lines(*({"question": f"{n}?", "options": ["A. x", "B. y"], "answer": "B. y"} for n in range(2))),
+        {"target": "B", "len": 2},
+    ),
+    "chat with pictures": (
+        "v.jsonl",
+        lines(
+            *(
+                {"messages": [
+                    {"role": "user", "content": [
+                        {"type": "text", "text": f"{n}?"},
+                        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+                    ]},
+                    {"role": "assistant", "content": "A cat."},
+                ]}
+                for n in range(2)
+            )
+        ),
+        {"target": "A cat.", "len": 2, "roles": "user"},
+    ),
     "prompt and completion, packed": (
         "lm.jsonl.gz",
         gzip.compress(lines(*({"prompt": f"Say {n}", "completion": f" {n}", "source": "web"} for n in range(3)))),
@@ -272,6 +314,8 @@ def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
     assert main(["add", "xq", "--file", "xq"]) == 0, capsys.readouterr().err
 
     assert "path: xq/{lang}/{split}.jsonl\n" in (root / "registry" / "xq.yaml").read_text()
+    assert main(["validate"]) == 0
+    assert capsys.readouterr().out.endswith("no problems (3 datasets)\n")
     check("xq", {"target": "0", "len": 6, "splits": {"dev": 6, "train": 6}})
     assert [one.metadata for one in get_dataset("xq", split="dev")[:3]] == [
         {"lang": "de"},
@@ -312,8 +356,8 @@ def test_files_without_common_keys_are_not_joined(root: Path, capsys: Capsys) ->
     (root / "a.json").write_text('[{"qid": 1, "answer": "x"}, {"qid": 2, "answer": "y"}]')
     assert main(["add", "own", "--file", "q.csv", "--join", "a.json"]) == 1
     assert (
-        "of the same type (columns: qid, question; of a.json: qid, answer)"
-        in capsys.readouterr().err
+        "of the same type ('qid' of the records and 'qid' have the same values, but of the types"
+        " str and int)" in capsys.readouterr().err
     )
 
 
@@ -328,6 +372,58 @@ def test_target_has_to_be_said_where_no_column_looks_like_it(root: Path, capsys:
 
     assert main(["add", "own", "--file", "q.csv", "--no-target"]) == 0
     assert get_dataset("own")[0].target == ""
+
+
+def test_pictures_are_read_by_their_paths(root: Path, capsys: Capsys) -> None:
+    (root / "raw" / "images").mkdir(parents=True)
+    rows = [{"image": f"images/{n}.png", "question": f"{n}?", "answer": f"y{n}"} for n in range(5)]
+    for row in rows:
+        (root / "raw" / row["image"]).write_bytes(PNG)
+    (root / "raw" / "q.jsonl").write_bytes(lines(*rows))
+    assert main(["add", "own", "--file", "raw/q.jsonl"]) == 0, capsys.readouterr().err
+    check("own", {"target": "y0", "len": 5, "roles": "user"})
+    assert str(root / "raw/images/0.png") in get_dataset("own")[0].model_dump_json()
+
+
+USELESS = [  # file, content, options, error
+    (
+        "q.csv",
+        b"question,answer\n1?,x\n",
+        ["--base", "1"],
+        "--base 1 is of no use: no target counts",
+    ),
+    ("q.csv", b"question,answer\n1?,x\n", ["--license", "MTI"], "did you mean MIT?"),
+    ("q.xlsx", b"PK", [], "q.xlsx is a spreadsheet: export the sheet as CSV, and add that"),
+    (
+        "q.jsonl",
+        lines(
+            {"messages": [{"role": "user", "content": "?"}]},
+            {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]},
+        ),
+        [],
+        "1 of 2 conversations end with the assistant",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "options", "error"), USELESS)
+def test_what_is_of_no_use_is_said(
+    root: Path, capsys: Capsys, file: str, content: bytes, options: list[str], error: str
+) -> None:
+    (root / file).write_bytes(content)
+    assert main(["add", "own", "--file", file, *options]) != 0
+    assert error in " ".join(capsys.readouterr().err.split())
+    assert not (root / "registry").exists()
+
+
+def test_manifest_that_does_not_work_is_printed(root: Path, capsys: Capsys) -> None:
+    (root / "q.csv").write_text("question,answer\nWho?,me\n,you\n")
+    assert main(["add", "own", "--file", "q.csv"]) == 1
+    assert "; --dry-run prints the manifest, to correct it by hand" in capsys.readouterr().err
+    assert main(["add", "own", "--file", "q.csv", "--dry-run"]) == 1
+    found = capsys.readouterr()
+    assert "      input: question  # known column name\n" in found.out
+    assert "No input in dataset" in found.err
 
 
 def test_first_choice_has_to_be_said_where_indexes_do_not_show_it(

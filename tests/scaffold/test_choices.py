@@ -17,6 +17,22 @@ FORMS: dict[str, tuple[dict[str, Any], Any]] = {
         {"options": {"A": "a", "B": "b"}, "answer": "A"},
         {"from": "options", "do": ["items"]},
     ),
+    "any columns of which an index selects one": (
+        {"c1": "w", "c2": "x", "c3": "y", "correct": "1,3"},
+        ["c1", "c2", "c3"],
+    ),
+    "more than five columns": (
+        {**{f"option_{one}": one for one in "abcdef"}, "answer": "F"},
+        [f"option_{one}" for one in "abcdef"],
+    ),
+    "the correct text and a list": (
+        {"correct_answer": "x", "incorrect_answers": ["y", "z"]},
+        ["correct_answer", "incorrect_answers"],
+    ),
+    "a map from text to mark": (
+        {"mc1_targets": {"x": 1, "y": 0}},
+        {"from": "mc1_targets", "do": ["keys"]},
+    ),
     "a map of a table": (
         {"options": {"A": "a", "B": "b", "C": None}, "answer": "A"},
         {"from": "options", "do": ["drop_null", "items"]},
@@ -74,6 +90,8 @@ def test_choices_are_found(record: dict[str, Any], expected: Any) -> None:
         {"options": "[broken"},
         {"options": [["a"]]},
         {"options": {"A": 1}},
+        {"flags": {"easy": 1, "new": 0}, "answer": "x"},
+        {"hint1": "w", "hint2": "x", "hint3": "y", "answer": "v"},
         {"choices": [{"x": "a"}]},
     ],
 )

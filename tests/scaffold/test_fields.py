@@ -181,6 +181,15 @@ def test_columns_of_the_user_are_taken() -> None:
     assert (found["input"].expression, found["target"].expression) == ("b", "a")
 
 
+def test_several_columns_of_the_user_are_choices() -> None:
+    record = {"question": "?", "right": "x", "x": "y", "answer": "x"}
+    found = infer_fields("d", [record], given={"choices": "right, x"}).fields
+    assert found["choices"].expression == ["right", "x"]
+    assert found["target"].expression == {"from": "answer", "do": [{"letter_in": ["right", "x"]}]}
+    with pytest.raises(RegistryError, match="no column 'y' for choices"):
+        infer_fields("d", [record], given={"choices": "right,y"})
+
+
 def test_ids_of_the_user_must_be_unique() -> None:
     with pytest.raises(RegistryError, match="'a' are not unique"):
         infer_fields("d", [{"question": "?", "a": 1}] * 2, given={"id": "a"})
@@ -277,6 +286,9 @@ def test_texts_are_better_inputs_than_numbers_which_become_texts() -> None:
         ("Nr.", [1, 2, 3, 4, 5], True),
         ("ref", ["AB-1", "AB-2", "X3", "4", "q5"], True),
         ("ref", ["A1", "A2", "A3", "A4", "A4"], False),
+        ("answers_x", ["a0", "a1", "a2", "a3", "a4"], False),
+        ("picture", ["i/0.png", "i/1.png", "i/2.png", "i/3.png", "i/4.png"], False),
+        ("task", ["HumanEval/0", "HumanEval/1", "HumanEval/2", "dev-3", "a#4"], True),
         ("year", [1990, 1992, 1993, 1994, 1995], False),
         ("place", ["Oslo", "Rome", "Bern", "Wien", "Kyiv"], False),
         ("note", ["see 1", "see 2", "see 3", "see 4", "see 5"], False),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from registry.scaffold.join import infer_join, joined_records
+from registry.scaffold.join import infer_join, joined_records, nearest_join
 
 
 def rows(**columns: list[Any]) -> list[dict[str, Any]]:
@@ -34,6 +34,20 @@ def test_key_has_a_row_for_each_record(
     records: list[dict[str, Any]], table: list[dict[str, Any]], expected: Any
 ) -> None:
     assert infer_join(records, table) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (rows(n=["1", "2", "3"]), "have the same values, but of the types int and str"),
+        (rows(n=[1, 2]), "share 2 of 3 values (3 has no row)"),
+        (rows(n=[1, 2, 3, 3]), "match, but 1 keys have several rows (3)"),
+        (rows(n=["a"]), ""),
+    ],
+)
+def test_keys_that_come_near_are_named(table: list[dict[str, Any]], words: str) -> None:
+    found = nearest_join(rows(id=[1, 2, 3]), table)
+    assert found == (words and f"'id' of the records and 'n' {words}")
 
 
 def test_columns_of_the_row_are_paths() -> None:

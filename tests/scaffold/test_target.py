@@ -55,6 +55,37 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["x", "y"], "answer": one} for one in ("(B)", "A.")],
         {"from": "answer", "do": [{"regex": "[A-Z]"}]},
     ),
+    "a JSON list in a cell": ([{"answers": '["x", "y"]'}], {"from": "answers", "do": ["parse"]}),
+    "a list of numbers in a cell, such as the output of code": (
+        [{"answer": "[1, 2]"}],
+        "answer",
+    ),
+    "several between semicolons, as the name says": (
+        [{"answers": "x; y"}, {"answers": "z"}],
+        {"from": "answers", "do": [{"split": ";"}, {"each": ["strip"]}]},
+    ),
+    "one with a semicolon": ([{"answer": "x; y"}], "answer"),
+    "several between two bars": (
+        [{"answer": "x || y"}],
+        {"from": "answer", "do": [{"split": "||"}, {"each": ["strip"]}]},
+    ),
+    "a constant beside the question": ([{"unit": "cm"}, {"unit": "cm"}], None),
+    "a column of any name that selects": (
+        [{"options": ["x", "y"], "cop": n, "level": n, "note": "z"} for n in (0, 1)],
+        {"from": "cop", "do": ["letter"]},
+    ),
+    "the text with its letter": (
+        [{"options": ["A. x", "B. y"], "answer": "B. y"}],
+        {"from": "answer", "do": [{"regex": "[A-Z]"}]},
+    ),
+    "a JSON list of letters": (
+        [{"options": ["x", "y"], "answer": '["A", "B"]'}],
+        {"from": "answer", "do": ["parse"]},
+    ),
+    "a map from text to mark": (
+        [{"mc1_targets": {"x": 0, "y": 1}}],
+        {"from": "mc1_targets", "do": ["items", "letters_where"]},
+    ),
     "several letters in a text": (
         [{"options": ["x", "y"], "answer": one} for one in ("A, B", "B")],
         {"from": "answer", "do": [{"regex": {"pattern": "[A-Z]", "all": True}}]},

@@ -183,6 +183,8 @@ def _shown(value: object) -> str:
 
 def _one_line(value: Any) -> str:
     if isinstance(value, str):
-        return value if "\n" not in value else json.dumps(value, ensure_ascii=False)
+        # In quotes, too, what would look like several answers.
+        is_plain = "\n" not in value and not (value[:1] == "[" and value[-1:] == "]")
+        return value if is_plain else json.dumps(value, ensure_ascii=False)
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 500 else f"{text[:500]}…"

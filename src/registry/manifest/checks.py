@@ -17,6 +17,7 @@ __all__ = [
     "bad_fewshot",
     "bad_license",
     "license_expression",
+    "license_findings",
     "mapper_and_fields",
     "missing_description",
     "missing_key",
@@ -153,18 +154,22 @@ def bad_license(merged: Merged) -> Iterator[Finding]:
     path: tuple[str, ...] = ("license",)
     if isinstance(given, dict):
         given, path = given.get("spdx"), ("license", "spdx")
-    if not isinstance(given, str):
-        return
+    if isinstance(given, str):
+        yield from license_findings(given, path)
+
+
+def license_findings(text: str, path: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Report a text that is no SPDX expression, with the common ones that are similar."""
     try:
-        license_expression(given)
+        license_expression(text)
     except ValueError as error:
-        near = close_matches(given, _COMMON)
+        near = close_matches(text, _COMMON)
         others = (
             "`LicenseRef-…` names a licence that SPDX doesn't list, and"
             " `license: {none-stated: DATE, looked-at: URL}` says that there is none"
         )
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        message = f"{given!r} is no SPDX expression: {error}"
+        message = f"{text!r} is no SPDX expression: {error}"
         yield Finding(path, message, f"{hint}{others}")
 
 

@@ -242,8 +242,9 @@ class Merged(Struct, frozen=True):
 def merge(layers: Sequence[Layer], defaults: Layer) -> Merged:
     """Merge layers, lowest precedence first; `defaults` has the source defaults by type."""
     has_parent = any(layer.kind == "parent" for layer in layers)
-    # What the dataset as a whole lacks is not a problem of a call.
-    written = next((layer for layer in reversed(layers) if layer.kind != "override"), layers[-1])
+    # What the dataset as a whole lacks is not a problem of a call, nor of one of its splits.
+    whole = [layer for layer in layers if layer.kind != "override" and not layer.inside]
+    written = (whole or layers)[-1]
     merged = Merged({}, {(): written}, has_parent)
     for layer in layers:
         _drop_overridden(merged, layer.value, defaults)

@@ -7,22 +7,26 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
 
 from registry.scaffold.columns import Columns, Inference, is_blank, value_of
 from registry.scaffold.guess import CHOICES, TARGETS
 
-__all__ = ["Choices", "infer_choices", "is_mask_of"]
+__all__ = ["Choices", "infer_choices", "is_mask_of", "may_select", "parser_of", "siblings"]
 
-_LETTERS = (("A", "B", "C", "D", "E"), ("a", "b", "c", "d", "e"))
+_LETTERS = (tuple("ABCDEFGHIJ"), tuple("abcdefghij"))
 _STEMS = ("option", "choice", "answer", "opt", "sol", "ending", "ans")
 _CORRECT = ("correct answer", "correct_answer", "best_answer", "correct")
-_WRONG = re.compile(r"(?:distractors?|(?:incorrect|wrong)[ _]answer)[ _]?\d*")
+_WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)[ _]answer)[ _]?\d*")
+_WRONG_LISTS = re.compile(r"distractors|(?:incorrect|wrong)[ _](?:answer|option|choice)s")
+_SIBLING = re.compile(r"(.*?\D)[_ ]?(\d+|[a-j])", re.IGNORECASE)
+_FEWEST_SIBLINGS = 3
 _TEXT_KEYS = ("text", "content", "value", "option", "choice", "answer", "option_text")
 _LABEL_KEYS = ("label", "key", "letter", "id", "option_label")
 _TRUTH_KEYS = ("is_correct", "isCorrect", "correct", "is_answer")
+_MARKED_KEYS = "the keys of a map"
 _LETTER = re.compile(r"\(?[A-Z][).:]\s*")
 
 
@@ -39,12 +43,16 @@ class Choices:
     """Returns the labels of a record."""
     target: Inference | None = None
     """The target, if the choices themselves say which is correct."""
+    has_letters: bool = False
+    """Whether each choice starts with its letter in the records, which the expression removes."""
     seed: int | None = None
     """Set if the correct choice always comes first, so that they must be shuffled."""
 
 
 def infer_choices(columns: Columns) -> Choices | None:
     """Return the choices: a column of them, or one column for each."""
+    if len(group := columns.chosen("choices")) > 1:
+        return _of_group(group, "your choice")
     if "choices" in columns.given:
         return _of_column(columns, columns.given["choices"]) or Choices(
             Inference(columns.given["choices"], "your choice"), lambda record: []
@@ -59,6 +67,9 @@ def infer_choices(columns: Columns) -> Choices | None:
             return found
     for column in columns.free():
         if (found := _of_column(columns, column)) and found.target is not None:
+            # A map of numbers may say anything, unless nothing else is the target.
+            if found.inference.reason == _MARKED_KEYS and _has_target(columns, {column}):
+                continue
             columns.use(column)
             return found
     return _from_columns(columns)
@@ -79,7 +90,7 @@ def _has_target(columns: Columns, without: set[str]) -> bool:
 def _of_column(columns: Columns, column: str) -> Choices | None:
     """Return the choices in a column, by the form of its values."""
     values = columns.filled(column)
-    parse = _parser(values)
+    parse = parser_of(values)
     if parse is not None:
         operation, read = parse
         found = _of_values(column, [read(value) for value in values], [operation])
@@ -101,10 +112,11 @@ def _reading(found: Choices, column: str, read: Callable[[str], Any]) -> Choices
         found.labels,
         None if labels is None else lambda record: labels(parsed(record)),
         found.target,
+        found.has_letters,
     )
 
 
-def _parser(values: Sequence[Any]) -> tuple[Any, Callable[[str], Any]] | None:
+def parser_of(values: Sequence[Any]) -> tuple[Any, Callable[[str], Any]] | None:
     """Return the operation that parses strings of lists or objects, and its function."""
     if not values or not all(isinstance(one, str) and one.strip()[0] in "[{" for one in values):
         return None
@@ -141,7 +153,7 @@ def _of_lists(column: str, values: Sequence[list[str]], first: list[Any]) -> Cho
         pattern = {"sub": {"pattern": f"^{_LETTER.pattern}", "to": ""}}
         reason = "a list of strings, without their letters"
         expression = {"from": column, "do": [*first, {"each": [pattern]}]}
-        return Choices(Inference(expression, reason), texts)
+        return Choices(Inference(expression, reason), texts, has_letters=True)
     return Choices(
         Inference(({"from": column, "do": first} if first else column), "a list of strings"), texts
     )
@@ -190,10 +202,18 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
         ):
             return _of_parallel_lists(column, values, text, label) if not first else None
     held = [one for value in values for one in value.values() if one is not None]
-    if not held or not all(isinstance(one, str) for one in held):
-        return None
     # In a table, each record has all keys, and null where it has fewer choices.
     drop = ["drop_null"] if any(None in value.values() for value in values) else []
+    marks = [_filled_items(value) for value in values]
+    if all(len(one) > 1 and is_mask_of(one, one) for one in marks):
+        marked = {"from": column, "do": [*first, *drop, "items", "letters_where"]}
+        return Choices(
+            Inference({"from": column, "do": [*first, *drop, "keys"]}, _MARKED_KEYS),
+            lambda record: list(_filled(record, column) or {}),
+            target=Inference(marked, "the keys whose value is 1 or true"),
+        )
+    if not held or not all(isinstance(one, str) for one in held):
+        return None
     return Choices(
         Inference({"from": column, "do": [*first, *drop, "items"]}, "the values of a map"),
         lambda record: [one for one in (_filled(record, column) or {}).values() if one is not None],
@@ -231,37 +251,109 @@ def is_mask_of(value: Any, texts: Sequence[Any]) -> bool:
     return all(type(mark) in (int, bool) and mark in (0, 1) for mark in value)
 
 
+def _filled_items(value: Mapping[str, Any]) -> list[Any]:
+    return [one for one in value.values() if one is not None]
+
+
 def _from_columns(columns: Columns) -> Choices | None:
     """Return choices with a column for each: `A`, `B`, … or `option1`, … or correct and wrong."""
     free = columns.free()
     wrong = [name for name in free if _WRONG.fullmatch(name.casefold())]
+    lists = [name for name in free if _WRONG_LISTS.fullmatch(name.casefold())]
+    wrong = wrong or [name for name in lists if _are_texts(columns.filled(name))][:1]
     correct = columns.find(_CORRECT)
     if wrong and correct is not None and "target" not in columns.given:
         return _correct_first(columns, correct, wrong)
-    groups = [[one for one in letters if one in free] for letters in _LETTERS]
-    groups = [group for group in groups if [one.upper() for one in group[:2]] == ["A", "B"]]
+    groups = [list(takewhile(free.__contains__, letters)) for letters in _LETTERS]
+    groups = [group for group in groups if len(group) > 1]
     for stem in _STEMS:
-        numbered = re.compile(rf"{stem}_?(\d+|[a-e])")
-        found = sorted(name for name in free if numbered.fullmatch(name.casefold()))
+        numbered = re.compile(rf"{stem}_?(\d+|[a-j])")
+        found = [name for name in free if numbered.fullmatch(name.casefold())]
         # Several answers and nothing that selects one of them are targets.
         is_choice = stem not in ("answer", "ans", "sol") or _has_target(columns, set(found))
-        groups += [found] if len(found) > 1 and is_choice else []
-    if not groups:
-        return None
-    group = groups[0]
-    columns.use(*group)
+        groups += [sorted(found, key=_in_order)] if len(found) > 1 and is_choice else []
+    if groups:
+        columns.use(*groups[0])
+        return _of_group(groups[0], "one column per choice")
+    for group in siblings(free):
+        texts = _of_group(group, "").texts
+        named = columns.find(TARGETS, "target")
+        others = [named] if named else [name for name in free if name not in group]
+        if found := [name for name in others if may_select(columns, name, texts)]:
+            columns.use(*group)
+            reason = f"one column per choice, as {found[0]} selects one: please check"
+            return _of_group(group, reason)
+    return None
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    """Return whether all values are lists of texts."""
+    items = [item for value in values if isinstance(value, list) for item in value]
+    return bool(items) and all(isinstance(one, list) for one in values) and _all_str(items)
+
+
+def _all_str(items: Sequence[Any]) -> bool:
+    return all(isinstance(one, str) for one in items)
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    number = re.search(r"\d+$", name)
+    return int(number[0]) if number else 0, name
+
+
+def siblings(names: Sequence[str]) -> list[list[str]]:
+    """Return names that differ only in a last number from 0 or 1 on, or a letter from a on."""
+    groups: dict[str, dict[str, str]] = {}
+    for name in names:
+        if found := _SIBLING.fullmatch(name):
+            kind = "number" if found[2].isdigit() else "letter"
+            stem = f"{kind} {(found[1] or '').casefold()}"
+            groups.setdefault(stem, {})[found[2].casefold()] = name
+    found_groups = []
+    for group in groups.values():
+        ends = sorted(group, key=_in_order)
+        size = len(ends)
+        runs = [[str(n + start) for n in range(size)] for start in (0, 1)]
+        if size >= _FEWEST_SIBLINGS and ends in (*runs, list("abcdefghij"[:size])):
+            found_groups.append([group[end] for end in ends])
+    return found_groups
+
+
+def may_select(
+    columns: Columns, column: str, texts: Callable[[Mapping[str, Any]], list[str]]
+) -> bool:
+    """Return whether each value is a choice, or the letter or the number of one or several."""
+    values = columns.values(column)
+    for value, record in zip(values, columns.records, strict=True):
+        choices = texts(record)
+        if is_blank(value) or value in choices:
+            continue
+        # 0 or 1 may be the first.
+        ends = {*map(str, range(len(choices) + 1)), *ascii_uppercase[: len(choices)]}
+        if not set(re.findall(r"\w+", str(value).upper())) <= ends or not str(value).strip():
+            return False
+    return len({str(value) for value in values}) > 1 or len(values) == 1
+
+
+def _of_group(group: Sequence[str], reason: str) -> Choices:
     return Choices(
-        Inference(group, "one column per choice"),
-        lambda record: [str(record.get(name)) for name in group],
+        Inference(list(group), reason),
+        lambda record: [str(value_of(record, name)) for name in group],
     )
 
 
 def _correct_first(columns: Columns, correct: str, wrong: list[str]) -> Choices:
     columns.use(correct, *wrong)
     found = [correct, *wrong]
+
+    def texts(record: Mapping[str, Any]) -> list[str]:
+        values = [record.get(name) for name in found]
+        parts = (one if isinstance(one, list) else [one] for one in values)
+        return [str(item) for part in parts for item in part]
+
     return Choices(
         Inference(found, "the correct answer, then the wrong ones"),
-        lambda record: [str(record.get(name)) for name in found],
+        texts,
         target=Inference({"const": "A"}, "always the first, until they are shuffled"),
         seed=42,
     )

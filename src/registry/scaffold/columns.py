@@ -52,6 +52,10 @@ class Inference:
     reason: str
     question: Question | None = None
     """What a person has to say, where the records fit several expressions."""
+    note: str = ""
+    """What the records show that a person may not expect."""
+    is_index: bool = False
+    """Whether it counts choices, so that the number of the first one matters."""
 
 
 def is_blank(value: Any) -> bool:
@@ -88,11 +92,19 @@ class Columns:
     _values: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name, column in self.given.items():
+        for name, column in ((key, one) for key in self.given for one in self.chosen(key)):
             if column not in self.names and all(map(is_blank, self.values(column))):
                 hint = did_you_mean(column, self.names)
                 known = f"columns: {list_names(self.names, _MOST_NAMES)}"
                 raise RegistryError(f"no column '{column}' for {name} ({hint or known})")
+
+    def chosen(self, name: str) -> list[str]:
+        """Return the user's columns for a field: of choices, several separated by commas."""
+        given = self.given.get(name)
+        if given is None:
+            return []
+        is_one = name != "choices" or given in self.names or "," not in given
+        return [given] if is_one else [one.strip() for one in given.split(",")]
 
     @cached_property
     def names(self) -> list[str]:
@@ -116,7 +128,7 @@ class Columns:
 
     def free(self) -> list[str]:
         """Return the columns that have values and are not used."""
-        own = self.given.values()
+        own = [column for name in self.given for column in self.chosen(name)]
         reserved = {*self.used, *own, *(one.partition(".")[0] for one in own if "." in one)}
         return [name for name in self._with_values if name not in reserved]
 

@@ -46,7 +46,13 @@ def infer_conversation(columns: Columns) -> tuple[Inference, Inference | None] |
     has_target = columns.find(TARGETS, "target") is not None
     ends = {messages[-1]["role"] for messages in read if messages}
     if ends != {"assistant"} or has_target or min(map(len, conversations)) < 2:
-        return Inference(_with(column, [*first, *step]), "messages of a conversation"), None
+        ended = sum(messages[-1]["role"] == "assistant" for messages in read if messages)
+        is_mixed = not has_target and 0 < ended < len(read)
+        note = (
+            f"{ended:,} of {len(read):,} conversations end with the assistant" if is_mixed else ""
+        )
+        expression = _with(column, [*first, *step])
+        return Inference(expression, "messages of a conversation", note=note), None
     question = [*first, {"slice": [0, -1]}, *step]
     operations, reason = _answer([value[-1] for value in conversations], [one[-1] for one in read])
     return (
@@ -87,12 +93,7 @@ def _step(columns: Columns, conversations: Sequence[Any], read: Sequence[Message
     if system is not None and not has_own:
         columns.use(system)
         return [{"messages": {"system": system}}]
-    same = len(read) == len(conversations) and all(
-        one == {**before, **one} and one.keys() == before.keys()
-        for messages, value in zip(read, conversations, strict=True)
-        for one, before in zip(messages, value, strict=False)
-    )
-    return [] if same and read else ["messages"]
+    return [] if read and read == list(conversations) else ["messages"]
 
 
 def _answer(last: Sequence[Any], read: Sequence[dict[str, Any]]) -> tuple[list[Any], str]:

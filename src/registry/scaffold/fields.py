@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from registry.errors import DecodeError, RegistryError
-from registry.scaffold.choices import infer_choices
+from registry.scaffold.choices import infer_choices, siblings
 from registry.scaffold.columns import Columns, Inference, infer_frame, is_blank
 from registry.scaffold.conversation import TOOLS, infer_conversation
 from registry.scaffold.guess import IDS, INPUTS
@@ -31,6 +31,12 @@ _LONGEST_ID = 64
 # With fewer records, the values of any column may be unique by chance.
 _FEW_RECORDS = 5
 _NUMBERED = re.compile(r"[^\s\d]*\d[^\s]*")
+_ID_NAME = re.compile(
+    r"(?:.*[\W_])?(?:id|uid|uuid|guid|key|ref|nr|no|num|number|nummer|code|hash|index|idx|name)[.#]?"
+    r"|.*(?:Id|ID)",
+)
+_ID_VALUE = re.compile(r"(?=.*[A-Za-z])[\w.]+(?:[-:#/][\w.]+)+|[0-9a-f]{8,}", re.ASCII)
+_FILE_VALUE = re.compile(r".*\.[A-Za-z]\w{1,4}")
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,8 @@ def _infer_id(
 ) -> Inference:
     free = columns.free()
     own = [one for one in free if one.casefold().endswith("_id")]
-    others = [one for one in free if _may_be_id(columns.values(one))]
+    alike = {one for group in siblings(columns.names) for one in group}
+    others = [one for one in free if one not in alike and _may_be_id(one, columns.values(one))]
     for column in (columns.find(IDS, "id"), *own, *others):
         if column is None:
             continue
@@ -184,10 +191,12 @@ def _infer_id(
     return Inference(expression, "no column looks like unique ids, so they are derived")
 
 
-def _may_be_id(values: Sequence[Any]) -> bool:
-    """Return whether values may be ids whatever their column is called: numbers in order, or names.
+def _may_be_id(name: str, values: Sequence[Any]) -> bool:
+    """Return whether values of a column that has no usual name may be ids.
 
-    Whether they are unique is not looked at.
+    They are numbers in order, or words with numbers: any such words if the name is that of a key,
+    else only words of several parts, such as `HumanEval/1`. Whether they are unique is not looked
+    at.
     """
     if len(values) < _FEW_RECORDS:
         return False
@@ -195,7 +204,12 @@ def _may_be_id(values: Sequence[Any]) -> bool:
         return all(after - before == 1 for before, after in pairwise(values))
     texts = [value for value in values if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID]
     numbered = sum(_NUMBERED.fullmatch(text) is not None for text in texts)
-    return len(texts) == len(values) and numbered * 10 >= len(values) * 9
+    if len(texts) < len(values) or numbered * 10 < len(values) * 9:
+        return False
+    folded = name.strip()
+    if _ID_NAME.fullmatch(folded) or _ID_NAME.fullmatch(folded.casefold()):
+        return True
+    return all(_ID_VALUE.fullmatch(one) and not _FILE_VALUE.fullmatch(one) for one in texts)
 
 
 def _hash_length(records: int) -> int:
@@ -217,6 +231,8 @@ def _paths(expression: Any, names: Sequence[str]) -> list[Any]:
             return [path for part in parts for one in part.values() for path in _paths(one, names)]
         case {"from": _, "do": ["data_uri"]}:
             return [expression]
+        case {"image": str(column)} | {"audio": str(column)}:  # a path
+            return [column]
         case {"from": _, "do": [{"each": ["data_uri"]}]}:
             return [{**expression, "do": [*expression["do"], {"join": " "}]}]
         case {"if": _}:  # a picture that some records lack

@@ -33,6 +33,7 @@ TARGETS = (
     *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
     *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
     *("answers", "ideal", "completion", "ground_truth", "reference_answer", "gold_answer"),
+    *("ans", "correct_option", "correct_choice", "answer_idx"),
     *("antwort", "lösung", "respuesta", "réponse", "reponse", "risposta", "resposta", "antwoord"),
     *("ответ", "答案", "回答"),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from registry.scaffold.guess import IDS
 
-__all__ = ["infer_join", "joined_records"]
+__all__ = ["infer_join", "joined_records", "nearest_join"]
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -29,6 +30,32 @@ def infer_join(records: Records, table: Records) -> tuple[str, str] | None:
         ]
     # Equal names say more than names of ids, and both more than values that happen to be equal.
     return max(found, key=lambda one: (one[0] == one[1], *map(_is_id, one)), default=None)
+
+
+def nearest_join(records: Records, table: Records) -> str:
+    """Return what is wrong with the keys that come nearest to a join; "" if none are alike."""
+    found: list[tuple[int, str]] = []
+    for own in _columns(records):
+        asked = dict.fromkeys(filter(None, (_hashable(one.get(own)) for one in records)))
+        for key in _columns(table):
+            keys = Counter(filter(None, (_hashable(row.get(key)) for row in table)))
+            texts = {str(value) for _, value in keys}
+            same = sum(one in keys for one in asked)
+            alike = sum(str(value) in texts for _, value in asked)
+            if alike * 2 < len(asked) or not asked:
+                continue
+            names = f"'{own}' of the records and '{key}'"
+            missing = [value for kind, value in asked if (kind, value) not in keys]
+            twice = [value for (_, value), count in keys.items() if count > 1]
+            if not same:
+                kinds = (next(iter(one))[0].__name__ for one in (asked, keys))
+                fault = f"have the same values, but of the types {' and '.join(kinds)}"
+            elif missing:
+                fault = f"share {same:,} of {len(asked):,} values ({missing[0]!r} has no row)"
+            else:
+                fault = f"match, but {len(twice):,} keys have several rows ({twice[0]!r})"
+            found.append((max(same, alike), f"{names} {fault}"))
+    return max(found, default=(0, ""), key=lambda one: one[0])[1]
 
 
 def joined_records(records: Records, table: Records, on: str, key: str, into: str) -> Records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,18 @@ from registry.scaffold.columns import Columns, Inference
 __all__ = ["with_pictures"]
 
 _PART = {"image": "image", "audio": "audio"}
+_PATHS = {
+    "image": re.compile(r"\S.*\.(?:png|jpe?g|gif|webp|bmp)", re.IGNORECASE),
+    "audio": re.compile(r"\S.*\.(?:wav|mp3)", re.IGNORECASE),
+}
+"""Kind → names of files, which are beside the data, and URLs."""
 
 
 def with_pictures(question: Inference, columns: Columns) -> Inference:
-    """Return the input with the columns that have bytes of pictures or sounds, if there are any."""
+    """Return the input with the columns of pictures or sounds, if there are any.
+
+    They have the bytes of these, or the paths of files beside the data.
+    """
     parts = []
     for column in columns.free():
         values = columns.filled(column)
@@ -22,11 +31,12 @@ def with_pictures(question: Inference, columns: Columns) -> Inference:
         items = [item for value in values for item in value] if lists else values
         kinds = {_kind(item) for item in items}
         kind = kinds.pop() if len(kinds) == 1 else ""
-        if kind not in _PART:
+        if kind not in _PART or (isinstance(items[0], str) and lists):
             continue
         columns.use(column)
         operations = [{"each": ["data_uri"]}] if lists else ["data_uri"]
-        value: Any = {"from": column, "do": operations}
+        is_path = isinstance(items[0], str)
+        value: Any = column if is_path else {"from": column, "do": operations}
         if len(values) < len(columns.records):
             value = {
                 "if": {"value": column, "empty": False},
@@ -41,6 +51,8 @@ def with_pictures(question: Inference, columns: Columns) -> Inference:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        return next((kind for kind, path in _PATHS.items() if path.fullmatch(value)), "")
     data = value.get("bytes") if isinstance(value, dict) else value
     return media_type_of(data).partition("/")[0] if isinstance(data, bytes) else ""
 

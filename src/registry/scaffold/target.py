@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from registry.samples.letters import letter_of
-from registry.scaffold.choices import Choices, is_mask_of
+from registry.scaffold.choices import Choices, is_mask_of, may_select, parser_of
 from registry.scaffold.columns import Columns, Inference
 from registry.scaffold.guess import IDS, TARGETS, Question
 
@@ -27,6 +28,11 @@ def infer_target(columns: Columns, choices: Choices | None) -> Inference | None:
         if choices is None and (several := _several_columns(columns)):
             return several
         column, reason = _only_other(columns), "the only other column: please check"
+        if choices is not None and (found := _only_selector(columns, choices)):
+            columns.use(found)
+            inference = _letter(columns, found, choices)
+            why = f"{inference.reason}, and no other column selects one: please check"
+            return replace(inference, reason=why)
     if column is None:
         return None
     columns.use(column)
@@ -42,12 +48,21 @@ def _several_columns(columns: Columns) -> Inference | None:
     return Inference(ordered, "each is an acceptable answer; blank ones are left out")
 
 
+def _only_selector(columns: Columns, choices: Choices) -> str | None:
+    """Return the only column whose values may select choices, if its name says nothing."""
+    free = [name for name in columns.free() if not _describes(name.casefold())]
+    found = [name for name in free if may_select(columns, name, choices.texts)]
+    return found[0] if len(found) == 1 else None
+
+
 def _only_other(columns: Columns) -> str | None:
     """Return the column that is left, unless it is an id or describes the question."""
     free = [name for name in columns.free() if not _describes(name.casefold())]
     if len(free) != 1 or any(isinstance(value, list | dict) for value in columns.values(free[0])):
         return None
-    return free[0]
+    values = columns.values(free[0])
+    is_constant = len(values) > 1 and len(set(values)) == 1
+    return None if is_constant else free[0]
 
 
 def _describes(name: str) -> bool:
@@ -74,12 +89,28 @@ def _open_text(column: str, values: Sequence[str]) -> Inference | None:
     if all("####" in value for value in values):  # as in GSM8K
         operations: list[Any] = [{"split": "####"}, {"index": -1}, "strip"]
         return Inference({"from": column, "do": operations}, "the text after ####")
-    several = [value for value in values if "|" in value]
-    parts = [part.strip() for value in several for part in value.split("|")]
-    if len(several) * 4 >= len(values) and all(parts):
-        operations = [{"split": "|"}, *([{"each": ["strip"]}] if " |" in "".join(several) else [])]
-        return Inference({"from": column, "do": operations}, "each between | is acceptable")
+    if (parse := parser_of(values)) is not None and _are_lists_of_texts(map(parse[1], values)):
+        reason = "a list, written as text, of which each is an acceptable answer"
+        return Inference({"from": column, "do": [parse[0]]}, reason)
+    # One answer may have a semicolon.
+    is_plural = column.casefold().rstrip("s") != column.casefold()
+    for sign in ("||", "|", *([";"] if is_plural else [])):
+        several = [value for value in values if sign in value]
+        parts = [part.strip() for value in several for part in value.split(sign)]
+        if several and len(several) * 4 >= len(values) and all(parts):
+            has_space = any(f" {sign}" in one or f"{sign} " in one for one in several)
+            operations = [{"split": sign}, *([{"each": ["strip"]}] if has_space else [])]
+            return Inference(
+                {"from": column, "do": operations}, f"each between {sign} is acceptable"
+            )
     return None
+
+
+def _are_lists_of_texts(values: Iterable[Any]) -> bool:
+    return all(
+        isinstance(one, list) and one and all(isinstance(item, str) for item in one)
+        for one in values
+    )
 
 
 def _open_dict(column: str, values: Sequence[dict[str, Any]]) -> Inference:
@@ -116,6 +147,14 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
     both = zip(columns.values(column), columns.records, strict=True)
     pairs = [(value, record) for value, record in both if value is not None]
     values = [value for value, _ in pairs]
+    if choices.has_letters and pairs and all(one in choices.texts(record) for one, record in pairs):
+        return Inference({"from": column, "do": [{"regex": "[A-Z]"}]}, "the letter of a choice")
+    if (parse := parser_of(values)) is not None:
+        read = [(parse[1](value), record) for value, record in pairs]
+        if all(isinstance(value, list) for value, _ in read):
+            found = _letters(columns, column, choices, read)
+            then = found.expression["do"] if isinstance(found.expression, dict) else []
+            return replace(found, expression={"from": column, "do": [parse[0], *then]})
     if values and all(isinstance(value, list) for value in values):
         return _letters(columns, column, choices, pairs)
     labels = choices.label_texts
@@ -209,7 +248,8 @@ def _indexes(
     if columns.base is not None:
         reason = "indexes, with your number of the first choice"
     letter = {"letter": {"base": 1}} if base else "letter"
-    return Inference({"from": column, "do": operations(letter)}, reason, question)
+    expression = {"from": column, "do": operations(letter)}
+    return Inference(expression, reason, question, is_index=True)
 
 
 def _are_letters(values: Sequence[Any]) -> bool:

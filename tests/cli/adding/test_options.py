@@ -70,7 +70,8 @@ def test_type_is_the_users_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"file": "https://example.org/q.xlsx"}, "or --type says it"),
+        ({"file": "https://example.org/q.data"}, "or --type says it"),
+        ({"file": "https://example.org/q.xlsx"}, "is a spreadsheet: export the sheet as CSV"),
         ({"file": "q.parquet", "encoding": "x"}, "--encoding is for csv and json"),
         ({"file": "q.json", "header": False}, "--header is for csv, and the file is json"),
         ({"file": "https://huggingface.co/datasets/a/b/"}, "pass --hf a/b"),

@@ -100,7 +100,7 @@ def test_record_that_cannot_be_mapped_names_the_options(
 ) -> None:
     # Of so many records without an input none is left out.
     found = draft(destination, context, "question,answer\nWho?,me\n,you\n")
-    with pytest.raises(RegistryError, match="--input, --target, --choices and --id say which"):
+    with pytest.raises(RegistryError, match="--input says another column"):
         found.propose()
 
 
@@ -154,7 +154,7 @@ def test_later_record_that_cannot_be_read_or_mapped_is_an_error(
     with pytest.raises(DecodeError, match=r"q\.csv:5: .* --encoding say how to read it"):
         ragged.propose()
     blank = draft(destination, context, "question,answer\na,b\nc,d\n,e\n,f\n", most=2)
-    with pytest.raises(RegistryError, match="--input, --target, --choices and --id say which"):
+    with pytest.raises(RegistryError, match="--input says another column"):
         blank.propose()
 
 
@@ -163,7 +163,7 @@ def test_mere_guesses_are_said() -> None:
     assert list(doubts(infer_fields("d", [record]), 1)) == [
         "input kysymys (the longest value of the first record: please check; or --input COLUMN)",
     ]
-    records = [{"question": text, "vastaus": "x"} for text in ("a", "b", "")]
+    records = [{"question": text, "vastaus": f"x{text}"} for text in ("a", "b", "")]
     assert list(doubts(infer_fields("d", records), 3)) == [
         "target vastaus (the only other column: please check; or --target COLUMN)",
         "where (leaves out the records without input: 1 of 3)",
@@ -224,7 +224,7 @@ def test_field_and_column_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     ("lines", "license_", "expected"),
     [
         (["", ""], None, ("3 records.", None)),
-        (["Mine.", "mit"], None, ("Mine.", "mit")),
+        (["Mine.", "MTI", "mit"], None, ("Mine.", "mit")),
         (["Mine."], "cc0-1.0", ("Mine.", "cc0-1.0")),
     ],
 )

@@ -439,7 +439,7 @@ def test_dry_run_prints_what_would_be_written(root: Path, capsys: Capsys) -> Non
         ),
         (
             ["--file", "https://example.org/questions.xlsx"],
-            "can't infer the type of https://example.org/questions.xlsx (its name must end in",
+            "https://example.org/questions.xlsx is a spreadsheet: export the sheet as CSV",
         ),
         (
             ["--file", "datasets.yaml"],

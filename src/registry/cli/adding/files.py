@@ -23,7 +23,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.file_layout import Layout, infer_layout
 from registry.scaffold.guess import INPUTS, Ask, Guess, Question, refuse
-from registry.scaffold.join import infer_join
+from registry.scaffold.join import infer_join, nearest_join
 from registry.scaffold.new_manifest import Join
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import reader_of
@@ -193,9 +193,10 @@ def propose_join(
         names = [
             list_names(list(rows[0]) if rows else [], _MOST_NAMES) for rows in (records, table)
         ]
+        near = nearest_join(records, table) or f"columns: {names[0]}; of {file}: {names[1]}"
         raise SourceError(
-            f"{file}: no column has a row for each value of a column of the records, of the same"
-            f" type (columns: {names[0]}; of {file}: {names[1]})"
+            f"{file}: no column has one row for each value of a column of the records, of the same"
+            f" type ({near})"
         )
     own, key = found
     into = "".join(one if one.isalnum() else "_" for one in Path(file).name.partition(".")[0])

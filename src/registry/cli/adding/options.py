@@ -26,6 +26,8 @@ __all__ = ["SourceOptions", "check_options", "file_keys", "shown_progress"]
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
 
+_SHEETS = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
@@ -81,6 +83,10 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
     if kind is None:
         if "://" not in file:
             _check_exists(file)  # a suffix that is misspelt
+        if Path(file).suffix.casefold() in _SHEETS:
+            raise click.UsageError(
+                f"{file} is a spreadsheet: export the sheet as CSV, and add that"
+            )
         hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
         raise click.UsageError(f"can't infer the type of {file} ({hint})")
     _check_type(options, str(kind))

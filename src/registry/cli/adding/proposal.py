@@ -23,6 +23,7 @@ from registry.cli.samples import print_sample
 from registry.errors import DecodeError, MappingError, RegistryError, count_text, shorten
 from registry.load.load import load
 from registry.load.records import inspect_source
+from registry.manifest.checks import license_findings
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
@@ -43,11 +44,13 @@ __all__ = [
     "Draft",
     "FirstRecords",
     "Proposal",
+    "UnusableDraftError",
     "about_file",
     "allow_source",
     "ask",
     "ask_about",
     "ask_what_next",
+    "checked_license",
     "doubts",
     "is_interactive",
     "read_records",
@@ -73,6 +76,15 @@ _OFFERED = 8
 """Columns that are offered as the target."""
 FIELDS = ("input", "target", "choices", "id")
 """Fields for which the user may choose a column."""
+
+
+class UnusableDraftError(RegistryError):
+    """The inferred manifest does not map all records."""
+
+    def __init__(self, message: str, text: str) -> None:
+        """Keep the manifest, which a person may correct."""
+        super().__init__(message)
+        self.text = text
 
 
 @dataclass(frozen=True)
@@ -133,7 +145,7 @@ class Draft:
     """Names of the numbers in a column, by column."""
     about: About
     columns: Mapping[str, str]
-    """The user's choice of a column, by field."""
+    """The user's choice of a column, by field; of choices, also several with commas."""
     destination: Destination
     context: SourceContext
     layout: Layout | None = None
@@ -154,13 +166,25 @@ class Draft:
         """
         mapping = self._infer()
         file = shown_location(str(self.source["path"]))
+        target = mapping.fields.get("target")
+        if self.base is not None and not (target is not None and target.is_index):
+            given = "nothing" if target is None else flow_text(target.expression)
+            hint = (
+                "" if "choices" in mapping.fields else "; --choices names their column, or several"
+            )
+            raise RegistryError(
+                f"--base {self.base} is of no use: no target counts choices (target: {given}{hint})"
+            )
         for one in mapping.fields.values():
             if one.question is not None:
                 answer = ask(replace(one.question, file=file))
                 return replace(self, base=int(answer.rpartition(" ")[2])).settled(ask)
         if "target" in mapping.fields or self.no_target:
             return self
-        hint = "--join FILE names a second file that has it" if self.join is None else ""
+        notes = [one.note for one in mapping.fields.values() if one.note]
+        if self.join is None:
+            notes.append("--join FILE names a second file that has it")
+        hint = "; ".join(notes)
         answer = ask(Question(file, "target", self._targets(mapping), hint))
         if answer == _NO_TARGET:
             return replace(self, no_target=True)
@@ -183,10 +207,12 @@ class Draft:
             RegistryError: a column does not exist, or a record can't be mapped.
         """
         if self.is_all:
+            mapping = self._infer()
             try:
-                return self._proposed(self._infer())
+                return self._proposed(mapping)
             except MappingError as error:
-                raise RegistryError(f"{error} ({_COLUMNS})") from error
+                hint = f"--{error.field} says another column" if error.field in FIELDS else _COLUMNS
+                raise UnusableDraftError(f"{error} ({hint})", self._text(mapping, None)) from error
         return self._of_first_records() or self._of_all_records().propose()
 
     def _of_first_records(self) -> Proposal | None:
@@ -316,6 +342,8 @@ def read_records(
 def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
     """Yield what a person must look at: fields that are a mere guess, and what is left out."""
     for field, one in mapping.fields.items():
+        if one.note:
+            yield f"{field}: {one.note}"
         if one.reason.endswith("please check"):
             yield f"{field} {flow_text(one.expression)} ({one.reason}; or --{field} COLUMN)"
     if mapping.without_input:
@@ -396,6 +424,21 @@ def ask_about(description: str, license_: str | None) -> tuple[str, str | None]:
     description = click.prompt("Description", default=description).strip() or description
     if license_ is None:
         license_ = click.prompt(
-            "License, such as mit (empty if unknown)", default="", show_default=False
+            "License, such as mit (empty if unknown)",
+            default="",
+            show_default=False,
+            value_proc=checked_license,
         )
-    return description, (license_ or "").strip() or None
+    return description, license_ or None
+
+
+def checked_license(text: str) -> str:
+    """Return the license that the user gives, which may be empty.
+
+    Raises:
+        click.UsageError: `validate` would refuse it.
+    """
+    text = text.strip()
+    for finding in license_findings(text) if text else ():
+        raise click.UsageError(f"license {finding}")
+    return text

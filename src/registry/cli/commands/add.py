@@ -19,11 +19,13 @@ from registry.cli.adding.proposal import (
     FIELDS,
     Draft,
     Proposal,
+    UnusableDraftError,
     about_file,
     allow_source,
     ask,
     ask_about,
     ask_what_next,
+    checked_license,
     doubts,
     is_interactive,
     read_records,
@@ -117,6 +119,8 @@ def command(
     check_options(source)
     if no_target and fields["target"] is not None:
         raise click.UsageError("pass either --target COLUMN or --no-target")
+    if license_ is not None:
+        checked_license(license_)
     settings = options.settings_of(root)
     destination = destination_of(settings, name)
     asks = not yes and not dry_run and is_interactive()
@@ -136,7 +140,14 @@ def command(
     )
     about = draft.about.updated(description, license_)
     draft = replace(draft, about=about, no_target=no_target, base=base).settled(questions)
-    found = _confirmed(draft) if asks else draft.propose()
+    try:
+        found = _confirmed(draft) if asks else draft.propose()
+    except UnusableDraftError as error:
+        if not dry_run:
+            message = f"{error}; --dry-run prints the manifest, to correct it by hand"
+            raise RegistryError(message) from error
+        print(error.text, end="")
+        raise
     for keys in (draft.source, *([draft.join.source] if draft.join else [])):
         warn_outside(keys, destination)
     if asks:
