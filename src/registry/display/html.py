@@ -114,14 +114,19 @@ class Taken(NamedTuple):
 class Allowance:
     """How many bytes of a page some texts, and some pictures, may take together."""
 
-    def __init__(self, size: int, *, pictures: int = 0, is_code: bool = False) -> None:
+    def __init__(
+        self, size: int, *, pictures: int = 0, is_code: bool = False, is_whole: bool = False
+    ) -> None:
         self.left = size
         self.pictures = pictures
         self.is_code = is_code
         """Whether the texts are of a dataset about code."""
+        self.is_whole = is_whole
+        """Whether no text and no list is cut for what else there is, but only for the size."""
 
     def take(self, text: str, most: int) -> Taken:
         """Return the start of a text: at most `most` characters, as many as there is room for."""
+        most = len(text) if self.is_whole else most
         html = content_html(text[:most])
         size = _bytes(html)
         if size > max(self.left, 0):
@@ -131,6 +136,10 @@ class Allowance:
             size = _bytes(html)
         self.left -= size
         return Taken(text[:most], html, cut(text, most)[1])
+
+    def most(self, number: int) -> int | None:
+        """Return how many items of a list are shown, where usually so many are."""
+        return None if self.is_whole else number
 
     def add(self, html: str, *, instead_of: str = "") -> bool:
         """Count HTML if there is room for it, in place of what was counted before."""

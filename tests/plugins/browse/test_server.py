@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -159,7 +160,7 @@ def test_old_state_is_told_at_once(client: Client) -> None:
 def test_unexpected_error_is_an_answer_and_the_server_goes_on(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(live: LiveCatalog, name: str, first: int) -> str:
+    def fail(live: LiveCatalog, name: str, first: int, **_: bool) -> str:
         raise ZeroDivisionError("so\x1b[31m")
 
     with monkeypatch.context() as patch:
@@ -278,3 +279,16 @@ def test_two_datasets_are_compared_by_a_form_or_by_their_address(client: Client)
     assert "There is no sample 9" in client.ask("/compare/planets@worlds@9.html")[2]
     hostile = client.ask("/compare?left=%3Cscript%3Ealert(1)&right=worlds")
     assert (hostile[0], "<script>alert" in hostile[2]) == (200, False)
+
+
+def test_rest_of_a_sample_that_is_cut_is_one_click_away(client: Client) -> None:
+    source = client.manifest.parent / "planets.csv"
+    source.write_text(f"question,answer\n{'long ' * 20_000}end of it,Mars\nshort,x\n", "utf-8")
+    page = client.ask("/datasets/planets.html")[2]
+    (link,) = re.findall(r'href="\.\.(/samples/[^"]*)">The whole sample', page)
+    assert link == "/samples/planets@1.html?whole=1"
+    assert "end of it" not in page
+    whole = client.ask(link)[2]
+    assert whole.count('<article class="sample"') == 1
+    assert "end of it" in whole
+    assert "There is no sample 9" in client.ask("/samples/planets@9.html?whole=1")[2]

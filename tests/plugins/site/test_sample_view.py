@@ -9,7 +9,7 @@ from registry.samples.sample import Sample
 
 
 def shown(view: SampleView) -> str:
-    return str(render("sample.html", sample=view))
+    return str(render("sample.html", sample=view, rest=""))
 
 
 def test_record_is_shown_with_its_number() -> None:

@@ -205,3 +205,25 @@ def test_rich_prints_fields_that_have_a_value() -> None:
 
 def test_equality_and_repr_of_samples_stay_as_pydantic_makes_them() -> None:
     assert repr(Sample("Q?")).startswith("Sample(input='Q?', choices=None, target='', id=None")
+
+
+def test_metadata_is_folded_and_not_cut() -> None:
+    lines = "".join(f"line {number}\n" for number in range(200))
+    html = sample_body(Sample("q", metadata={"long": lines}), Allowance(24_000))
+    assert "line 199" in html
+    assert "all 200 lines" in html
+    assert "not shown" not in html
+
+
+def test_whole_sample_is_cut_by_its_size_alone() -> None:
+    sample = Sample(
+        [ChatMessageUser(content=f"turn {number}") for number in range(60)],
+        choices=[f"choice {number}" for number in range(60)],
+        metadata={f"key {number}": "x" * 12_000 + f"end {number}" for number in range(80)},
+    )
+    shown = sample_body(sample, Allowance(24_000))
+    whole = sample_body(sample, Allowance(2_000_000, is_whole=True))
+    for text in ("turn 59", "choice 59", "end 79"):
+        assert (text in shown, text in whole) == (False, True)
+    assert ("not shown" in shown, "not shown" in whole) == (True, False)
+    assert "not shown" in sample_body(sample, Allowance(100_000, is_whole=True))

@@ -6,6 +6,7 @@ import io
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -202,13 +203,16 @@ class LiveCatalog:
         samples = self._samples_state(catalog, name) if name in catalog else []
         return digest_of([files, problems, lock, samples])
 
-    def dataset_page(self, name: str, first: int = 1) -> str | None:
-        """Return the page of a dataset that begins with a sample, or None if there is none."""
+    def dataset_page(self, name: str, first: int = 1, *, is_whole: bool = False) -> str | None:
+        """Return the page of a dataset that begins with a sample, or None if there is none.
+
+        `is_whole` means the page of this sample alone, of which nothing is cut.
+        """
         # Before its files are read: what changes after that changes the state, too.
         state = self.state(name)
         catalog = self._catalog()
         page = (
-            self._readable(catalog, name, first)
+            self._readable(catalog, name, first, is_whole=is_whole)
             if name in site_names(catalog)
             else self._unreadable(catalog, name)
         )
@@ -216,7 +220,7 @@ class LiveCatalog:
             return None
         if page.view.is_blocked or name not in catalog:
             page = page.like(self._last.get((name, first)))
-        elif not page.view.problems:
+        elif not (page.view.problems or is_whole):
             self._remember((name, first), page)
         return dataset_page(
             page.view,
@@ -274,16 +278,25 @@ class LiveCatalog:
     def _comparisons(self) -> Kept[Compared]:
         return Kept(_MOST_TABLES)
 
-    def _readable(self, catalog: Catalog, name: str, first: int) -> _Page:
+    def _readable(self, catalog: Catalog, name: str, first: int, *, is_whole: bool) -> _Page:
         failures = self._build(catalog, name) if self.build else {}
-        start = page_start(first)
+        start = first if is_whole else page_start(first)
         # One more than a page has tells whether there is another page.
         most = first - start + SAMPLES_PER_PAGE + 1
         view = self._view_of(catalog, most, failures).dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
         articles = sample_articles(
-            view.samples or (), view.records, view.reports, first=start, is_code=view.is_code
+            view.samples or (),
+            view.records,
+            view.reports,
+            first=start,
+            is_code=view.is_code,
+            name=name,
+            is_whole=is_whole,
         )
+        if is_whole:
+            one = SamplePage(first=first, articles=tuple(islice(articles, 1)), is_whole=True)
+            return _Page(view, one, known)
         return _Page(view, sample_page(articles, first=first, known=known), known)
 
     def _unreadable(self, catalog: Catalog, name: str) -> _Page | None:

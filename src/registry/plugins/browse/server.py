@@ -9,6 +9,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -155,7 +156,8 @@ async def _listed(request: web.Request) -> web.StreamResponse:
 async def _dataset(request: web.Request) -> web.StreamResponse:
     first = int(request.match_info.get("first", "1"))
     name = _name_of(request.match_info["name"])
-    return _page(await asyncio.to_thread(request.app[_LIVE].dataset_page, name, first))
+    page = partial(request.app[_LIVE].dataset_page, name, first, is_whole="whole" in request.query)
+    return _page(await asyncio.to_thread(page))
 
 
 async def _compare(request: web.Request) -> web.StreamResponse:

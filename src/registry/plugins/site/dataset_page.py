@@ -85,7 +85,7 @@ def dataset_page(
         "following": _link(view.name, part.following),
         "jumps": [(one, _link(view.name, one)) for one in part.jumps],
     }
-    if part.first > 1:
+    if part.first > 1 or part.is_whole:
         return linked_page("samples.html", **page)
     spec, spec_note = _rows(view.spec)
     defaults, defaults_note = _rows(view.defaults)

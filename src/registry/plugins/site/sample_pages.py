@@ -30,6 +30,8 @@ SAMPLES_PER_PAGE = 20
 _PAGE_SIZE = 190_000
 """Bytes of HTML that the samples of a page take at most, since a page has less than 300 kB."""
 _SAMPLE_SIZE, _PICTURES_SIZE = 24_000, 150_000
+_WHOLE_SIZE, _WHOLE_PICTURES = 8_000_000, 32_000_000
+"""Bytes of the page of one sample, which a server makes."""
 _FAR_JUMPS = 6
 
 
@@ -43,6 +45,8 @@ class SamplePage:
     previous: int = 0
     """The number that the page before begins with; 0 if there is none."""
     following: int = 0
+    is_whole: bool = False
+    """Whether it is of one sample, of which nothing is left out."""
     starts: Sequence[int] = ()
     """The numbers that pages begin with."""
 
@@ -76,10 +80,15 @@ class SamplePage:
         return here if shown >= total else f"{here}; these pages have the first {shown:,}"
 
 
-def sample_file(name: str, first: int) -> str:
-    """Return the file of the page of a dataset that begins with a sample."""
+def sample_file(name: str, first: int, *, is_whole: bool = False) -> str:
+    """Return the file of the page of a dataset that begins with a sample.
+
+    `is_whole` means the page that a server makes of this sample alone.
+    """
     # No name of a dataset has an @.
     stem = file_stem(name)
+    if is_whole:
+        return f"samples/{stem}@{first}.html?whole=1"
     return f"samples/{stem}@{first}.html" if first > 1 else f"datasets/{stem}.html"
 
 
@@ -141,6 +150,8 @@ def sample_articles(
     *,
     first: int = 1,
     is_code: bool = False,
+    name: str = "",
+    is_whole: bool = False,
 ) -> Iterator[Markup]:
     """Yield samples as HTML.
 
@@ -150,8 +161,13 @@ def sample_articles(
         reports: What reports a fault of each; empty if there are none.
         first: The number of the first sample.
         is_code: Whether the dataset is about code.
+        name: The dataset, if a server has a page for each of its samples that is cut here.
+        is_whole: Whether nothing is cut but what no browser can show.
     """
+    size, pictures = (_WHOLE_SIZE, _WHOLE_PICTURES) if is_whole else (_SAMPLE_SIZE, _PICTURES_SIZE)
     parts = zip(samples, chain(records, repeat(None)), chain(reports, repeat("")), strict=False)
     for number, (sample, record, report) in enumerate(parts, first):
-        allowance = Allowance(_SAMPLE_SIZE, pictures=_PICTURES_SIZE, is_code=is_code)
-        yield render("sample.html", sample=sample_view(sample, number, allowance, record, report))
+        allowance = Allowance(size, pictures=pictures, is_code=is_code, is_whole=is_whole)
+        view = sample_view(sample, number, allowance, record, report)
+        rest = f"../{sample_file(name, number, is_whole=True)}" if name and view.is_cut else ""
+        yield render("sample.html", sample=view, rest=rest)

@@ -31,6 +31,11 @@ class SampleView:
     report: str
     """The row of a corrections file that reports a fault of it, or the command that prints it."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether something of it is left out, which a note says."""
+        return any("not shown" in html for html in (self.body, self.data, self.record or ""))
+
 
 def body_html(sample: Sample, allowance: Allowance) -> Markup:
     """Return what a sample has as HTML, within an allowance."""

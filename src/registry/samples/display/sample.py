@@ -30,6 +30,8 @@ __all__ = [
 
 _MOST_CHOICES, _MOST_KEYS = 40, 60
 _CHOICE_TEXT, _MESSAGE_TEXT = 800, 6_000
+_METADATA_TEXT = 10_000
+"""Characters of a value of the metadata, of which 30 lines are seen at first."""
 _MOST_MESSAGES = 40
 """Messages of a sample, parts of a message, and calls in one."""
 
@@ -64,7 +66,8 @@ def sample_body(sample: ShownSample, allowance: Allowance) -> str:
     targets = [sample.target] if isinstance(sample.target, str) else sample.target
     choices = sample.choices or []
     wanted = [_index(target, choices) for target in targets]
-    shown = choices[:_MOST_CHOICES]
+    most = allowance.most
+    shown = choices[: most(_MOST_CHOICES)]
     listed = "".join(
         _choice(index, choice, allowance, is_target=index in wanted)
         for index, choice in enumerate(shown)
@@ -76,15 +79,15 @@ def sample_body(sample: ShownSample, allowance: Allowance) -> str:
     ]
     rows = [
         f'<dt class="target">target</dt><dd class="target">{html}</dd>'
-        for html in (text_html(one, VALUE_TEXT, allowance) for one in others[:_MOST_CHOICES])
+        for html in (text_html(one, VALUE_TEXT, allowance) for one in others[: most(_MOST_CHOICES)])
     ]
     messages = _messages(sample.input, allowance)
     rows += (f"<dt>{name}</dt><dd>{html}</dd>" for name, html in _fields(sample, allowance))
     notes = _more(
-        ("message", sample.input if isinstance(sample.input, list) else (), _MOST_MESSAGES),
-        ("choice", choices, _MOST_CHOICES),
-        ("target", others, _MOST_CHOICES),
-        ("key of the metadata", sample.metadata or {}, _MOST_KEYS),
+        ("message", sample.input if isinstance(sample.input, list) else (), most(_MOST_MESSAGES)),
+        ("choice", choices, most(_MOST_CHOICES)),
+        ("target", others, most(_MOST_CHOICES)),
+        ("key of the metadata", sample.metadata or {}, most(_MOST_KEYS)),
     )
     return "\n".join(
         (
@@ -165,9 +168,9 @@ def _choice(index: int, choice: str, allowance: Allowance, *, is_target: bool) -
     return f'<li class="target">{letter}{html}<span class="state good">target</span></li>'
 
 
-def _more(*parts: tuple[str, Any, int]) -> Iterator[str]:
+def _more(*parts: tuple[str, Any, int | None]) -> Iterator[str]:
     for word, values, most in parts:
-        if len(values) > most:
+        if most is not None and len(values) > most:
             first, _, rest = word.partition(" ")
             counted = count_text(len(values) - most, f"more {first}")
             yield f"{counted} {rest}".strip() + f" of {len(values):,} not shown"
@@ -181,7 +184,7 @@ def _fields(sample: ShownSample, allowance: Allowance) -> Iterator[tuple[str, st
             data = value.model_dump(mode="json", exclude_none=True) if has_model else value
             yield name, _value(data, allowance)
     metadata = sample.metadata or {}
-    for key in list(metadata)[:_MOST_KEYS]:
+    for key in list(metadata)[: allowance.most(_MOST_KEYS)]:
         taken = allowance.take(str(key), LABEL_TEXT)
         yield f"metadata.{taken.html}{'…' if taken.note else ''}", _value(metadata[key], allowance)
 
@@ -198,28 +201,29 @@ def _value(value: Any, allowance: Allowance) -> str:
         )
         if kind:
             return media_html(kind, value, allowance)
-        return text_html(value, VALUE_TEXT, allowance)
+        return text_html(value, _METADATA_TEXT, allowance)
     if value is None or isinstance(value, bool | int | float):
-        return text_html(json.dumps(value), VALUE_TEXT, allowance)
-    return json_html(value, allowance)
+        return text_html(json.dumps(value), _METADATA_TEXT, allowance)
+    return json_html(value, allowance, most=_METADATA_TEXT)
 
 
 def _messages(value: str | list[ChatMessage], allowance: Allowance) -> Iterator[str]:
     if isinstance(value, str):
         yield f'<div class="message plain">{text_html(value, _MESSAGE_TEXT, allowance)}</div>'
         return
-    yield from (_message(one, allowance) for one in value[:_MOST_MESSAGES])
+    yield from (_message(one, allowance) for one in value[: allowance.most(_MOST_MESSAGES)])
 
 
 def _message(message: ChatMessage, allowance: Allowance) -> str:
-    parts = message.content_list[:_MOST_MESSAGES]
+    most = allowance.most(_MOST_MESSAGES)
+    parts = message.content_list[:most]
     blocks = [_part(part, allowance) for part in parts]
     more = len(message.content_list) - len(parts)
     if more:
         blocks.append(note_html(f"{count_text(more, 'more part')} not shown"))
     role, name = str(message.role), str(message.role)
     if message.role == "assistant":
-        blocks += (_call(one, allowance) for one in (message.tool_calls or ())[:_MOST_MESSAGES])
+        blocks += (_call(one, allowance) for one in (message.tool_calls or ())[:most])
     if message.role == "tool":
         name = f"tool {message.function[:LABEL_TEXT]}" if message.function else name
         if message.error is not None:
@@ -239,7 +243,7 @@ def _call(call: Any, allowance: Allowance) -> str:
     short = {key: value for key, value in call.arguments.items() if key not in long}
     texts = (
         text_html(value, VALUE_TEXT, allowance, label=str(key))
-        for key, value in list(long.items())[:_MOST_MESSAGES]
+        for key, value in list(long.items())[: allowance.most(_MOST_MESSAGES)]
     )
     head = json_html(short, allowance, label=f"call of {call.function}")
     return f'<div class="call">{head}{"".join(texts)}</div>'
