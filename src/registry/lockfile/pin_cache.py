@@ -68,6 +68,10 @@ class CatalogPins:
         """Return the pin of a dataset of the index in `folder`; None if it has none."""
         return self._pins(self.lock_file(name, folder)).get(name)
 
+    def has(self, name: str, folder: Path) -> bool:
+        """Return whether a dataset has a pin, or its commit is known."""
+        return name in self._pins(self.lock_file(name, folder))
+
     def sources(self, spec: DatasetSpec) -> PinnedSources | None:
         """Return `pin_sources` of a dataset, as in its manifest."""
         pins = self._pins(self.lock_file(spec.name, spec.folder))

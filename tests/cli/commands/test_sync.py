@@ -12,7 +12,14 @@ import yaml
 from click import unstyle
 
 from registry.cli.commands.sync import SyncLines, print_failures
-from registry.errors import ManifestError, MappingError, OfflineError, Problem, RegistryError
+from registry.errors import (
+    LockStaleError,
+    ManifestError,
+    MappingError,
+    OfflineError,
+    Problem,
+    RegistryError,
+)
 from registry.workflows.sync import SyncResult
 from tests.cli.invocation import BAD_KEY, MISSING_FILE, SYNTAX, Invocation, Run, write
 
@@ -258,6 +265,15 @@ def test_cause_without_its_location_is_printed_once(capsys: Capture) -> None:
         "error: a: something else",
         "error: 15 datasets: not in the cache",
         "  " + ", ".join(f"d{one}" for one in range(15)),
+    ]
+
+
+def test_command_of_a_message_names_no_dataset_for_many(capsys: Capture) -> None:
+    message = "is not pinned (`registry lock {}` does)"
+    print_failures((name, LockStaleError(name, message.format(name))) for name in "abcdef")
+    assert capsys.readouterr().err.splitlines() == [
+        "error: 6 datasets: is not pinned (`registry lock` does)",
+        "  a, b, c, d, e, f",
     ]
 
 

@@ -92,7 +92,7 @@ def test_samples_that_are_removed_meanwhile_are_built_again(
 
 
 def test_only_the_manifests_and_pins_of_the_names_are_in_it(
-    catalog_root: CatalogRoot, tmp_path: Path
+    catalog_root: CatalogRoot, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "datasets: {NAME: {source: {type: csv, path: rows.csv}, fields: {input: q, target: a}}}"
     child = "datasets: {child: {extends: two, limit: 1}}"
@@ -109,6 +109,23 @@ def test_only_the_manifests_and_pins_of_the_names_are_in_it(
         "catalog/registry/child.yaml",
         "catalog/registry/two.yaml",
     ]
+    # On the other machine a sync without names fails for the parent, and says how to leave it out.
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "other-cache"))
+    other = str(tmp_path / "other")
+    assert run("unbundle", str(done.file), "--root", other).code == 0
+    all_of_it = run("sync", "--offline", "--locked", "--root", other)
+    assert (all_of_it.code, all_of_it.err.splitlines()[-1]) == (
+        1,
+        "`registry sync --pinned` leaves out the 1 dataset that datasets.lock does not pin",
+    )
+    pinned = run("sync", "--offline", "--pinned", "--root", other)
+    assert (pinned.code, pinned.lines[1].split()[:2]) == (0, ["child", "cached"])
+    (tmp_path / "other" / "datasets.lock").unlink()
+    nothing = run("sync", "--pinned", "--root", other)
+    assert (nothing.code, nothing.err) == (
+        1,
+        f"error: {tmp_path}/other/datasets.lock: it pins none of these datasets\n",
+    )
 
 
 def test_files_that_samples_name_are_in_it(one_dataset: OneDataset, tmp_path: Path) -> None:

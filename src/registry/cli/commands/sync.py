@@ -85,6 +85,11 @@ class _ShardType(click.ParamType[Shard]):
 @options.locked
 @options.frozen
 @click.option(
+    "--pinned",
+    is_flag=True,
+    help="Only the datasets that datasets.lock pins, such as those of a bundle; implies --locked.",
+)
+@click.option(
     "--push",
     is_flag=True,
     help="Store the samples in the remote cache, REGISTRY_REMOTE_CACHE, too.",
@@ -132,6 +137,7 @@ def command(
     offline: bool | None,
     locked: bool | None,
     frozen: bool | None,
+    pinned: bool,
     push: bool,
     pack: bool,
     engine: str,
@@ -153,21 +159,25 @@ def command(
         raise click.UsageError("--scheduler needs --engine dask")
     if fewshot is not None and (reviewed is not None or not names):
         raise click.UsageError("--fewshot needs NAMES, and excludes --reviewed")
+    if pinned and names:
+        raise click.UsageError("--pinned excludes NAMES")
     if pack and (not push or engine == "dask" or shard is not None):
         raise click.UsageError("--pack needs --push, and excludes --engine dask and --shard")
     builder = engine_of(engine, scheduler)
     remote = options.require_remote_cache() if push else options.opened_remote_cache()
     catalog, cache, settings = options.open_catalog(
-        root, offline=offline, locked=locked, frozen=frozen
+        root, offline=offline, locked=locked or pinned or None, frozen=frozen
     )
     chosen = options.choose(catalog, names, tags)
+    pins = CatalogPins.read(settings)
+    if pinned and not (chosen := _pinned(chosen, catalog, pins)):
+        raise LockError(f"{display_path(settings.lock_file)}: it pins none of these datasets")
     state = None if reviewed is None else read_state(reviewed).head
     if state is not None and _refused(catalog, settings, state, chosen, is_all=not (names or tags)):
         return PROBLEMS
     prune_old_leftovers(cache)
     stray = not names and options.print_stray_problems(catalog)
     overrides = options.overrides_of(fewshot=fewshot)
-    pins = CatalogPins.read(settings)
     if shard is not None:
         chosen = _of_shard(shard, chosen, catalog, pins)
     lock = file_sha256(settings.lock_file) if settings.lock_file.is_file() else None
@@ -194,12 +204,35 @@ def command(
     with _packed(chosen, remote if is_used else None, lock, cache, settings):
         results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
     failed = any(result.error or result.push_error for result in results)
+    if settings.locked and not names:
+        _print_rest(results, catalog, pins)
     if packs is not None:
         _print_packed(packs.finish())
     built = {result.name for result in results if result.error is None}
     is_all = not (names or tags or shard)
     differing = failed_groups(catalog, built, settings, is_all=is_all) if catalog.groups else 0
     return PROBLEMS if stray or failed or differing else CLEAN
+
+
+def _pinned(names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[str]:
+    """Return the datasets that a lockfile has, and those whose manifest is to be reported."""
+    found = []
+    for name in names:
+        with contextlib.suppress(ManifestError):
+            if not pins.has(name, catalog[name].folder):
+                continue
+        found.append(name)
+    return found
+
+
+def _print_rest(results: Sequence[SyncResult], catalog: Catalog, pins: CatalogPins) -> None:
+    """Say how to build what is pinned, if something isn't: the manifests of a bundle list more."""
+    names = [result.name for result in results]
+    rest = len(_pinned(names, catalog, pins))
+    if 0 < rest < len(names):
+        others = count_text(len(names) - rest, "dataset")
+        hint = f"`registry sync --pinned` leaves out the {others} that datasets.lock does not pin"
+        print_line(hint, err=True)
 
 
 def _packs(remote: RemoteCache | None, lock: str | None, cache: Cache, settings: Settings) -> Packs:
@@ -422,7 +455,8 @@ def _message(name: str, error: object) -> str:
 
 def _cause(name: str, error: object) -> str:
     """Return a message without the dataset, and without the location that it had to read."""
-    text = _message(name, error)
+    # The command that a message ends with names the dataset, too.
+    text = _message(name, error).replace(f"`registry lock {name}`", "`registry lock`")
     location, colon, rest = text.partition(": ")
     # Offline, every dataset has the same cause at another location.
     is_located = isinstance(error, SourceError) and colon and " " not in location

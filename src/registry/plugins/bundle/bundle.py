@@ -320,7 +320,8 @@ def command(
     print_line(f"sha256: {done.sha256}")
     if done.without_samples:
         print_line(
-            f"listed in its catalog, but without samples: {list_names(done.without_samples, 3)}",
+            f"listed in its catalog, but without samples: {list_names(done.without_samples, 3)}"
+            " (`registry sync --pinned` leaves them out there)",
             err=True,
         )
     for need in done.needs:
