@@ -203,6 +203,7 @@ def pin(revision: str, ordered: str = "o", unordered: str = "u", **more: Any) ->
     }
 
 
+COMMIT = {"pin.spec": "spec of 1", "pin.sources[0].revision": "1"}
 PINS = {
     "another source": (pin("1"), pin("2", "p", "v"), ("source bytes",)),
     "another order": (pin("1"), pin("1", "p"), ("order only",)),
@@ -212,6 +213,10 @@ PINS = {
         {**pin("1", "p", "v"), "limit": 2},
         ("subset",),
     ),
+    "digests for the same commit": (COMMIT, pin("1"), ("lock only",)),
+    "digests and another commit": (COMMIT, pin("2"), ("source bytes",)),
+    "digests and a new limit": (COMMIT, {**pin("1"), "limit": 1}, ("subset", "lock only")),
+    "no digests any more": (pin("1"), COMMIT, ("source bytes",)),
     "a first pin": ({}, pin("1"), ("source bytes",)),
     "no pin any more": (pin("1"), {}, ("source bytes",)),
 }

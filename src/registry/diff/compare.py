@@ -270,7 +270,13 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         kinds |= {key: ChangeClass.SUBSET for key in ("seed", "shuffle") if key in kinds}
     causes = {kind for key, kind in kinds.items() if not is_result(key)}
     results = [key for key in kinds if is_result(key)]
-    if causes - SAME_SAMPLES - {ChangeClass.MOVED}:
+    if _gains_digests(old, new, pairs):
+        kinds |= {
+            key: "" if is_digest(key) else ChangeClass.LOCK
+            for key in kinds
+            if key.startswith("pin.")
+        }
+    elif causes - SAME_SAMPLES - {ChangeClass.MOVED}:
         kinds |= dict.fromkeys(results, "")
     elif "pin.ordered" in kinds and "pin.unordered" not in kinds:
         kinds |= dict.fromkeys(results, ChangeClass.ORDER)
@@ -283,6 +289,15 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
         for key, pair in pairs.items()
         if kinds[key] or not is_digest(key)
     ]
+
+
+def _gains_digests(old: Values, new: Values, pairs: Mapping[str, Pair]) -> bool:
+    """Return whether a pin had only a commit, and now has the digests of its samples, too.
+
+    Whether they are those of that commit, each load compares.
+    """
+    is_added = all(pair[0] is None for key, pair in pairs.items() if key.startswith("pin."))
+    return _has_pin(old) and is_added and not any(map(is_digest, old)) and any(map(is_digest, new))
 
 
 def _repeats(key: str, pairs: Mapping[str, Pair]) -> bool:

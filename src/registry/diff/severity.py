@@ -33,11 +33,12 @@ class ChangeClass(StrEnum):
     SUBSET = "subset"
     ORDER = "order only"
     MOVED = "moved file"
+    LOCK = "lock only"
     SCORING = "scoring only"
     DOCUMENTATION = "documentation only"
 
 
-SAME_SAMPLES = frozenset({ChangeClass.SCORING, ChangeClass.DOCUMENTATION})
+SAME_SAMPLES = frozenset({ChangeClass.LOCK, ChangeClass.SCORING, ChangeClass.DOCUMENTATION})
 """The classes whose changes leave the samples as they are."""
 NOT_COMPARABLE = frozenset(
     {ChangeClass.INPUTS, ChangeClass.TARGETS, ChangeClass.IDS, ChangeClass.SUBSET}

@@ -439,3 +439,42 @@ def test_reading_a_revision_leaves_the_repository_alone(run: Run, repository: Pa
     before = files()
     run("diff", "HEAD", "--build")
     assert files() == before
+
+
+# --- the lockfile ---
+
+HUB = """\
+datasets:
+  hub:
+    source: {type: hf, path: o/n, split: test, revision: "8d88b2876a82a080e2f172cc9b25d0d9d2cb4792"}
+    fields: {input: q, target: a}
+"""
+VERIFIED = """\
+    samples: 3
+    columns: [q, a]
+    ordered: sha256:{digest}
+    unordered: sha256:{digest}
+    format: 1
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "html", "json"])
+def test_digests_for_the_commit_that_was_locked_change_no_sample(
+    run: Run, repository: Path, output: str
+) -> None:
+    catalog(repository, qa=HUB)
+    run("lock", "--offline")
+    commit(repository)
+    lock = repository / "datasets.lock"
+    text = lock.read_text("utf-8")
+    assert "revision" in text
+    assert "samples" not in text
+    pin = VERIFIED.format(digest="0" * 64)
+    lock.write_text(text.replace("    format: 1\n", pin), "utf-8")
+    code, out, _ = run("diff", "HEAD", "--format", output, "--fail-on", "targets")
+    assert code == 1  # 3 if it failed for targets
+    assert "lock only" in out
+    assert "source bytes" not in out
+    if output != "json":
+        assert "no sample changes" in out
+    assert "0" * 64 not in out
