@@ -6,6 +6,7 @@ import inspect
 import json
 import random
 import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ import inspect_ai.dataset as their_dataset
 import numpy as np
 import pytest
 
-from registry import Sample, csv_dataset, file_dataset, hf_dataset, json_dataset
+from registry import Sample, csv_dataset, file_dataset, get_dataset, hf_dataset, json_dataset
 from registry.base.locations import Location
 from registry.errors import DecodeError, SourceError
 from registry.loaders import ViewArguments
@@ -88,6 +89,25 @@ def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
     assert isinstance(caught.value, DecodeError)
     with pytest.raises(SourceError, match="no such file"):
         csv_dataset(str(tmp_path / "none.csv"))
+
+
+def test_traceback_of_a_missing_file_is_of_the_call_and_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("input,target\na,b\n", encoding="utf-8")
+    near = re.escape(f"row.csv: no such file (did you mean {tmp_path / 'rows.csv'}?)")
+    here = re.escape(
+        f"unlike.tsv: no such file (a relative path starts at the working folder, {tmp_path})"
+    )
+    for read in (csv_dataset, lambda file: get_dataset("demo-mcq", source=file)):
+        for name, message in (("row.csv", near), ("unlike.tsv", here)):
+            with pytest.raises(SourceError, match=f"{message}$") as caught:
+                read(name)
+            lines = "".join(traceback.format_exception(caught.value)).splitlines()
+            assert lines[0].startswith("Traceback")
+            assert len(lines) <= 14
+            assert "another exception" not in "\n".join(lines)
 
 
 @pytest.mark.parametrize("loader", [csv_dataset, json_dataset, file_dataset])

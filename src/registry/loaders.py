@@ -17,12 +17,14 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.decode import decode
 from registry.decode.json_records import read_json_by
+from registry.errors import SourceError
 from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
 from registry.manifest.validation import source_from_arguments
 from registry.mapping.map_records import map_records, record_mapper
 from registry.pipeline.file_references import resolve_files, resolver
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
+from registry.sources.filesystem import missing_argument
 from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.pinned_files import open_files
 
@@ -326,7 +328,10 @@ def _read_files(
     mapper = record_mapper(sample_fields)
     mapped = map_records(enumerate(records, 1), mapper, dataset=title)
     resolve = resolver(location, FilesystemPool(source.fs_options, UNBOUNDED))
-    samples = [resolve_files(sample, resolve) for _, sample in mapped]
+    try:
+        samples = [resolve_files(sample, resolve) for _, sample in mapped]
+    except SourceError as error:
+        raise missing_argument(error).with_traceback(None) from error.__cause__
     if view.auto_id:
         _number(samples)
     if view.shuffle:

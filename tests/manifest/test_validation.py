@@ -111,7 +111,11 @@ BAD_KEYS = [
         "fields: {target: {do: [strip]}}",
         "fields.target: the key 'from' is missing",
     ),
-    ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip'"),
+    ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip' (such as `do: [strip]`)"),
+    ("fields: {target: {from: q, do: [{letter: 1}]}}", "fields.target.do[0].letter: must be a mapping, is 1 (such as `{letter: {base: 1}}`)"),
+    ("fields: {target: {from: q, do: [{keep: 1}]}}", "fields.target.do[0].keep: must be a mapping, is 1 (such as `{keep: {not_equals: \"x\"}}`)"),
+    ("fields: {target: {from: q, do: [{parse: x}]}}", "fields.target.do[0].parse: 'x' is not one of json, literal (such as `{parse: \"json\"}`)"),
+    ("fields: {target: {from: q, do: [{each: [{lower: 1}]}]}}", "fields.target.do[0].each[0].lower: takes no value, is 1 (write `lower`, without a value)"),
     ("fields: {target: {from: q, do: [5]}}", "fields.target.do[0]: must be a string or a mapping, is 5"),
     ("fields: {target: {from: q, do: [{}]}}", "fields.target.do[0]: must not be empty"),
     (
@@ -129,8 +133,8 @@ BAD_KEYS = [
         " (did you mean 'strip'?)"),
     ),
     ("fields: {target: {from: q, do: [{split: ''}]}}", "fields.target.do[0].split: must not be empty"),
-    ("fields: {target: {from: q, do: [{index: [x]}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is ['x']"),
-    ("fields: {target: {from: q, do: [{index: 1.0}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is 1.0"),
+    ("fields: {target: {from: q, do: [{index: [x]}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is ['x'] (such as `{index: 0}`)"),
+    ("fields: {target: {from: q, do: [{index: 1.0}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is 1.0 (such as `{index: 0}`)"),
     ("fields: {target: {from: q, do: [{slice: [1]}]}}", "fields.target.do[0].slice: must have at least 2 items"),
     (
         "fields: {target: {from: q, do: [{slice: [1, 2, 3]}]}}",
@@ -448,7 +452,7 @@ def test_value_rejected_by_the_model_but_not_the_schema_is_a_bug(
     ("fields", "message"),
     [
         ({"target": 5}, "field target: must be a string or a list or a mapping, is 5"),
-        ({"target": {"from": "a", "do": [{"index": 1.0}]}}, "field target.do.0.index: must be an integer or a string or a mapping, is 1.0"),
+        ({"target": {"from": "a", "do": [{"index": 1.0}]}}, "field target.do.0.index: must be an integer or a string or a mapping, is 1.0 (such as `{index: 0}`)"),
         ({"choices": ("a", "b")}, "fields: ('a', 'b') is not a value that YAML has (write a list, or another value of YAML)"),
         ({"id": {"hash": "q", "length": 65}}, "field id.length: must be 64 or less, is 65"),
         ({"target": {"const": {1: 2}}}, None),

@@ -21,7 +21,7 @@ from registry.cache.cache import Cache
 from registry.cache.retry import again_if_lost
 from registry.catalog.catalog import Catalog
 from registry.display.notebook import notebook_progress
-from registry.errors import CacheError, DeprecatedNameWarning, LockStaleError
+from registry.errors import CacheError, DeprecatedNameWarning, LockStaleError, SourceError
 from registry.load.load import load
 from registry.lockfile.pin_cache import pinned_sources_of
 from registry.lockfile.pinned import PinnedSources, for_call
@@ -151,16 +151,23 @@ def get_dataset(
 
         # It is the user's own word, and the rest of the manifest is not.
         boundary = allow_location(boundary, Location(source))
-    with catalog.locating(name), notebook_progress(name) as report:
-        result = load(
-            spec,
-            Cache(settings.cache_dir),
-            boundary=boundary,
-            offline=settings.offline,
-            refresh=refresh,
-            lock=lock,
-            report=report,
-        )
+    try:
+        with catalog.locating(name), notebook_progress(name) as report:
+            result = load(
+                spec,
+                Cache(settings.cache_dir),
+                boundary=boundary,
+                offline=settings.offline,
+                refresh=refresh,
+                lock=lock,
+                report=report,
+            )
+    except SourceError as error:
+        if source is None:
+            raise
+        from registry.sources.filesystem import missing_argument
+
+        raise missing_argument(error).with_traceback(None) from error.__cause__
     call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
     call["root"] = str(settings.index)
     result.dataset.origin = CachedSamples.of(result, spec, boundary, call)

@@ -377,7 +377,7 @@ def _spec(name: str, merged: Merged, folder: Path, split: str = "") -> DatasetSp
             value[key] = expand(value[key])
     try:
         return to_spec(value)
-    except msgspec.ValidationError as error:
+    except msgspec.ValidationError:
         from registry.manifest.validation import schema_errors  # only errors need it
 
         # Each file is valid on its own, but the merged keys violate the schema.
@@ -388,7 +388,8 @@ def _spec(name: str, merged: Merged, folder: Path, split: str = "") -> DatasetSp
                 problems.append(replace(found, path=("concat", number, *found.path)))
         if not problems:
             raise  # a bug: the models reject what the schema accepts
-        raise ManifestError([problem.at(merged) for problem in problems]) from error
+        # The model's own words say less than those of the schema.
+        raise ManifestError([problem.at(merged) for problem in problems]) from None
 
 
 def _normalized(value: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -16,6 +18,7 @@ from registry.manifest.schema import (
     SchemaName,
     Violation,
     is_surely_valid,
+    read_schema,
     violations,
 )
 from registry.manifest.source import SourceModel
@@ -97,16 +100,15 @@ def _report(error: Violation) -> Iterator[Finding]:
         case "type":
             names = limit if isinstance(limit, list) else [limit]
             expected = " or ".join(_TYPE_NAMES[name] for name in names if name != "null")
-            keys = (
-                error.schema.get("properties", ()) if "do" in path[:-2] else ()
-            )  # of an operation
-            hint = f"its keys: {', '.join(keys)}" if keys and not isinstance(instance, dict) else ""
-            yield Finding(path, f"must be {expected}, is {shown}", hint, rule="wrong-type")
+            message = (
+                f"must be {expected}, is {shown}" if expected else f"takes no value, is {shown}"
+            )
+            yield Finding(path, message, _usage(path), rule="wrong-type")
         case "enum":
             choices = [str(choice) for choice in limit if choice is not None]
             hint = did_you_mean(str(instance), choices)
             message = f"{shown} is not one of {', '.join(choices)}"
-            yield Finding(path, message, hint, "wrong-value")
+            yield Finding(path, message, hint or _usage(path), "wrong-value")
         case "not":  # only for `shuffle_choices: true`
             message = f"{instance!r} is not allowed here"
             yield Finding(path, message, "write a seed, such as 42", "unseeded-shuffle")
@@ -126,6 +128,21 @@ def _report(error: Violation) -> Iterator[Finding]:
             message = template.format(limit=limit, shown=shown) if template else error.message
             hint = _TRUST_HINT if keyword == "pattern" and path[:1] == ("trust",) else ""
             yield Finding(path, message, hint, rule="wrong-value")
+
+
+def _usage(path: DataPath) -> str:
+    """Return how an operation is written, for its argument; empty for any other value."""
+    if path[-1:] == ("do",):
+        return "such as `do: [strip]`"
+    if "do" not in path[:-2] or isinstance(path[-1], int):
+        return ""
+    operations = read_schema("manifest")["$defs"]["operation"]["properties"]
+    schema = operations.get(path[-1], {}) if isinstance(path[-2], int) else {}
+    if schema.get("type") == "null":
+        return f"write `{path[-1]}`, without a value"
+    example = schema.get("examples", [None])[0]
+    text = re.sub(r'"([a-z][a-z_]*)": ', r"\1: ", json.dumps(example))
+    return "" if example is None else f"such as `{{{path[-1]}: {text}}}`"
 
 
 def _repeated_items(items: Any, path: DataPath) -> Iterator[Finding]:

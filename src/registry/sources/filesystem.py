@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from collections.abc import Iterator, Mapping
 from traceback import format_exception_only
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,6 +22,7 @@ from registry.errors import (
     ReachError,
     RegistryError,
     SourceError,
+    close_matches,
 )
 from registry.installation import install_advice
 from registry.progress import Deadline
@@ -43,10 +45,12 @@ __all__ = [
     "changed_error",
     "filesystem",
     "limited_requests",
+    "missing_argument",
     "missing_error",
     "offline_error",
     "option_errors",
     "public_cause",
+    "similar_file",
     "source_errors",
     "status_of",
 ]
@@ -197,7 +201,9 @@ def _error_types(location: Location) -> tuple[type[Exception], ...]:
 
 
 def _raise_as(ours: SourceError, error: BaseException, location: Location) -> NoReturn:
-    raise ours from (None if location.has_secret else public_cause(error))
+    # Of a missing file of this machine, the message says all.
+    says_all = isinstance(error, FileNotFoundError) and location.is_local
+    raise ours from (None if says_all or location.has_secret else public_cause(error))
 
 
 def public_cause(error: BaseException) -> BaseException | None:
@@ -287,6 +293,27 @@ def missing_error(location: Location, message: str) -> SourceError:
     if location.is_path:
         error.missing_path = location.local_path()
     return error
+
+
+def missing_argument(error: SourceError) -> SourceError:
+    """Return the error for a local file that a call names and that is missing, with what to do.
+
+    The call is where the reader looks, and no frame below it says more.
+    """
+    if not error.missing_path:
+        return error
+    near = similar_file(error.missing_path)
+    here = f"a relative path starts at the working folder, {os.getcwd()}"
+    return SourceError(f"{error} ({f'did you mean {near}?' if near else here})")
+
+
+def similar_file(path: str) -> str:
+    """Return the file of the same folder with the most similar name; empty if there is none."""
+    folder = os.path.dirname(path)
+    names = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+    return next(
+        (os.path.join(folder, one) for one in close_matches(os.path.basename(path), names)), ""
+    )
 
 
 def offline_error(location: Location, *, damaged: bool = False) -> OfflineError:

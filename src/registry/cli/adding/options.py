@@ -17,8 +17,9 @@ from msgspec import structs
 
 from registry.base.locations import Location
 from registry.cli.progress_bars import bars
-from registry.errors import SourceError, close_matches
+from registry.errors import SourceError
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
+from registry.sources.filesystem import similar_file
 from registry.sources.pins import SourceContext
 
 __all__ = ["SourceOptions", "check_options", "file_keys", "shown_progress"]
@@ -108,11 +109,8 @@ def _check_exists(file: str) -> None:
     path = os.path.expanduser(file)
     if os.path.lexists(path) or has_magic(path) or ":" in path or "{" in path:
         return
-    folder = os.path.dirname(path) or "."
-    near = close_matches(
-        os.path.basename(path), os.listdir(folder) if os.path.isdir(folder) else []
-    )
-    hint = f" (did you mean {os.path.join(os.path.dirname(file), near[0])}?)" if near else ""
+    near = similar_file(path)
+    hint = f" (did you mean {near}?)" if near else ""
     raise SourceError(f"{file}: no such file{hint}")
 
 
