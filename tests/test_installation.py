@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REPOSITORY, VERSION = PROJECT["urls"]["Source"].removeprefix("https://"), PROJECT["version"]
+TEXTS = {".md", ".ipynb", ".py", ".toml", ".yaml", ".yml"}
 MOST_REQUIRED = 18
 BROUGHT = {
     "datasets": {"packaging", "tqdm", "xxhash"},
@@ -99,6 +101,50 @@ def test_a_cause_is_found_behind_the_error_of_a_library() -> None:
 def test_the_release_and_what_installs_it_come_from_one_place() -> None:
     assert installed_release() == PROJECT["version"]
     assert requirement() == f"git+{PROJECT['urls']['Source']}@v{PROJECT['version']}"
+
+
+STRAYS = {
+    rf"github\.com/[\w-]+/registry\b(?<!{re.escape(REPOSITORY)})": "another URL than Source of pyproject.toml",
+    rf"(?:registry@|rev: |release {{4}})v?(?!{re.escape(VERSION)}\b)\d\S*": "another release",
+    r"eval-registry==": "a release of an index that has none",
+    r"pip (?:install|download)(?! --no-index)[^`\n]* '?eval-registry\b": "a name that no index has",
+}
+"""Pattern → what is wrong with it, until the first upload to an index."""
+INSTALLS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "AGENTS.md",
+    "action.yml",
+    "zensical.toml",
+]
+
+
+@pytest.mark.parametrize(("pattern", "text"), [
+    (0, "git clone https://github.com/someone/registry"),
+    (1, "uses: OWNER/registry@v9.1.0"),
+    (1, "rev: v0.0.9"),
+    (1, "  release    0.0.9"),
+    (2, "install: eval-registry==0.1.0"),
+    (3, "pip install -q 'eval-registry[site]'"),
+    (3, "pip download -d wheels 'eval-registry'"),
+])  # fmt: skip
+def test_a_stray_is_seen(pattern: int, text: str) -> None:
+    assert [number for number, one in enumerate(STRAYS) if re.search(one, text)] == [pattern]
+
+
+def test_pages_and_files_install_what_exists() -> None:
+    """The URL and the version have their place in pyproject.toml; a page can only repeat them."""
+    pages = [ROOT / name for name in INSTALLS]
+    for folder in ("docs", "examples", ".github", "registry", "src"):
+        pages += (path for path in (ROOT / folder).rglob("*") if path.suffix in TEXTS)
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]!r} is {what}"
+        for path in pages
+        for pattern, what in STRAYS.items()
+        for match in re.finditer(pattern, path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DISTRIBUTION", "install_advice", "installed_release", "requirement"]
+__all__ = ["DISTRIBUTION", "extra_advice", "install_advice", "installed_release", "requirement"]
 
 DISTRIBUTION = "eval-registry"
 _EXTRAS = {
@@ -49,8 +49,16 @@ def install_advice(error: BaseException) -> str:
     """Return the command that installs what an import has not found; "" if no extra has it."""
     for name in _missing(error):
         if extra := _EXTRAS.get(name):
-            return f"pip install '{DISTRIBUTION}[{extra}]'"
+            return extra_advice(extra)
     return ""
+
+
+def extra_advice(extra: str) -> str:
+    """Return the command that adds an extra to this package.
+
+    As it is installed, pip and uv take it from where it is, and ask an index for the rest only.
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def _missing(error: BaseException | None) -> Iterator[str]:

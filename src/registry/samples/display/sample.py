@@ -13,6 +13,7 @@ from registry.display.html import block as notebook_block
 from registry.display.media import media_html, picture_uri
 from registry.display.text import LABEL_TEXT, VALUE_TEXT, json_html, note_html, text_html
 from registry.errors import count_text
+from registry.installation import extra_advice
 from registry.samples.fields import REST, SETTINGS
 from registry.samples.letters import index_of, letter_of
 
@@ -56,7 +57,7 @@ def sample_html(sample: ShownSample) -> str:
     title = "" if sample.id is None else f"<b>{allowance.take(str(sample.id), 300).html}</b>"
     body = sample_body(sample, allowance)
     if has_undrawn(text_of_input(sample.input)[:_MESSAGE_TEXT]):
-        body += note_html("formulas are text here: pip install 'eval-registry[site]' draws them")
+        body += note_html(f"formulas are text here: {extra_advice('site')} draws them")
     return notebook_block(title, body)
 
 
