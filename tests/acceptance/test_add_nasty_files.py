@@ -5,6 +5,7 @@ Each is a form that a newcomer met, or that of a public file; the texts are our 
 - lang x split: files as in github.com/google-deepmind/xquad (`xquad.de.json`), in folders by language.
 - two files by id: github.com/ShishirPatil/gorilla, BFCL_v4_parallel.json and the file of that name in
   possible_answer/, whose questions are lists of turns.
+- instructions: files as in github.com/tatsu-lab/stanford_alpaca (`data/alpaca_5000.json`), whose input is mostly empty.
 - tool calls: as OpenAI's fine-tuning examples and tau-bench have them (tests/mapping/operations/conversations.py).
 """
 
@@ -88,6 +89,16 @@ def called(number: int) -> dict[str, Any]:
 FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     "Excel": ("q.csv", excel("utf-8-sig"), {"target": "2", "id": "1", "len": 30}),
     "Excel, cp1252": ("q.csv", excel("cp1252"), {"target": "2", "id": "1", "len": 30}),
+    "instructions": (
+        "alpaca.json",
+        json.dumps(
+            [
+                {"instruction": f"Add {n}.", "input": "" if n % 3 else "4", "output": str(n + 4)}
+                for n in range(9)
+            ]
+        ).encode(),
+        {"target": "4", "inputs": {0: "Add 0.\n\n4", 8: "Add 8."}, "len": 9},
+    ),
     "tool calls": (
         "chat.jsonl",
         lines(*map(called, range(6))),
@@ -276,6 +287,8 @@ def check(name: str, expected: dict[str, Any]) -> None:
     if "roles" in expected:
         assert not isinstance(sample.input, str)
         assert " ".join(message.role for message in sample.input) == expected["roles"]
+    for number, text in expected.get("inputs", {}).items():
+        assert dataset[number].input == text
     for split, size in expected.get("splits", {}).items():
         assert len(get_dataset(name, split=split)) == size
 

@@ -157,6 +157,18 @@ def test_passage_stands_above_the_question() -> None:
     assert fields(*records)["input"] == {"template": "{?passage}{passage}\n\n{/}{question}"}
 
 
+def test_instruction_stands_above_its_input() -> None:
+    records = [{"instruction": "do", "input": "x", "output": "y"} for _ in range(2)]
+    assert fields(*records)["input"] == {"template": "{instruction}\n\n{input}"}
+    records[1]["input"] = ""  # as that of most records of Alpaca
+    inferred = infer_fields("d", records)
+    template = {"template": "{instruction}{?input}\n\n{input}{/}"}
+    assert inferred.fields["input"].expression == template
+    assert (inferred.fields["target"].expression, inferred.without_input) == ("output", 0)
+    own = infer_fields("d", records, given={"input": "instruction"})
+    assert own.fields["input"].expression == "instruction"
+
+
 def test_columns_that_no_field_reads_are_listed() -> None:
     record = {"question": "?", "answer": "!", "rationale": "x" * 61, "empty": None}
     assert infer_fields("d", [record]).unused == ("rationale",)

@@ -130,6 +130,17 @@ def _without_input(question: Inference, columns: Columns) -> int:
 
 
 def _infer_input(columns: Columns) -> Inference:
+    instruction = None if "input" in columns.given else columns.find(("instruction",))
+    text = None if instruction is None else columns.find(("input",))
+    if instruction is not None and text is not None:  # as in Alpaca: what to do, and what with
+        columns.use(instruction)
+        columns.use(text)
+        below = f"\n\n{{{text}}}"
+        if any(map(is_blank, columns.values(text))):
+            below = f"{{?{text}}}{below}{{/}}"
+        return Inference(
+            {"template": f"{{{instruction}}}{below}"}, "the instruction above its input"
+        )
     column = columns.find(INPUTS, "input")
     if column is None:
         free = columns.free() or [one for one in columns.names if one]
