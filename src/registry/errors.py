@@ -220,12 +220,14 @@ class DatasetNotFoundError(RegistryError, LookupError):
         reason: str = "",
         what: str = "dataset",
         command: str = "registry list",
+        unread: str = "",
     ) -> None:
         self.name = name
         self.matches = close_matches(name, known)
         similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
         message = f"no {what} '{name}' in {catalog}{similar}"
-        super().__init__(f"{reason or message} ({command} shows all)")
+        hint = f"; {unread} has problems, which `registry validate` shows" if unread else ""
+        super().__init__(f"{reason or message} ({command} shows all{hint})")
 
 
 class DeprecatedNameWarning(UserWarning):

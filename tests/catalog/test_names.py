@@ -91,3 +91,15 @@ def test_including_another_manifest_keeps_groups_and_adds_its_own(tmp_path: Path
     (tmp_path / "more.yaml").write_text("groups:\n  more: {datasets: [qa, board]}\n")
     catalog = Catalog.open(tmp_path).including([tmp_path / "more.yaml"])
     assert {"more", "board"} < set(catalog.groups)
+
+
+def test_a_name_in_a_file_that_is_no_yaml_is_answered_with_its_problem(tmp_path: Path) -> None:
+    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml, n.yaml]\n")
+    (tmp_path / "n.yaml").write_text(CATALOG.partition("\n")[2])
+    (tmp_path / "m.yaml").write_text("datasets:\n  qb:\n    description: x\n      key: y\n")
+    broken = Catalog.open(tmp_path)
+    for name in ("qb", "qb:test"):
+        with pytest.raises(ManifestError, match=r"m\.yaml:4:10 \$\.datasets\.qb: not YAML"):
+            broken.resolve(name)
+    with pytest.raises(DatasetNotFoundError, match=r"names: qa .*m\.yaml has problems, which"):
+        broken.resolve("qaa")

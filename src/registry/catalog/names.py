@@ -76,12 +76,19 @@ class Names(Mapping[str, DatasetSpec]):
     def _current(self, name: str) -> str:
         """Return the name that a dataset has now; errors as for `named`."""
         if name not in self.entries:
+            own = json_path(("datasets", name.partition(":")[0]))
+            inside = (f"{own}.", f"{own}[")
+            if mine := [one for one in self.problems if f"{one.path}.".startswith(inside)]:
+                raise ManifestError(mine)
             # If a name is similar, a misspelling is more likely than a file with problems.
             known = [one for one in self.entries if self.retired.get(one, one)]
             near = close_matches(name.partition("/")[0], [*known, *self.groups])
             if self.problems and not near:
                 raise ManifestError(self.problems)
-            raise DatasetNotFoundError(name, [*known, *self.groups], catalog=str(self.index))
+            unread = next((one.file for one in self.problems if one.file), "")
+            raise DatasetNotFoundError(
+                name, [*known, *self.groups], catalog=str(self.index), unread=unread
+            )
         if found := self.retired.get(name, name):
             return found
         new = current_name(name, self.entries)
