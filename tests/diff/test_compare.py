@@ -161,6 +161,14 @@ def test_equal_dataset_with_a_new_name_and_description_is_renamed() -> None:
     ] == [("description", "x", "y")]
 
 
+@pytest.mark.parametrize(("location", "kind"), [("a.csv", "lock only"), ("u.csv", "source bytes")])
+def test_pin_of_a_renamed_dataset_is_by_its_old_name(location: str, kind: str) -> None:
+    new = {"limit": 1, "bytes.a.csv": "1"}
+    old = {**new, **pin("1"), "pin.sources[0].location": location}
+    (change,) = compare(snapshot({"old": old}), snapshot({"new": new})).changes
+    assert (change.status, change.kinds) == ("renamed", (kind,))
+
+
 def test_renamed_dataset_lists_its_other_changes() -> None:
     same = {"source.path": "a.csv", "fields.target": "a"}
     old, new = {**same, "limit": 1}, {**same, "limit": 2}

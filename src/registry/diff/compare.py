@@ -50,6 +50,7 @@ _FACTS_OF_REMOVED: tuple[str, ...] = (
 )
 _FACTS_OF_REMOVED += ("expect.samples",)
 _BYTES = "bytes."
+_PINNED = re.compile(r"pin\.sources\[\d+\]\.location")
 _LOCATION = re.compile(r"(source|join\.source|concat\[\d+\])\.path|pin\.sources\[\d+\]\.location")
 # Consequences of other changes come last.
 _KEY_ORDER: tuple[str, ...] = (*ChangeClass, "")
@@ -173,7 +174,8 @@ def _changed(
     differences = {
         name: found
         for name, old_name in sorted(old_names.items())
-        if (found := _differences(old[old_name], new[name])) or name in renamed
+        if (found := _differences(old[old_name], new[name], is_renamed=name in renamed))
+        or name in renamed
     }
     reports = _deduplicate(differences, {old_name: name for name, old_name in renamed.items()})
     changes = [
@@ -249,9 +251,10 @@ def _key_change(difference: _Difference, dependents: Iterable[str]) -> KeyChange
     )
 
 
-def _differences(old: Values, new: Values) -> list[_Difference]:
+def _differences(old: Values, new: Values, *, is_renamed: bool) -> list[_Difference]:
     """Return the keys in which two versions of a dataset differ, with their classes."""
     keys = [*new, *(key for key in old if key not in new)]
+    has_only_its_name = is_renamed and _is_pin_of_local_files(old, new)
     if _has_pin(old) != _has_pin(new):  # a first pin is one line, not one for each of its keys
         old, new = _with_one_pin(old), _with_one_pin(new)
         keys = [*(key for key in keys if not key.startswith("pin.")), "pin"]
@@ -268,6 +271,8 @@ def _differences(old: Values, new: Values) -> list[_Difference]:
     if any("limit" in values and values["limit"].value is not None for values in (old, new)):
         # Under a limit, a different order selects different samples.
         kinds |= {key: ChangeClass.SUBSET for key in ("seed", "shuffle") if key in kinds}
+    if has_only_its_name and "pin" in kinds:  # the lockfile still has it by the old name
+        kinds["pin"] = ChangeClass.LOCK
     causes = {kind for key, kind in kinds.items() if not is_result(key)}
     results = [key for key in kinds if is_result(key)]
     if _gains_digests(old, new, pairs):
@@ -298,6 +303,12 @@ def _gains_digests(old: Values, new: Values, pairs: Mapping[str, Pair]) -> bool:
     """
     is_added = all(pair[0] is None for key, pair in pairs.items() if key.startswith("pin."))
     return _has_pin(old) and is_added and not any(map(is_digest, old)) and any(map(is_digest, new))
+
+
+def _is_pin_of_local_files(old: Values, new: Values) -> bool:
+    """Return whether all that the old side pins are files whose bytes both sides compare."""
+    pins = [one.value for key, one in old.items() if re.fullmatch(_PINNED, key)]
+    return bool(pins) and all(f"{_BYTES}{one}" in new for one in pins)
 
 
 def _repeats(key: str, pairs: Mapping[str, Pair]) -> bool:
