@@ -46,7 +46,7 @@ EDGES = {
     "lint": "errors settings rules base yamldoc boundary manifest corrections catalog lockfile mapping decode",
     "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline extensions",
     "inspect": "errors samples manifest catalog load",
-    "loaders": "progress settings base samples cache boundary manifest store decode sources mapping pipeline",
+    "loaders": "errors progress settings base samples cache boundary manifest store decode sources mapping pipeline",
     "diff": "errors settings base samples yamldoc cache boundary manifest corrections catalog lockfile load",
     "workflows": "errors progress base samples cache boundary manifest catalog lockfile sources pipeline load diff",
 }
