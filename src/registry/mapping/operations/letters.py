@@ -77,6 +77,12 @@ def _letters_where(argument: Any, _: Any) -> Step:
     holds = compile_comparisons(comparisons)
 
     def letters(mask: list[Any]) -> list[str]:
+        # Marks of CSV, of which none would ever be correct.
+        if argument is None and mask and all(isinstance(item, str) for item in mask):
+            message = (
+                "the marks are strings, so none is 1 or true (say which, as in `{equals: 'TRUE'}`)"
+            )
+            raise MappingError(message, value=mask)
         return [letter_of(index) for index, item in enumerate(mask) if holds(item)]
 
     return on_list(letters, is_heavy=takes_long(comparisons))
