@@ -29,8 +29,8 @@ BROUGHT = {
     "rich": {"markdown-it-py"},
 }
 EXTRAS = ("dask", "inspect", "s3", "site")
-UNLISTED = {"_typeshed", "pandas", "polars", "pydantic_core", "yarl"}
-"""For types and for those who have them, and parts of pydantic and aiohttp."""
+UNLISTED = {"_typeshed", "aiobotocore", "botocore", "pandas", "polars", "pydantic_core", "yarl"}
+"""For types and for those who have them, and parts of pydantic, aiohttp and s3fs."""
 WITHOUT_EXTRAS = """
 import sys
 for name in ("dask", "distributed", "inspect_ai", "jinja2", "s3fs"):

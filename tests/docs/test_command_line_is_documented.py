@@ -50,6 +50,7 @@ OPTIONS_OF_OTHER_PROGRAMS = {
     "--model": "inspect eval",
     "--model-role": "inspect eval",
     "--draft": "towncrier",
+    "--minutes": "make soak",
     "--numprocesses": "pytest",
     "--only": "benchmarks",
     "--quick": "benchmarks",
