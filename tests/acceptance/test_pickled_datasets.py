@@ -6,6 +6,7 @@ import copy
 import json
 import multiprocessing
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 
 import registry
 from registry import CacheError, OfflineError, Sample, csv_dataset, get_dataset
+from registry.cli import main
+from registry.load import dataset as load_dataset
 from tests.conftest import CatalogRoot
 from tests.servers.hub import HubEmulator, parquet_repo
 
@@ -182,6 +185,24 @@ def test_the_view_is_the_pickled_one_even_if_the_manifest_has_another(root: Path
     pickled, expected = pickle.dumps(dataset), facts(dataset)
     manifest = root / "registry" / "qa.yaml"
     manifest.write_text(MANIFEST.replace("seed: 3", "seed: 4"), encoding="utf-8")
+    assert facts(pickle.loads(pickled)) == expected
+
+
+def test_samples_whose_entry_is_removed_as_soon_as_it_is_built_are_there(
+    root: Path, cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = get_dataset("qa", root=root)
+    pickled, expected = pickle.dumps(dataset), facts(dataset)
+    built = load_dataset.get_dataset
+
+    def build_and_lose(*arguments: Any, **keys: Any) -> Any:
+        found = built(*arguments, **keys)
+        shutil.rmtree(tmp_path / "another")
+        return found
+
+    assert main(["lock", "qa", "--root", str(root)]) == 0  # it describes itself otherwise now
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "another"))
+    monkeypatch.setattr(load_dataset, "get_dataset", build_and_lose)
     assert facts(pickle.loads(pickled)) == expected
 
 

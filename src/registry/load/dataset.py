@@ -245,7 +245,15 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
             rebuilt = cast("ArrowDataset", get_dataset(self.opening.name, **self.call))
             entry = cache.find("samples", self.fingerprint)
             # A part is not built where all samples are cached.
-            if rebuilt.origin == self or (entry is None and self.is_part):
+            if entry is None and self.is_part:
+                return rebuilt
+            # Another process may have removed the entry again, but not what is open of it.
+            made = rebuilt.origin
+            if (
+                isinstance(made, CachedSamples)
+                and replace(made, call=self.call, described=self.described) == self
+            ):
+                rebuilt.origin, rebuilt.described = self, self.described
                 return rebuilt
         if entry is None:
             raise CacheError(
