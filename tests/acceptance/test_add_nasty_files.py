@@ -406,6 +406,19 @@ USELESS = [  # file, content, options, error
         "--base 1 is of no use: no target counts",
     ),
     ("q.csv", b"question,answer\n1?,x\n", ["--license", "MTI"], "did you mean MIT?"),
+    (
+        "q.jsonl",
+        lines({"q": "?"}, {"q": "!"}),
+        ["--type", "csv"],
+        "looks like JSON Lines: --type json",
+    ),
+    (
+        "q.tsv",
+        b"q\tanswer\nx\ty\n",
+        ["--delimiter", ";"],
+        "';' gives one column, '\\t' gives 2 columns: 'q', 'an",
+    ),
+    ("q.csv", b"q,answer\nx,y\n", ["--encoding", "cp1253x"], "'cp1253x' (did you mean 'cp1253'?)"),
     ("q.xlsx", b"PK", [], "q.xlsx is a spreadsheet: export the sheet as CSV, and add that"),
     (
         "q.jsonl",

@@ -232,8 +232,14 @@ def files_under(paths: Iterable[Path]) -> list[Path]:
         elif path.exists():
             files.append(path)
         else:
+            # Most likely the name of a dataset.
+            hint = "" if path.suffix else "name files or folders of manifests, not datasets"
             problem = Problem(
-                message="no such file", file=str(path), path="", rule="unreadable-file"
+                message="no such file",
+                file=str(path),
+                path="",
+                hint=hint,
+                rule="unreadable-file",
             )
             raise ManifestError([problem])
     return files

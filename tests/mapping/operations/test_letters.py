@@ -51,6 +51,12 @@ def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
         ({"letter": {"base": 1}}, 0, "letter({'base': 1})", "needs an index from 1 to 1000"),
         ({"letter_in": {"const": ["a"]}}, "b", "letter_in({'const': ['a']})", "not among the labels ['a']"),
         ("letters_where", {"a": 1}, "letters_where", "needs a list"),
+        (
+            "letters_where",
+            ["TRUE", "FALSE"],
+            "letters_where",
+            "the marks are strings, so none is 1 or true (say which, as in `{equals: 'TRUE'}`)",
+        ),
         ("lettered", "ab", "lettered", "needs a list of strings"),
         ("lettered", ["a"] * 1001, "lettered", "needs at most 1000 items"),
         ("letter", "1000", "letter", "needs an index from 0 to 999"),

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from registry.base.locations import Location
 from registry.catalog.catalog import display_path
 from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import SourceBytes, is_html, open_bytes
-from registry.errors import DecodeError, SourceError, list_names
+from registry.errors import DecodeError, SourceError, did_you_mean, list_names
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys
 from registry.scaffold.csv_dialect import name_columns, sniff_csv, sniff_header
@@ -58,7 +59,8 @@ class _Head:
         try:
             text = self.data[:size].decode(encoding, "replace")
         except LookupError as error:
-            message = f"unknown text encoding '{encoding}'"
+            hint = did_you_mean(encoding, [*aliases, *aliases.values()])
+            message = f"unknown text encoding '{encoding}'" + (f" ({hint})" if hint else "")
             raise DecodeError(message, file=self.name) from error
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -140,11 +142,20 @@ def _delimiter(given: str | None) -> str | None:
 
 def _sniff_table(head: _Head, encoding: str, options: SourceOptions, ask: Ask) -> list[Guess]:
     text = head.text(encoding, _CSV_BYTES)
+    if _is_lines(text):
+        raise DecodeError("it looks like JSON Lines: --type json", file=head.name)
+    delimiter = _delimiter(options.delimiter)
+    if delimiter and delimiter not in text and (options.columns, options.header) == (None, None):
+        other, _ = sniff_csv(text, file=head.name, is_all=False)
+        if other is not None and len(other.rows[0]) > 1:
+            found = f"{other.delimiter!r} gives {other.columns}"
+            message = f"--delimiter {options.delimiter!r} gives one column, {found}"
+            raise DecodeError(f"{message} (--header if one is meant)", file=head.name)
     reading, guesses = sniff_csv(
         text,
         file=head.name,
         is_all=head.is_all and len(head.data) <= _CSV_BYTES,
-        delimiter=_delimiter(options.delimiter),
+        delimiter=delimiter,
         skip_rows=options.skip_rows,
         usual=(infer_source_keys(head.name) or {}).get("delimiter", ","),
         ask=ask,
