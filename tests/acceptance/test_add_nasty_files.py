@@ -419,6 +419,12 @@ USELESS = [  # file, content, options, error
         "';' gives one column, '\\t' gives 2 columns: 'q', 'an",
     ),
     ("q.csv", b"q,answer\nx,y\n", ["--encoding", "cp1253x"], "'cp1253x' (did you mean 'cp1253'?)"),
+    (
+        "squad.json",
+        b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": []}]}]}',
+        [],
+        "`explode: paragraphs` in a manifest makes a record of each item of that list",
+    ),
     ("q.xlsx", b"PK", [], "q.xlsx is a spreadsheet: export the sheet as CSV, and add that"),
     (
         "q.jsonl",

@@ -182,6 +182,13 @@ class Draft:
         if "target" in mapping.fields or self.no_target:
             return self
         notes = [one.note for one in mapping.fields.values() if one.note]
+        notes += [
+            f"`explode: {name}` in a manifest makes a record of each item of that list"
+            for name in mapping.unused
+            if isinstance(found := self.records[0].get(name), list)
+            and found
+            and isinstance(found[0], dict)
+        ]
         if self.join is None:
             notes.append("--join FILE names a second file that has it")
         hint = "; ".join(notes)

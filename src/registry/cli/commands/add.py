@@ -62,7 +62,10 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
     help="A file, a URL, a folder or an archive: csv, json, jsonl or parquet.",
 )
 @click.option(
-    "--join", type=click.Path(), metavar="URL", help="A second file, with a row for each record."
+    "--join",
+    type=click.Path(),
+    metavar="URL",
+    help="A second file, with a row for each record: keys of the same type and value.",
 )
 @click.option(
     "--type",
@@ -82,11 +85,13 @@ registry add my-mmlu --hf cais/mmlu --name all --split test
 )
 @click.option("--target", metavar="COLUMN", help="The column of the target.")
 @click.option("--no-target", is_flag=True, help="The samples have no target.")
-@click.option("--choices", metavar="COLUMN", help="The column of the choices.")
+@click.option(
+    "--choices", metavar="COLUMNS", help="The column of the choices, or one for each: a,b,c."
+)
 @click.option(
     "--base",
     type=click.IntRange(0, 1),
-    help="Number of the first choice, if the target is indexes that do not show it.",
+    help="Number of the first choice, where the target has indexes that do not show it.",
 )
 @click.option("--id", metavar="COLUMN", help="The column of the ids.")
 @click.option("--description", metavar="TEXT", help="What the dataset is, in one sentence.")
