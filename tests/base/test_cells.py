@@ -62,6 +62,8 @@ def test_lines_end_between_words_and_never_within_a_character() -> None:
     assert list(fold("one two three", 7)) == ["one two", "three"]
     assert list(fold(FAMILY * 3, 5)) == [FAMILY * 2, FAMILY]
     assert list(fold(KSSA * 3, 5)) == [KSSA * 2, KSSA]
+    assert list(fold("\u0c4daaa b", 4)) == ["\u0c4daaa", "b"]
+    assert list(fold("\u0c4daaaa", 4)) == ["\u0c4daaa", "a"]
     assert list(fold("", 5)) == [""]
     assert fit("日本語", 4) == "日…"
     assert fit("日本語", 0) == ""

@@ -30,14 +30,13 @@ def chop(text: str, width: int) -> Iterator[str]:
         return
     import wcwidth
 
-    piece, taken = "", 0
+    piece = ""
     for one in wcwidth.iter_graphemes(text):
-        size = cell_len(one)
-        if piece and taken + size > width:
+        # Not a sum: a letter after a mark that joins letters is wider than alone.
+        if piece and cell_len(piece + one) > width:
             yield piece
-            piece, taken = "", 0
+            piece = ""
         piece += one
-        taken += size
     yield piece
 
 
