@@ -160,13 +160,14 @@ def test_row_numbers_may_start_anywhere(start: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("field", "value", "message"),
     [
-        (["x", None], "item 1 is null (add drop_null to leave it out), value: ['x', None]"),
-        ({"k": 1}, "is a dict (add dump to write it as text), value: {'k': 1}"),
+        ("target", ["x", None], "item 1 is null (add drop_null to leave it out), value: ['x', None]"),
+        ("target", {"k": 1}, "is a dict (add dump to write it as text), value: {'k': 1}"),
+        ("choices", ["x", None], "item 1 is null (add drop_null to leave it out), value: ['x', None]"),
+        ("choices", {"k": 1}, "is a dict (`do: [items]` gives the values), value: {'k': 1}"),
     ],
-)
-@pytest.mark.parametrize("field", ["target", "choices"])
+)  # fmt: skip
 def test_value_of_a_column_that_is_no_text_is_an_error_of_its_record(
     field: str, value: Any, message: str
 ) -> None:

@@ -16,6 +16,7 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
+from tests.mapping.operations.one_step import needed
 
 
 @pytest.mark.parametrize(("argument", "items"), [(["a"], ["a"]), ("a", ["a"]), (None, [None])])
@@ -32,7 +33,7 @@ def test_numbers_become_strings(value: Any, text: str) -> None:
 def test_other_values_are_not_strings(value: Any) -> None:
     with pytest.raises(MappingError) as caught:
         to_str(value)
-    assert (caught.value.message, caught.value.value) == ("needs a string", value)
+    assert (caught.value.message, caught.value.value) == (needed("needs a string", value), value)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_a_value_of_the_type_is_returned(value: Any, kind: Any) -> None:
 def test_a_value_of_a_different_type_is_refused(value: Any, kind: Any) -> None:
     with pytest.raises(MappingError) as caught:
         expect_type(value, kind, "a thing")
-    assert (caught.value.message, caught.value.value) == ("needs a thing", value)
+    assert (caught.value.message, caught.value.value) == (needed("needs a thing", value), value)
 
 
 def test_an_operation_without_an_argument_refuses_one() -> None:

@@ -12,6 +12,7 @@ from tests.mapping.operations.one_step import (
     check_error,
     check_result,
     error_of,
+    needed,
     run,
 )
 
@@ -122,7 +123,7 @@ def test_an_item_of_the_wrong_type_is_refused(
     step: Any, value: Any, message: str, shown: Any
 ) -> None:
     error = error_of(step, value)
-    assert (error.message, error.value) == (message, shown)
+    assert (error.message, error.value) == (needed(message, shown), shown)
 
 
 @pytest.mark.parametrize(

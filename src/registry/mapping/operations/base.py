@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from registry.mapping.evaluation.batch import Batch
 
 __all__ = [
+    "OF_NULL",
     "BatchFunction",
     "BatchStep",
     "Compiler",
@@ -166,7 +167,7 @@ class Operation:
         return path.partition(".")[0] in self.own_columns(argument)
 
 
-_OF_NULL = " (`default` gives one in place of null, `where` leaves such records out)"
+OF_NULL = " (`default` gives one in place of null, `where` leaves such records out)"
 
 
 def as_list(argument: Any) -> list[Any]:
@@ -179,7 +180,7 @@ def expect_type(value: Any, kind: type | tuple[type, ...], what: str) -> Any:
     # A bool is an int to Python, but not in manifests.
     if isinstance(value, kind) and not (isinstance(value, bool) and kind is int):
         return value
-    raise MappingError(f"needs {what}{_OF_NULL if value is None else ''}", value=value)
+    raise MappingError(f"needs {what}{OF_NULL if value is None else ''}", value=value)
 
 
 def to_str(value: Any) -> str:
@@ -188,7 +189,7 @@ def to_str(value: Any) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise MappingError(f"needs a string{_OF_NULL if value is None else ''}", value=value)
+    raise MappingError(f"needs a string{OF_NULL if value is None else ''}", value=value)
 
 
 def on_text(function: Callable[..., Any], *, is_heavy: bool = False) -> Step:
