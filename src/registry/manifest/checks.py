@@ -17,7 +17,7 @@ __all__ = [
     "bad_fewshot",
     "bad_license",
     "license_expression",
-    "license_findings",
+    "license_fault",
     "mapper_and_fields",
     "missing_description",
     "missing_key",
@@ -154,12 +154,12 @@ def bad_license(merged: Merged) -> Iterator[Finding]:
     path: tuple[str, ...] = ("license",)
     if isinstance(given, dict):
         given, path = given.get("spdx"), ("license", "spdx")
-    if isinstance(given, str):
-        yield from license_findings(given, path)
+    if isinstance(given, str) and (fault := license_fault(given, path)) is not None:
+        yield fault
 
 
-def license_findings(text: str, path: tuple[str, ...] = ()) -> Iterator[Finding]:
-    """Report a text that is no SPDX expression, with the common ones that are similar."""
+def license_fault(text: str, path: tuple[str, ...] = ()) -> Finding | None:
+    """Return what is wrong with a text that is no SPDX expression, and similar common ones."""
     try:
         license_expression(text)
     except ValueError as error:
@@ -170,7 +170,8 @@ def license_findings(text: str, path: tuple[str, ...] = ()) -> Iterator[Finding]
         )
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         message = f"{text!r} is no SPDX expression: {error}"
-        yield Finding(path, message, f"{hint}{others}")
+        return Finding(path, message, f"{hint}{others}")
+    return None
 
 
 def license_expression(text: str) -> str:

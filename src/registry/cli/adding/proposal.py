@@ -23,7 +23,7 @@ from registry.cli.samples import print_sample
 from registry.errors import DecodeError, MappingError, RegistryError, count_text, shorten
 from registry.load.load import load
 from registry.load.records import inspect_source
-from registry.manifest.checks import license_findings
+from registry.manifest.checks import license_fault
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
@@ -446,6 +446,6 @@ def checked_license(text: str) -> str:
         click.UsageError: `validate` would refuse it.
     """
     text = text.strip()
-    for finding in license_findings(text) if text else ():
-        raise click.UsageError(f"license {finding}")
+    if text and (fault := license_fault(text)) is not None:
+        raise click.UsageError(f"license {fault}")
     return text
