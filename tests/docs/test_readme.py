@@ -17,7 +17,7 @@ def test_readme_states_the_number_of_datasets_and_operations() -> None:
     catalog = Catalog.open(ROOT / "datasets.yaml")
     names = list_datasets(root=ROOT)
     demo = [name for name in names if "demo" in catalog.tags_of(name)]
-    assert f"has {len(names) - len(demo)} datasets" in README
+    assert f"has {len(names) - len(demo)} datasets beside {len(demo)} of demo data" in README
     operations = sum(len(family.OPERATIONS) for family in OPERATION_FAMILIES.values())
     assert f"[{operations} operations]" in README
 
