@@ -42,7 +42,7 @@ def test_every_column_that_no_record_has_is_reported_with_a_near_name(vary: bool
 @pytest.mark.parametrize(
     ("field", "expression", "hint"),
     [
-        ("input", "text", "the items of 'turns' have it: `explode: turns`, then `item.text`, or `records: turns` of one object"),
+        ("input", "text", "the items of 'turns' have it: `explode: turns`, then `item.text`; or, if the file is one object, `records: turns` under `source`"),
         ("input", "turns[0].text", "an item of a list is `{from: turns, do: [{index: 0}, {index: {const: text}}]}`"),
         ("input", "turns.0", "an item of a list is `{from: turns, do: [{index: 0}]}`"),
         ("choices", ["Yes", "q"], 'columns: q, turns; a fixed text is `{const: "Yes"}`'),

@@ -433,9 +433,7 @@ def test_a_repeated_id_is_an_error_with_both_records(write: Write) -> None:
 
 def test_a_repeated_id_of_other_samples_is_an_error_with_what_differs(write: Write) -> None:
     records = [{"input": "q", "id": "a", "target": one, "level": one} for one in ("x", "y")]
-    with pytest.raises(
-        MappingError, match="the same id but another target and metadata \\(another"
-    ):
+    with pytest.raises(MappingError, match="the same id but another target and metadata \\(give"):
         get_dataset(
             "d",
             root=write(

@@ -17,6 +17,7 @@ from registry.sources import ranges
 from registry.sources.filesystem import filesystem
 from registry.sources.ranges import RemoteRanges
 from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
 
 DATA = os.urandom(6_000_000)
@@ -138,3 +139,15 @@ def test_without_parts_of_one_version_the_whole_file_is_read(
             file.seek(start)
             assert file.read(50) == DATA[start : start + 50]
     assert len(proxy.log) <= 2
+
+
+def test_a_file_of_the_hub_is_read_in_parts(hub: HubEmulator) -> None:
+    commit = hub.commit("org/parts", {"a.bin": DATA})
+    location = Location(f"hf://datasets/org/parts@{commit}/a.bin")
+    with RemoteRanges(location, filesystem(location, {}, UNBOUNDED), Deadline(5)) as file:
+        file.seek(-10, io.SEEK_END)
+        assert file.read() == DATA[-10:]
+        for start in (0, 3_000_000):
+            file.expect([range(start, start + 100_000)])
+            file.seek(start)
+            assert file.read(100_000) == DATA[start : start + 100_000]

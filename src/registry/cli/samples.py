@@ -97,10 +97,11 @@ def _panel(heading: str, lines: Iterable[tuple[str, str]], width: int, start: in
     rest = box[4] * (width - 5 - cell_len(shown))
     yield f"{box[0]}{box[4]} {paint(shown, sys.stdout, bold=True)} {rest}{box[1]}"
     for text, painted in lines:
-        space = " " * (width - _FRAME - cell_len(text))
-        # No terminal is as wide as all others for every script and emoji: the column is exact.
-        place = "" if text.isascii() or not is_styled(sys.stdout) else f"\x1b[{start + width}G"
-        yield f"{box[5]} {painted}{space} {place}{box[5]}"
+        space = " " * (width - _FRAME + 1 - cell_len(text))
+        if not text.isascii() and is_styled(sys.stdout):
+            # Terminals differ in the widths of some scripts and emoji; the column is exact.
+            space = f"\x1b[{start + width}G"
+        yield f"{box[5]} {painted}{space}{box[5]}"
     yield f"{box[2]}{box[4] * (width - 2)}{box[3]}"
 
 

@@ -205,8 +205,10 @@ class _Search:
     def _hint(self, use: NamedColumns, spec: DatasetSpec) -> str:
         name = use.names[0]
         if (column := self._lists.get(name)) is not None and spec.explode is None:
-            many = f"`explode: {column}`, then `item.{name}`"
-            return f"the items of '{column}' have it: {many}, or `records: {column}` of one object"
+            return (
+                f"the items of '{column}' have it: `explode: {column}`, then `item.{name}`;"
+                f" or, if the file is one object, `records: {column}` under `source`"
+            )
         hint = column_hint(name, self._columns)
         # Where an argument or an item of a list may as well be a text that is always the same.
         is_fixed = "do" in use.path or use.path[:-1] == ("fields", "choices")

@@ -163,17 +163,26 @@ def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
 def _refusing(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
-    first: dict[Id, pa.RecordBatch] = {}
-    for batch in _batches(file):
+    first: dict[Id, tuple[int, int]] = {}
+    for number, batch in enumerate(_batches(file)):
         for place, one in enumerate(ids_of(batch)):
             if one in first:
-                (again,), (before,) = batch.slice(place, 1).to_pylist(), first[one].to_pylist()
-                number = again["record"]
-                message = f"record {before['record']} has the same id {_compared(before, again)}"
-                raise MappingError(message, dataset=dataset, record=number, field="id", value=one)
+                before, again = _row(file, *first[one]), _row(file, number, place)
+                raise MappingError(
+                    f"record {before['record']} has the same id {_compared(before, again)}",
+                    dataset=dataset,
+                    record=again["record"],
+                    field="id",
+                    value=one,
+                )
             if one in repeated:
-                first[one] = batch.slice(place, 1)
+                first[one] = number, place
         yield batch
+
+
+def _row(file: SampleFile, number: int, place: int) -> dict[str, Any]:
+    (row,) = file.full_batch(number).slice(place, 1).to_pylist()
+    return dict(row)
 
 
 def _compared(before: dict[str, Any], again: dict[str, Any]) -> str:
@@ -188,8 +197,8 @@ def _compared(before: dict[str, Any], again: dict[str, Any]) -> str:
     if not other:
         return "and is the same sample (`on_duplicate: drop` keeps the first)"
     return (
-        f"but another {' and '.join(other)} (another `id`, or more columns under its `hash`;"
-        " `on_duplicate: suffix` numbers them, `drop` loses all but the first)"
+        f"but another {' and '.join(other)} (give `id` a column that tells them apart, or its"
+        " `hash` more columns; `on_duplicate: suffix` numbers them, `drop` loses all but the first)"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile
 from string import ascii_uppercase
@@ -14,9 +14,17 @@ from typing import Any
 from registry.scaffold.columns import Columns, Inference, is_blank, value_of
 from registry.scaffold.guess import CHOICES, TARGETS
 
-__all__ = ["Choices", "infer_choices", "is_mask_of", "may_select", "parser_of", "siblings"]
+__all__ = [
+    "Choices",
+    "are_lists_of_texts",
+    "infer_choices",
+    "is_mask_of",
+    "may_select",
+    "parser_of",
+    "siblings",
+]
 
-_LETTERS = (tuple("ABCDEFGHIJ"), tuple("abcdefghij"))
+_LETTERS = ("ABCDEFGHIJ", "abcdefghij")
 _STEMS = ("option", "choice", "answer", "opt", "sol", "ending", "ans")
 _CORRECT = ("correct answer", "correct_answer", "best_answer", "correct")
 _WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)[ _]answer)[ _]?\d*")
@@ -260,7 +268,7 @@ def _from_columns(columns: Columns) -> Choices | None:
     free = columns.free()
     wrong = [name for name in free if _WRONG.fullmatch(name.casefold())]
     lists = [name for name in free if _WRONG_LISTS.fullmatch(name.casefold())]
-    wrong = wrong or [name for name in lists if _are_texts(columns.filled(name))][:1]
+    wrong = wrong or [name for name in lists if are_lists_of_texts(columns.filled(name))][:1]
     correct = columns.find(_CORRECT)
     if wrong and correct is not None and "target" not in columns.given:
         return _correct_first(columns, correct, wrong)
@@ -286,14 +294,12 @@ def _from_columns(columns: Columns) -> Choices | None:
     return None
 
 
-def _are_texts(values: Sequence[Any]) -> bool:
-    """Return whether all values are lists of texts."""
-    items = [item for value in values if isinstance(value, list) for item in value]
-    return bool(items) and all(isinstance(one, list) for one in values) and _all_str(items)
-
-
-def _all_str(items: Sequence[Any]) -> bool:
-    return all(isinstance(one, str) for one in items)
+def are_lists_of_texts(values: Iterable[Any]) -> bool:
+    """Return whether all values are lists of texts, none of them empty."""
+    return all(
+        isinstance(one, list) and one and all(isinstance(item, str) for item in one)
+        for one in values
+    )
 
 
 def _in_order(name: str) -> tuple[int, str]:
@@ -314,7 +320,7 @@ def siblings(names: Sequence[str]) -> list[list[str]]:
         ends = sorted(group, key=_in_order)
         size = len(ends)
         runs = [[str(n + start) for n in range(size)] for start in (0, 1)]
-        if size >= _FEWEST_SIBLINGS and ends in (*runs, list("abcdefghij"[:size])):
+        if size >= _FEWEST_SIBLINGS and ends in (*runs, list(_LETTERS[1][:size])):
             found_groups.append([group[end] for end in ends])
     return found_groups
 
@@ -330,7 +336,8 @@ def may_select(
             continue
         # 0 or 1 may be the first.
         ends = {*map(str, range(len(choices) + 1)), *ascii_uppercase[: len(choices)]}
-        if not set(re.findall(r"\w+", str(value).upper())) <= ends or not str(value).strip():
+        labels = set(re.findall(r"\w+", str(value).upper()))
+        if not labels or labels - ends:
             return False
     return len({str(value) for value in values}) > 1 or len(values) == 1
 

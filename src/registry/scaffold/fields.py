@@ -217,8 +217,8 @@ def _may_be_id(name: str, values: Sequence[Any]) -> bool:
     numbered = sum(_NUMBERED.fullmatch(text) is not None for text in texts)
     if len(texts) < len(values) or numbered * 10 < len(values) * 9:
         return False
-    folded = name.strip()
-    if _ID_NAME.fullmatch(folded) or _ID_NAME.fullmatch(folded.casefold()):
+    bare = name.strip()
+    if _ID_NAME.fullmatch(bare) or _ID_NAME.fullmatch(bare.casefold()):
         return True
     return all(_ID_VALUE.fullmatch(one) and not _FILE_VALUE.fullmatch(one) for one in texts)
 

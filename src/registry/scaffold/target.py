@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from registry.samples.letters import letter_of
-from registry.scaffold.choices import Choices, is_mask_of, may_select, parser_of
+from registry.scaffold.choices import Choices, are_lists_of_texts, is_mask_of, may_select, parser_of
 from registry.scaffold.columns import Columns, Inference
 from registry.scaffold.guess import IDS, TARGETS, Question
 
@@ -89,11 +89,11 @@ def _open_text(column: str, values: Sequence[str]) -> Inference | None:
     if all("####" in value for value in values):  # as in GSM8K
         operations: list[Any] = [{"split": "####"}, {"index": -1}, "strip"]
         return Inference({"from": column, "do": operations}, "the text after ####")
-    if (parse := parser_of(values)) is not None and _are_lists_of_texts(map(parse[1], values)):
+    if (parse := parser_of(values)) is not None and are_lists_of_texts(map(parse[1], values)):
         reason = "a list, written as text, of which each is an acceptable answer"
         return Inference({"from": column, "do": [parse[0]]}, reason)
     # One answer may have a semicolon.
-    is_plural = column.casefold().rstrip("s") != column.casefold()
+    is_plural = column.casefold().endswith("s")
     for sign in ("||", "|", *([";"] if is_plural else [])):
         several = [value for value in values if sign in value]
         parts = [part.strip() for value in several for part in value.split(sign)]
@@ -104,13 +104,6 @@ def _open_text(column: str, values: Sequence[str]) -> Inference | None:
                 {"from": column, "do": operations}, f"each between {sign} is acceptable"
             )
     return None
-
-
-def _are_lists_of_texts(values: Iterable[Any]) -> bool:
-    return all(
-        isinstance(one, list) and one and all(isinstance(item, str) for item in one)
-        for one in values
-    )
 
 
 def _open_dict(column: str, values: Sequence[dict[str, Any]]) -> Inference:

@@ -35,3 +35,11 @@ def test_long_id_is_cut() -> None:
     view = sample_view(Sample("q", id="i" * 1_000_000), 1, Allowance(24_000))
     assert view.id == "i" * 200 + "…"
     assert len(shown(view)) < 10_000
+
+
+def test_only_notes_say_that_a_sample_is_cut() -> None:
+    said = Sample('<p class="quiet small">5 more lines not shown</p>', target="not shown")
+    assert not sample_view(said, 1, Allowance(24_000)).is_cut
+    long = Sample("q", metadata={"a": "x" * 30_000})
+    assert sample_view(long, 1, Allowance(24_000)).is_cut
+    assert not sample_view(long, 1, Allowance(8_000_000, is_whole=True)).is_cut

@@ -168,6 +168,7 @@ class Operation:
 
 
 OF_NULL = " (`default` gives one in place of null, `where` leaves such records out)"
+"""What the error of a step says of null in place of a value."""
 
 
 def as_list(argument: Any) -> list[Any]:

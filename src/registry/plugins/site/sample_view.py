@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,10 @@ __all__ = ["SampleView", "body_html", "sample_view"]
 
 _JSON_TEXT, _JSON_LINE = 4_000, 60
 _ID_TEXT = 200
+
+
+_CUT = re.compile(r'<p class="quiet small">[^<]* not shown')
+"""A note of `display`; no text of a sample has the tag."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +39,7 @@ class SampleView:
     @property
     def is_cut(self) -> bool:
         """Whether something of it is left out, which a note says."""
-        return any("not shown" in html for html in (self.body, self.data, self.record or ""))
+        return any(_CUT.search(html) for html in (self.body, self.data, self.record or ""))
 
 
 def body_html(sample: Sample, allowance: Allowance) -> Markup:
