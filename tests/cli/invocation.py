@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from click import unstyle
+
+from registry.base.cells import cell_len
 
 __all__ = [
     "BAD_KEY",
@@ -43,6 +46,14 @@ class Invocation:
         return json.loads(self.out)
 
 
+def _placed(line: str) -> str:
+    """Return a line with spaces in place of the codes that go to a column."""
+    text, *places = re.split(r"\x1b\[(\d+)G", line)
+    for column, rest in zip(places[::2], places[1::2], strict=True):
+        text += " " * (int(column) - 1 - cell_len(unstyle(text))) + rest
+    return text
+
+
 class Terminal:
     """The captured stdout, as a terminal."""
 
@@ -52,7 +63,7 @@ class Terminal:
         return True
 
     def write(self, text: str) -> int:
-        return sys.stdout.write(unstyle(text))
+        return sys.stdout.write(unstyle("\n".join(map(_placed, text.split("\n")))))
 
     def flush(self) -> None:
         sys.stdout.flush()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -76,7 +75,7 @@ def surfaces(
 
     def terminal(sample: Sample, number: int) -> str:
         print_sample(sample, number)
-        text = re.sub(r"\x1b\[\d+G", "", capsys.readouterr().out)
+        text = capsys.readouterr().out
         assert "\x1b" not in text
         assert {cell_len(line) for line in text.rstrip("\n").split("\n")} == {80}, text
         return text.rstrip("\n")
