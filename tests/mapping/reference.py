@@ -272,6 +272,14 @@ def letter_of(found: Any, argument: Any) -> str:
     return letter(index - (argument or {}).get("base", 0))
 
 
+def letters_where(found: Any, argument: Any) -> list[str]:
+    marks = a(list, found)
+    if argument is None:
+        need(not marks or not all(isinstance(one, str) for one in marks))
+        argument = {"in": [1, True]}
+    return [letter(index) for index, one in enumerate(marks) if meets(one, argument)]
+
+
 def lettered(found: Any, argument: Any) -> str:
     form = (argument or {}).get("format", "{letter}. {item}")
     lines = [form.format(letter=letter(i), item=text(one)) for i, one in enumerate(a(list, found))]
@@ -434,11 +442,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "test": meets,
     "keep": lambda found, argument: [one for one in a(list, found) if meets(one, argument)],
     "letter": letter_of,
-    "letters_where": lambda found, argument: [
-        letter(index)
-        for index, one in enumerate(a(list, found))
-        if meets(one, argument or {"in": [1, True]})
-    ],
+    "letters_where": letters_where,
     "lettered": lettered,
     "messages": chat,
     "data_uri": data_uri,
