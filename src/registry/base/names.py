@@ -1,11 +1,12 @@
-"""Names of datasets and of their files, which must be possible on every platform."""
+"""Names of datasets and of their files, which must be possible on every platform, and in texts."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 
-__all__ = ["NAME_PATTERN", "file_stem", "is_device", "name_fault"]
+__all__ = ["NAME_PATTERN", "display_path", "file_stem", "is_device", "name_fault"]
 
 _DEVICES = r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[.]|$)"
 
@@ -38,3 +39,9 @@ def name_fault(name: str) -> str:
     if name.endswith("."):
         return "it must not end with a dot"
     return "use lower-case letters, digits, '.', '-' and '_'"
+
+
+def display_path(path: Path, here: Path | None = None) -> str:
+    """Return a file's name in messages: relative if it is below the working directory."""
+    path, here = path.absolute(), here or Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

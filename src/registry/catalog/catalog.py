@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from registry.base.file_state import FileState
 from registry.base.locations import Location
+from registry.base.names import display_path
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import (
     CompiledEntries,
@@ -191,7 +192,7 @@ class Catalog(Names):
         """Return the first datasets as HTML for a notebook, of less than 30 KB."""
         from registry.catalog.display import catalog_html  # only notebooks ask for it
 
-        return catalog_html(self)
+        return catalog_html(self, display_path(self.index))
 
     def __rich_repr__(self) -> Iterator[tuple[str, Any] | tuple[str, Any, Any]]:
         yield "index", str(self.index)
@@ -437,9 +438,3 @@ def read_uncached(path: Path, schema: SchemaName, _: FileState) -> ParsedFile:
     is_index = schema == "index"
     parsed = read_partially(path, shown_as=display_path(path), is_index=is_index)
     return parse_file(parsed, schema)
-
-
-def display_path(path: Path, here: Path | None = None) -> str:
-    """Return a file's name in messages: relative if it is below the working directory."""
-    path, here = path.absolute(), here or Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

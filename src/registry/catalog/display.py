@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from registry.display.html import MOST_BYTES, Budget, block, plots_html, table
@@ -27,10 +26,6 @@ class ShownCatalog(Protocol):
     """What is read of a catalog."""
 
     @property
-    def index(self) -> Path:
-        """The index file."""
-
-    @property
     def entries(self) -> Mapping[str, Entry]:
         """Datasets as written in the files."""
 
@@ -47,12 +42,15 @@ class ShownCatalog(Protocol):
         """Yield a dataset and its ancestors."""
 
 
-def catalog_html(catalog: ShownCatalog) -> str:
-    """Return a catalog as HTML. Nothing is resolved, so a dataset with problems is shown too."""
+def catalog_html(catalog: ShownCatalog, index: str) -> str:
+    """Return a catalog as HTML, with the name of its index.
+
+    Nothing is resolved, so a dataset with problems is shown too.
+    """
     budget = Budget(_BYTES)
     problems = count_text(len(catalog.problems), "problem")
     parts = [
-        f"<b>{budget.text(catalog.index, 500)}</b> · {count_text(len(catalog), 'dataset')}",
+        f"<b>{budget.text(index, 500)}</b> · {count_text(len(catalog), 'dataset')}",
         f" · {problems}, see <code>registry validate</code>" if catalog.problems else "",
         table(
             [_row(catalog, name, budget) for name in islice(catalog, _DATASETS)],

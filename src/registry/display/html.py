@@ -8,10 +8,11 @@ from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from registry.base.escape import JOINERS, escape_control, escaped_characters, show_invisible
 from registry.errors import count_text
-from registry.plots import Plot, svg, text_lines
+from registry.plots import Plot, plain_lines, svg, text_lines
 
 __all__ = [
     "MOST_BYTES",
@@ -34,9 +35,9 @@ __all__ = [
 MOST_BYTES = 30_000
 """A notebook is saved with its outputs, so that one of them must be small."""
 
-# Important, as JupyterLab and nbconvert align the cells of tables to the right by two classes.
-# Variables of JupyterLab and VS Code, with a color for elsewhere. GitHub, and notebooks that are
-# not trusted, drop the style: what remains are tables and lists.
+# Variables of JupyterLab and VS Code, with a color for elsewhere. GitHub, and JupyterLab in a
+# notebook that is not trusted (it ran on another machine), drop the style and what is not HTML,
+# such as `<svg>`, of which the texts remain: there, tables, lists and pictures have to do.
 _STYLE = """\
 .registry-repr{font-size:13px;line-height:1.45;max-width:70em;overflow-x:auto;\
 --page:var(--jp-layout-color0,var(--vscode-editor-background,#fff));\
@@ -60,8 +61,15 @@ padding:.2em .7em .2em 0;white-space:pre-wrap;overflow-wrap:anywhere;max-width:4
 th{opacity:.75;font-weight:600;white-space:nowrap}\
 ul{padding:0}dl{background:none}pre.code{background:var(--code)!important}\
 .plots{display:flex;flex-wrap:wrap;gap:1em;padding-left:.7em}\
-svg{overflow:visible}\
 """
+
+# JupyterLab and nbconvert align cells to the right by two classes. What is not trusted keeps this
+# attribute, with these words: no `start`.
+_START = 'style="text-align:left"'
+_SAFE = " /:;,=()'"
+# Grey has a contrast of at least 4.3 on the white and on the black of a notebook's theme, which a
+# picture can't ask for.
+_PLOT_COLORS = 'style="--plot-text:#767676;--plot-bar:#4a8fd6;--plot-mark:#c8741e" '
 
 _NOTE = 600
 """Bytes of the line below the plots."""
@@ -194,12 +202,12 @@ def block(*parts: str) -> str:
 
 def table(rows: Iterable[Sequence[str]], *, headers: Sequence[str] = ()) -> str:
     """Return a table of cells that are HTML; without headers, the first of a row is its header."""
-    head = "".join(f'<th scope="col">{one}</th>' for one in headers)
+    head = "".join(f'<th scope="col" {_START}>{one}</th>' for one in headers)
     body = []
     for row in rows:
-        cells = [f"<td>{cell}</td>" for cell in row]
+        cells = [f"<td {_START}>{cell}</td>" for cell in row]
         if not headers:
-            cells[0] = f'<th scope="row">{row[0]}</th>'
+            cells[0] = f'<th scope="row" {_START}>{row[0]}</th>'
         body.append(f"<tr>{''.join(cells)}</tr>")
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
     return f"<table>{top}<tbody>{''.join(body)}</tbody></table>"
@@ -209,8 +217,8 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
     """Return the plots that fit into `most` bytes, and a note below them."""
     left = most - _NOTE
     shown = []
-    for drawing in map(svg, plots):
-        left -= len(drawing.encode())
+    for drawing in map(_picture, plots):
+        left -= _bytes(drawing)
         if left < 0:
             break
         shown.append(drawing)
@@ -219,6 +227,12 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
     more = f"{count_text(rest, 'more plot')}: too long to show here" if rest else ""
     below = Budget(_NOTE - 100).text("; ".join(filter(None, (more, note))), _NOTE)
     return drawn + (f"<i>{below}</i>" if below else "")
+
+
+def _picture(plot: Plot) -> str:
+    drawing = svg(plot).replace("<svg ", f"<svg {_PLOT_COLORS}", 1)
+    words = escape("\n".join(plain_lines(plot, ascii_only=False)), quote=True)
+    return f'<img alt="{words}" src="data:image/svg+xml,{quote(drawing, safe=_SAFE)}">'
 
 
 def plots_text(plots: Iterable[Plot], note: str, *, width: int, ascii_only: bool) -> Iterator[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from registry.base.escape import escape_control
+from registry.base.names import display_path
 from registry.display.html import MOST_BYTES, Budget, block, plots_html, plots_text, table
 from registry.errors import RegistryError, count_text
 from registry.samples.display.sample import ShownSample, text_of_input
@@ -54,7 +57,10 @@ def dataset_html(dataset: ShownDataset, *, most: int) -> str:
     budget = Budget(_BYTES)
     name = budget.text(dataset.name or "dataset", 300)
     count = count_text(len(dataset), "sample")
-    origin = f" · {budget.text(dataset.location, 300)}" if dataset.location else ""
+    location = dataset.location or ""
+    # A notebook is given to others, who have other folders.
+    shown_as = display_path(Path(location)) if os.path.isabs(location) else location
+    origin = f" · {budget.text(shown_as, 300)}" if location else ""
     shuffled = " · shuffled" if dataset.shuffled else ""
     first = [dataset[index] for index in range(min(_SAMPLES, len(dataset)))]
     columns = [one for one in _COLUMNS if any(getattr(sample, one) is not None for sample in first)]
