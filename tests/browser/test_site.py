@@ -447,6 +447,7 @@ def test_notebooks_align_texts_and_tables_at_the_start(chromium: Any) -> None:
     page.set_content(NBCONVERT.replace("{}", html))
     for cell in page.locator(".registry-repr :is(td, th, .text, dd, li)").all():
         assert cell.evaluate("one => getComputedStyle(one).textAlign") == "start"
+    page.get_by_text("Rendered").click()
     assert page.locator("math").bounding_box()["width"] > 0
     border = page.locator(".choices .target").evaluate("one => getComputedStyle(one).borderColor")
     assert border != page.locator(".choices li").last.evaluate(

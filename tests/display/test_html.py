@@ -51,6 +51,13 @@ def test_table_has_headers_above_or_before_its_rows() -> None:
     )
 
 
+def test_mathjax_finds_no_formula_between_prices() -> None:
+    """The classes that MathJax 3 (JupyterLab 4.6) and 2 (nbconvert 7) leave alone."""
+    assert block("$5 and $10").startswith(
+        '<div class="registry-repr mathjax_ignore tex2jax_ignore"><style>'
+    )
+
+
 def test_style_applies_to_its_own_block_alone() -> None:
     style = block("x").partition("<style>")[2].partition("</style>")[0]
     selectors, depth, start = [], 0, 0

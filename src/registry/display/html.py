@@ -67,6 +67,8 @@ ul{padding:0}dl{background:none}pre.code{background:var(--code)!important}\
 # attribute, with these words: no `start`.
 _START = 'style="text-align:left"'
 _SAFE = " /:;,=()'"
+# Else MathJax, of JupyterLab and of nbconvert's pages, makes a formula of what is between prices.
+_AS_IT_IS = "mathjax_ignore tex2jax_ignore"
 # Grey has a contrast of at least 4.3 on the white and on the black of a notebook's theme, which a
 # picture can't ask for.
 _PLOT_COLORS = 'style="--plot-text:#767676;--plot-bar:#4a8fd6;--plot-mark:#c8741e" '
@@ -123,7 +125,13 @@ class Allowance:
     """How many bytes of a page some texts, and some pictures, may take together."""
 
     def __init__(
-        self, size: int, *, pictures: int = 0, is_code: bool = False, is_whole: bool = False
+        self,
+        size: int,
+        *,
+        pictures: int = 0,
+        is_code: bool = False,
+        is_whole: bool = False,
+        is_saved: bool = False,
     ) -> None:
         self.left = size
         self.pictures = pictures
@@ -131,6 +139,8 @@ class Allowance:
         """Whether the texts are of a dataset about code."""
         self.is_whole = is_whole
         """Whether no text and no list is cut for what else there is, but only for the size."""
+        self.is_saved = is_saved
+        """Whether it is the output of a cell: where tags of formulas are dropped, x² reads x2."""
 
     def take(self, text: str, most: int) -> Taken:
         """Return the start of a text: at most `most` characters, as many as there is room for."""
@@ -197,7 +207,7 @@ def sample_css() -> str:
 def block(*parts: str) -> str:
     """Return parts in one element, with the style that belongs to them and applies to no other."""
     style = f"{_STYLE}{sample_css()}}}"
-    return f'<div class="registry-repr"><style>{style}</style>{"".join(parts)}</div>'
+    return f'<div class="registry-repr {_AS_IT_IS}"><style>{style}</style>{"".join(parts)}</div>'
 
 
 def table(rows: Iterable[Sequence[str]], *, headers: Sequence[str] = ()) -> str:

@@ -45,10 +45,13 @@ def _drawn(text: str, raw: str, allowance: Allowance) -> str:
     html = markdown_html(visible(text), escape_visible)
     if not html or not allowance.add(html):
         return raw
-    return (
-        f'<div class="rich"><div class="text drawn" dir="auto">{html}</div>'
-        f'<details class="raw"><summary>Raw text</summary>{raw}</details></div>'
-    )
+    drawn = f'<div class="text drawn" dir="auto">{html}</div>'
+    if allowance.is_saved and "<math" in html:
+        first, second, name, word = raw, drawn, "read", "Rendered"
+    else:
+        first, second, name, word = drawn, raw, "raw", "Raw text"
+    details = f'<details class="{name}"><summary>{word}</summary>{second}</details>'
+    return f'<div class="rich">{first}{details}</div>'
 
 
 def _passages(parts: list[Any]) -> Iterator[str]:

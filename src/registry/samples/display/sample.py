@@ -53,7 +53,7 @@ class ShownSample(Protocol):
 
 def sample_html(sample: ShownSample) -> str:
     """Return a sample as HTML for a notebook."""
-    allowance = Allowance(_NOTEBOOK_BYTES, pictures=_NOTEBOOK_PICTURES)
+    allowance = Allowance(_NOTEBOOK_BYTES, pictures=_NOTEBOOK_PICTURES, is_saved=True)
     title = "" if sample.id is None else f"<b>{allowance.take(str(sample.id), 300).html}</b>"
     body = sample_body(sample, allowance)
     if has_undrawn(text_of_input(sample.input)[:_MESSAGE_TEXT]):
