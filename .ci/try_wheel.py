@@ -47,7 +47,7 @@ STORY = [
     "cache verify",
 ]
 NEEDS = {
-    "site": ["site --out pages", "diff . . --format html --out diff.html"],
+    "site": ["site --out pages", "diff . . --format html"],
     "dask": ["sync my-qa --refresh --engine dask"],
     "s3": ["add far --file s3://bucket/questions.csv --yes"],
     "inspect": [],

@@ -227,7 +227,7 @@ def test_another_corrections_file_is_not_what_was_reviewed(locked: Path, run: Ru
     git(locked, "commit", "-qm", "first")
     edit(locked / "errata" / "train.yaml")
     (locked / "datasets.lock").unlink()
-    assert run("diff", "HEAD", "--build", "--out", "review.json").code == 1
+    assert run("diff", "HEAD", "--build", "--reviewed", "review.json").code == 1
     assert run("sync", "--reviewed", "review.json").code == 0
     text = (locked / "errata" / "train.yaml").read_text(encoding="utf-8")
     (locked / "errata" / "train.yaml").write_text(text.replace("998", "997"), encoding="utf-8")

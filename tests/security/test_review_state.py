@@ -42,7 +42,7 @@ def reviewed(folder: Path, *arguments: str, lock: bool = True) -> tuple[PullRequ
         assert request.run("lock", "--offline").code == 0
         request.push({})
     state = folder / "review.json"
-    result = request.run("diff", "main", "--out", str(state), *arguments)
+    result = request.run("diff", "main", "--reviewed", str(state), *arguments)
     assert result.code == 1
     digest = json.loads(state.read_text())["digest"]
     assert f"wrote the reviewed state {digest} to {state}" in result.err
@@ -67,7 +67,7 @@ def refusal(request: PullRequest, state: Path, *arguments: str) -> Ran:
     result = request.run("sync", "--reviewed", str(state), *arguments)
     assert (result.code, result.out) == (1, "")
     assert is_empty(request.cache)
-    assert "nothing was built; review again: `registry diff --out FILE`" in result.err
+    assert "nothing was built; review again: `registry diff --reviewed FILE`" in result.err
     return result
 
 
@@ -89,7 +89,7 @@ def test_state_names_no_folder_of_the_machine(tmp_path: Path) -> None:
     machine = elsewhere(request, tmp_path)
     again = tmp_path / "again.json"
     machine.repository.git("switch", "--quiet", "--create", "topic")
-    machine.run("diff", "main~1", "main", "--out", str(again), "--build", "--offline")
+    machine.run("diff", "main~1", "main", "--reviewed", str(again), "--build", "--offline")
     heads = [json.loads(one.read_text())["head"] for one in (state, again)]
     assert heads[0] == heads[1]
 
@@ -177,7 +177,7 @@ def test_remote_source_without_pin_and_samples_is_refused(tmp_path: Path) -> Non
     remote = MORE.replace("qa.csv", "https://data.example.org/qa.csv")
     request = PullRequest.make(tmp_path, BASE, {"m/more.yaml": remote})
     state = tmp_path / "review.json"
-    request.run("diff", "main", "--out", str(state))
+    request.run("diff", "main", "--reviewed", str(state))
     err = refusal(request, state, "--offline").err
     assert "error: more: was reviewed without its samples, which may be any (" in err
     assert "`registry lock more` pins it" in err
@@ -190,7 +190,7 @@ def test_other_samples_from_the_server_are_refused_after_the_build(
     remote = MORE.replace("qa.csv", httpserver.url_for("/qa.csv"))
     request = PullRequest.make(tmp_path, BASE, {"m/more.yaml": remote})
     state = tmp_path / "review.json"
-    assert request.run("diff", "main", "--build", "--out", str(state)).code == 1
+    assert request.run("diff", "main", "--build", "--reviewed", str(state)).code == 1
     machine = elsewhere(request, tmp_path)
     same = machine.run("sync", "more", "--reviewed", str(state))
     assert (same.code, "built" in same.out) == (0, True)
@@ -230,7 +230,7 @@ def test_edited_state_is_refused(merged: tuple[PullRequest, Path], case: str) ->
 def test_incomplete_diff_writes_no_state(tmp_path: Path) -> None:
     request = PullRequest.make(tmp_path, BASE, {"m/more.yaml": MORE + "    bogus: 1\n"})
     state = tmp_path / "review.json"
-    result = request.run("diff", "main", "--out", str(state))
+    result = request.run("diff", "main", "--reviewed", str(state))
     assert result.code == 4
     assert f"error: {state}: not written, as a part of a side could not be read" in result.err
     assert not state.exists()

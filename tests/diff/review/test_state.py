@@ -80,7 +80,7 @@ def test_invalid_file_is_an_error_that_says_what_to_do(tmp_path: Path, case: str
     with pytest.raises(ReviewError, match=message) as caught:
         read_state(path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert "registry diff --out" in str(caught.value)
+    assert "registry diff --reviewed FILE" in str(caught.value)
 
 
 @pytest.mark.parametrize(

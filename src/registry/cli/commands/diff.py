@@ -85,7 +85,7 @@ def _parse_classes(
     f" {', '.join(POLICY_CLASSES)}.",
 )
 @click.option(
-    "--out",
+    "--reviewed",
     "state_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -126,7 +126,7 @@ class _ShardType(click.ParamType[Shard]):
     "--reviewed",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Build only what `registry diff --out FILE` saw: refuse any other manifest, pin or bytes.",
+    help="Build only what `registry diff --reviewed FILE` saw: refuse any other manifest, pin or bytes.",
 )
 @options.as_json
 @options.root
@@ -303,7 +303,7 @@ def _refused(
     for name, why in found.items():
         print_error(name or "the index", why)
     if found:
-        print_line("nothing was built; review again: `registry diff --out FILE`", err=True)
+        print_line("nothing was built; review again: `registry diff --reviewed FILE`", err=True)
     return bool(found)
 
 

@@ -1,6 +1,6 @@
 """The reviewed state: what a diff saw on both sides, so that nothing else is built afterwards.
 
-Like a saved plan: `diff --out FILE` writes it, `sync --reviewed FILE` refuses anything else. It has
+Like a saved plan: `diff --reviewed FILE` writes it, `sync --reviewed FILE` refuses anything else. It has
 no path of a machine, so a review in CI and a build elsewhere agree.
 """
 
@@ -185,7 +185,7 @@ def read_state(path: Path) -> ReviewedState:
     Raises:
         ReviewError: it can't be read, is invalid, or was changed after it was written.
     """
-    hint = "write it again with `registry diff --out`"
+    hint = "write it again with `registry diff --reviewed FILE`"
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
