@@ -62,7 +62,14 @@ def test_new_mapper_is_named_and_not_run(machine: Machine, tmp_path: Path, mappe
     repository = change(tmp_path / "repository", mapper)
     state = tmp_path / "review.json"
     outcome = machine.run(
-        repository.folder, "diff", "main", "--build", "--offline", "--json", "--reviewed", str(state)
+        repository.folder,
+        "diff",
+        "main",
+        "--build",
+        "--offline",
+        "--json",
+        "--reviewed",
+        str(state),
     )
     assert outcome.code == 1
     diff = json.loads(outcome.out)
