@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.display.html import Budget, Short, block, plots_html, plots_text, table
+from registry.display.html import Allowance, Short, block, plots_html, plots_text, table
 from registry.plots import Plot, frequencies
 
 HOSTILE = "<script>alert(1)</script> & \"'\u202e\x1b\x00\ud800 end"
@@ -14,30 +14,32 @@ PLOTS = [frequencies(f"Plot {n}", {"<a>": 3, "b": n}) for n in range(1, 4)]
 
 
 def test_text_is_escaped_and_invisible_characters_are_codes() -> None:
-    shown = Budget(1_000).text(HOSTILE, 1_000)
+    shown = Allowance(1_000).line(HOSTILE, 1_000)
     assert shown == (
-        "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;&#x27;"
-        "\\u{202e}\\u{1b}\\u{0}\\u{d800} end"
+        "&lt;script&gt;alert(1)&lt;/script&gt; &amp; \"'\\u{202e}\\u{1b}\\u{0}\\u{d800} end"
     )
 
 
 def test_newlines_and_tabs_are_kept() -> None:
-    assert Budget(100).text("a\n\tb", 100) == "a\n\tb"
+    assert Allowance(100).line("a\n\tb", 100) == "a\n\tb"
 
 
 def test_cut_text_says_how_much_is_missing() -> None:
-    budget = Budget(100)
-    assert budget.text("é" * 3_000, 20) == "é" * 10 + " <i>… 2,990 more characters</i>"
-    assert budget.left == 80
+    room = Allowance(100)
+    cut = "é" * 10 + " <i>… 2,990 more characters of 3,000 not shown</i>"
+    assert room.line("é" * 3_000, 10) == cut
+    assert room.left == 80
 
 
 @given(st.lists(st.text(max_size=200)), st.integers(0, 300), st.integers(0, 100))
-def test_all_texts_together_fit_into_the_budget(texts: list[str], size: int, most: int) -> None:
-    budget = Budget(size)
-    shown = [budget.text(text, most).partition(" <i>… ")[0] for text in texts]
-    used = [len(one.encode()) for one in shown]
-    assert sum(used) == size - budget.left <= size
-    assert max(used, default=0) <= most
+def test_texts_take_what_is_left_and_no_more(texts: list[str], size: int, most: int) -> None:
+    room = Allowance(size)
+    for text in texts:
+        left = room.left
+        taken = room.take(text, most)
+        assert len(taken.text) <= most
+        assert room.left == left - len(taken.html.encode())
+        assert (taken.text == text) == (not taken.note)
 
 
 def test_table_has_headers_above_or_before_its_rows() -> None:

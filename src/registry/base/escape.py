@@ -89,11 +89,11 @@ def escape_control(text: str) -> str:
     return text if _is_all_visible(text) else "".join(_escaped(text, _SYMBOLS, _code))
 
 
-def escaped_characters(text: str, *, keep_lines: bool = False) -> list[str]:
-    """Return each character of a text as `escape_control`, or `show_invisible`, shows it."""
+def escaped_characters(text: str) -> list[str]:
+    """Return each character of a text as `escape_control` shows it."""
     if _is_all_visible(text):
         return list(text)
-    return _escaped(text, _LAYOUT if keep_lines else _SYMBOLS, _code)
+    return _escaped(text, _SYMBOLS, _code)
 
 
 def show_invisible(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
-from registry.display.html import MOST_BYTES, Budget, block, plots_html, table
+from registry.display.html import MOST_BYTES, Allowance, block, plots_html, table
 from registry.errors import Problem, count_text
 from registry.manifest.merge import Entry
 from registry.manifest.models import NO_LICENSE
@@ -18,7 +18,7 @@ __all__ = ["catalog_html"]
 _DATASETS = 30
 _COUNTED = 2_000
 """Datasets whose tags are counted: each is decoded."""
-_BYTES = 18_000
+_BYTES = 14_000
 _CELL = 300
 
 
@@ -47,13 +47,13 @@ def catalog_html(catalog: ShownCatalog, index: str) -> str:
 
     Nothing is resolved, so a dataset with problems is shown too.
     """
-    budget = Budget(_BYTES)
+    room = Allowance(_BYTES)
     problems = count_text(len(catalog.problems), "problem")
     parts = [
-        f"<b>{budget.text(index, 500)}</b> · {count_text(len(catalog), 'dataset')}",
+        f"<b>{room.line(index, 500)}</b> · {count_text(len(catalog), 'dataset')}",
         f" · {problems}, see <code>registry validate</code>" if catalog.problems else "",
         table(
-            [_row(catalog, name, budget) for name in islice(catalog, _DATASETS)],
+            [_row(catalog, name, room) for name in islice(catalog, _DATASETS)],
             headers=("dataset", "description", "license", "tags"),
         ),
     ]
@@ -68,12 +68,12 @@ def catalog_html(catalog: ShownCatalog, index: str) -> str:
     return block(*parts, plots_html(plots, note, most=left))
 
 
-def _row(catalog: ShownCatalog, name: str, budget: Budget) -> list[str]:
+def _row(catalog: ShownCatalog, name: str, room: Allowance) -> list[str]:
     tags = ", ".join(sorted(catalog.tags_of(name)))
     stated = _value(catalog, name, "license")
     stated = stated.get("spdx", NO_LICENSE) if isinstance(stated, dict) else stated
     cells = (name, _value(catalog, name, "description"), stated, tags)
-    return [budget.text("" if one is None else one, _CELL) for one in cells]
+    return [room.line("" if one is None else str(one), _CELL) for one in cells]
 
 
 def _value(catalog: ShownCatalog, name: str, key: str) -> Any:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from registry.base.escape import JOINERS, escape_control, escaped_characters, show_invisible
+from registry.base.escape import JOINERS, escape_control, show_invisible
 from registry.errors import count_text
 from registry.plots import Plot, plain_lines, svg, text_lines
 
 __all__ = [
     "MOST_BYTES",
     "Allowance",
-    "Budget",
     "Short",
     "Taken",
     "block",
@@ -155,6 +154,11 @@ class Allowance:
         self.left -= size
         return Taken(text[:most], html, cut(text, most)[1])
 
+    def line(self, text: str, most: int) -> str:
+        """Return the start of a text as HTML, and behind it what is left out."""
+        taken = self.take(text, most)
+        return taken.html + (f" <i>… {taken.note}</i>" if taken.note else "")
+
     def most(self, number: int) -> int | None:
         """Return how many items of a list are shown, where usually so many are."""
         return None if self.is_whole else number
@@ -170,32 +174,6 @@ class Allowance:
 
 def _bytes(html: str) -> int:
     return len(html) if html.isascii() else len(html.encode())
-
-
-class Budget:
-    """Escapes texts, and cuts them so that all of them together have a limited size."""
-
-    def __init__(self, size: int) -> None:
-        self.left = size
-        """Bytes of UTF-8 that are left."""
-
-    def text(self, value: object, most: int) -> str:
-        """Return a text as HTML, of at most `most` bytes and a note of what was cut."""
-        text = str(value)
-        room = min(most, self.left)
-        # A character needs a byte, so no more than these can fit.
-        parts, count = [], 0
-        for character in escaped_characters(text[: max(room, 0)], keep_lines=True):
-            part = escape(character)
-            room -= len(part.encode())
-            if room < 0:
-                break
-            parts.append(part)
-            count += 1
-        shown = "".join(parts)
-        self.left -= len(shown.encode())
-        cut = len(text) - count
-        return shown + (f" <i>… {cut:,} more characters</i>" if cut else "")
 
 
 @functools.cache
@@ -235,7 +213,7 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
     drawn = f'<div class="plots">{"".join(shown)}</div>' if shown else ""
     rest = len(plots) - len(shown)
     more = f"{count_text(rest, 'more plot')}: too long to show here" if rest else ""
-    below = Budget(_NOTE - 100).text("; ".join(filter(None, (more, note))), _NOTE)
+    below = Allowance(_NOTE - 100).line("; ".join(filter(None, (more, note))), _NOTE)
     return drawn + (f"<i>{below}</i>" if below else "")
 
 

@@ -83,7 +83,7 @@ def refused(one: DatasetSpec, pinned: Pin | None = None, **more: Any) -> dict[st
 def test_bytes_that_may_be_any_are_refused_without_samples(tmp_path: Path, case: str) -> None:
     source, more, is_fixed = FIXED[case]
     one = spec(tmp_path, source, **more)
-    hint = "(`registry lock d` pins it, `diff --build --reviewed FILE` compares its samples)"
+    hint = "(`registry lock d` pins it, `diff --build --reviewed FILE` compares them)"
     message = f"was reviewed without its samples, which may be any {hint}"
     expected = {} if is_fixed else {"d": message}
     assert refused(one) == expected

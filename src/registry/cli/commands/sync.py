@@ -126,7 +126,8 @@ class _ShardType(click.ParamType[Shard]):
     "--reviewed",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Build only what `registry diff --reviewed FILE` saw: refuse any other manifest, pin or bytes.",
+    help="Build only what `registry diff --reviewed FILE` saw: refuse any other manifest, pin or"
+    " bytes.",
 )
 @options.as_json
 @options.root

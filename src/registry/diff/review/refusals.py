@@ -37,7 +37,7 @@ def refusals(
         if reviewed.datasets[name].samples is not None:
             continue
         if not has_fixed_bytes(specs[name], lock.pins.get(name)):
-            hint = f"`registry lock {name}` pins it, `diff --build --reviewed FILE` compares its samples"
+            hint = f"`registry lock {name}` pins it, `diff --build --reviewed FILE` compares them"
             found[name] = f"was reviewed without its samples, which may be any ({hint})"
     return found
 

@@ -1,7 +1,7 @@
 """The reviewed state: what a diff saw on both sides, so that nothing else is built afterwards.
 
-Like a saved plan: `diff --reviewed FILE` writes it, `sync --reviewed FILE` refuses anything else. It has
-no path of a machine, so a review in CI and a build elsewhere agree.
+Like a saved plan: `diff --reviewed FILE` writes it, `sync --reviewed FILE` refuses anything else.
+It has no path of a machine, so a review in CI and a build elsewhere agree.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from registry.base.escape import escape_control
 from registry.base.names import display_path
-from registry.display.html import MOST_BYTES, Budget, block, plots_html, plots_text, table
+from registry.display.html import MOST_BYTES, Allowance, block, plots_html, plots_text, table
 from registry.errors import RegistryError, count_text
 from registry.samples.display.sample import ShownSample, text_of_input
 
@@ -23,7 +23,7 @@ __all__ = ["ShownDataset", "dataset_html", "dataset_rich", "rich_fields"]
 
 _SAMPLES = 5
 _DESCRIBED = 10_000
-_BYTES = 11_000
+_BYTES = 10_000
 _CELL = 500
 _COLUMNS = ("id", "input", "choices", "target")
 
@@ -54,17 +54,17 @@ class ShownDataset(Protocol):
 
 def dataset_html(dataset: ShownDataset, *, most: int) -> str:
     """Return a dataset as HTML; the plots are of at most `most` samples."""
-    budget = Budget(_BYTES)
-    name = budget.text(dataset.name or "dataset", 300)
+    room = Allowance(_BYTES)
+    name = room.line(dataset.name or "dataset", 300)
     count = count_text(len(dataset), "sample")
     location = dataset.location or ""
     # A notebook is given to others, who have other folders.
     shown_as = display_path(Path(location)) if os.path.isabs(location) else location
-    origin = f" · {budget.text(shown_as, 300)}" if location else ""
+    origin = f" · {room.line(shown_as, 300)}" if location else ""
     shuffled = " · shuffled" if dataset.shuffled else ""
     first = [dataset[index] for index in range(min(_SAMPLES, len(dataset)))]
     columns = [one for one in _COLUMNS if any(getattr(sample, one) is not None for sample in first)]
-    rows = [[budget.text(_cell(one, column), _CELL) for column in columns] for one in first]
+    rows = [[room.line(_cell(one, column), _CELL) for column in columns] for one in first]
     rest = len(dataset) - len(first)
     parts = [
         f"<b>{name}</b> · {count}{origin}{shuffled}",

@@ -117,12 +117,12 @@ class Description(Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         """Return a table of the columns, and plots, as HTML for a notebook."""
-        from registry.display.html import MOST_BYTES, Budget, block, plots_html, table
+        from registry.display.html import MOST_BYTES, Allowance, block, plots_html, table
 
-        budget = Budget(_HTML_BYTES)
-        rows = [[budget.text(cell, _CELL_BYTES) for cell in row] for row in self.rows()]
+        room = Allowance(_HTML_BYTES)
+        rows = [[room.line(cell, _CELL_BYTES) for cell in row] for row in self.rows()]
         parts = [
-            f"<b>{budget.text(self.title, _CELL_BYTES)}</b>",
+            f"<b>{room.line(self.title, _CELL_BYTES)}</b>",
             table(rows, headers=("column", "samples", "content")) if rows else "",
         ]
         left = MOST_BYTES - len(block(*parts).encode())
