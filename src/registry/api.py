@@ -14,7 +14,7 @@ __all__ = ["INTERNAL", "STABLE"]
 
 STABLE = {
     "base.fs": "write_atomic",
-    "catalog.catalog": "display_path",
+    "base.names": "display_path",
     "cli": "CLEAN PROBLEMS",
     "cli.output": "print_error print_json print_line print_table",
     "errors": "ExportError ExtensionError Problem did_you_mean",

@@ -17,6 +17,7 @@ from registry.base.locations import PACKED_SUFFIXES as PACKED_SUFFIXES
 from registry.base.locations import Location as Location
 from registry.base.materials import Material as Material
 from registry.base.names import NAME_PATTERN as NAME_PATTERN
+from registry.base.names import display_path as display_path
 from registry.base.names import file_stem as file_stem
 from registry.base.names import is_device as is_device
 from registry.base.names import name_fault as name_fault
@@ -46,7 +47,6 @@ from registry.cache.remote import Packed as Packed
 from registry.cache.retry import again_if_lost as again_if_lost
 from registry.cache.verify import paths_of as paths_of
 from registry.catalog.cache import parents_of as parents_of
-from registry.catalog.catalog import display_path as display_path
 from registry.catalog.code_version import package_version_key as package_version_key
 from registry.catalog.licenses import LICENSE_PARTS as LICENSE_PARTS
 from registry.catalog.licenses import denied_by as denied_by

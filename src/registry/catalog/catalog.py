@@ -54,7 +54,7 @@ from registry.yamldoc.reader import (
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
 
-__all__ = ["Catalog", "display_path", "read_uncached", "valid_index"]
+__all__ = ["Catalog", "read_uncached", "valid_index"]
 
 Other = TypeVar("Other")
 

@@ -163,7 +163,7 @@ def write_new(target: Path, text: str) -> None:
     Raises:
         ManifestError: the file exists, or can't be written.
     """
-    from registry.catalog.catalog import display_path  # completion needs no catalog
+    from registry.base.names import display_path  # completion needs no catalog
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +185,7 @@ def write_new(target: Path, text: str) -> None:
 
 def existing_file(target: Path) -> ManifestError:
     """Return the error for a file that exists."""
-    from registry.catalog.catalog import display_path
+    from registry.base.names import display_path
 
     message = f"{display_path(target)} already exists and is not overwritten"
     return ManifestError([Problem(message=message, path="")])

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from registry.catalog.catalog import Catalog, display_path
+from registry.base.names import display_path
+from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.layout import (
     ManifestFile,

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import structs
 
 from registry.base.locations import Location
+from registry.base.names import display_path
 from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.catalog.catalog import display_path
 from registry.errors import LockError, Problem
 from registry.lockfile.models import CommitPin, Lock, Pin, lock_of, read_documents
 from registry.lockfile.pinned import staleness

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from pathlib import Path
 
 from registry.base.gc import gc_paused
-from registry.catalog.catalog import Catalog, display_path, valid_index
+from registry.base.names import display_path
+from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.located import conflicts
 from registry.catalog.reader import may_hide_datasets
 from registry.corrections.file import is_corrections, read_problems

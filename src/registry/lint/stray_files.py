@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from registry.base.file_state import FileState
-from registry.catalog.catalog import Catalog, display_path
+from registry.base.names import display_path
+from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.rules import RULES
 from registry.settings import INDEX_NAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from registry.catalog.catalog import display_path
+from registry.base.names import display_path
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import lock_file_of
 

@@ -14,8 +14,8 @@ import msgspec
 
 from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
+from registry.base.names import display_path
 from registry.base.processes.forks import cached_property
-from registry.catalog.catalog import display_path
 from registry.catalog.code_version import package_version_key
 from registry.lockfile.models import Pin, parse_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources

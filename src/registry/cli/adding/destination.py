@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from registry.base.names import name_fault
-from registry.catalog.catalog import Catalog, display_path
+from registry.base.names import display_path, name_fault
+from registry.catalog.catalog import Catalog
 from registry.catalog.permissions import boundary_of
 from registry.cli.output import existing_file, print_line, write_new
 from registry.errors import ManifestError, Problem

@@ -13,8 +13,8 @@ import click
 
 from registry.base.escape import escape_control
 from registry.base.locations import Location
+from registry.base.names import display_path
 from registry.boundary.paths import allow_location
-from registry.catalog.catalog import display_path
 from registry.cli.adding.destination import Destination
 from registry.cli.adding.options import shown_progress
 from registry.cli.adding.sources import shown_location

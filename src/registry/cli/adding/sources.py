@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from registry.base.locations import Location
-from registry.catalog.catalog import display_path
+from registry.base.names import display_path
 from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import SourceBytes, is_html, open_bytes
 from registry.errors import DecodeError, SourceError, did_you_mean, list_names

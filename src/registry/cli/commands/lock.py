@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 import registry
+from registry.base.names import display_path
 from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names

@@ -11,8 +11,8 @@ import click
 from msgspec import Struct, structs
 
 from registry.base.locations import Location
+from registry.base.names import display_path
 from registry.boundary.paths import allow_location
-from registry.catalog.catalog import display_path
 from registry.cli import CLEAN, options
 from registry.cli.opening import Opened, open_dataset
 from registry.cli.output import json_text, print_line, print_warnings

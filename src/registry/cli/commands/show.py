@@ -13,7 +13,8 @@ import yaml
 
 from registry.base.escape import escape_control, escape_double_quoted, escape_lines
 from registry.base.locations import Location
-from registry.catalog.catalog import Catalog, display_path
+from registry.base.names import display_path
+from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
 from registry.cli.excerpts import end_of, lines_of

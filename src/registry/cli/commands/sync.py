@@ -17,10 +17,11 @@ import click
 from registry.base.escape import escape_control
 from registry.base.fs import file_sha256
 from registry.base.materials import SamplesId
+from registry.base.names import display_path
 from registry.cache.cache import Cache
 from registry.cache.housekeeping import prune_old_leftovers
 from registry.cache.remote import Packed, Packs, RemoteCache
-from registry.catalog.catalog import Catalog, display_path
+from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
 from registry.cli.output import print_error, print_json, print_line, print_warnings, size_text

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from registry.catalog.catalog import Catalog, display_path
+from registry.base.names import display_path
+from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.excerpts import full_lines
