@@ -13,6 +13,7 @@ SOURCE = ROOT / "src" / "registry"
 # A module without its own test file, and the test that covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
     "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
+    "sources/hub/reading.py": "runs in a process of its own, for sources/hub/test_records.py and sources/test_facts.py",
     "cache/remote.py": "protocols alone; mypy compares them with the plugin",
 }
 

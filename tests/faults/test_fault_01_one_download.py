@@ -6,13 +6,14 @@ REGISTRY_FAULTS=all starts 16 at a time.
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import S3, CatalogRoot, Https, OneDataset, permit
-from tests.faults.background import finish, load, registry
+from tests.faults.background import finish, load, registry, start
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.static import StaticFiles
@@ -84,3 +85,32 @@ def test_two_syncs_with_jobs(catalog_root: CatalogRoot) -> None:
         assert sorted(one.path for one in proxy.log if one.method == "GET") == sorted(pages)
     for _, out, _ in results:
         assert {one["samples"] for one in json.loads(out)} == {3 * len(RECORDS)}
+
+
+def test_many_datasets_of_the_hub(
+    hub: HubEmulator, catalog_root: CatalogRoot, tmp_path: Path, *, thorough: bool
+) -> None:
+    """Cold runs of `sync` on a busy machine never fail, however their threads meet."""
+    datasets = {}
+    for number in range(16):
+        path = f"many/d{number}"
+        hub.commit(path, parquet_repo({"default": {"test": RECORDS[number : number + 5]}}))
+        source = {"type": "hf", "path": path, "split": "test"}
+        datasets[f"d{number}"] = {"source": source, "fields": {"input": "q", "target": "a"}}
+    root = catalog_root({"all": json.dumps({"datasets": datasets})})
+    busy = [start(["-c", "while True: pass"], root) for _ in range(4)]
+    try:
+        for number in range(200 if thorough else 2):
+            folders = {
+                "REGISTRY_CACHE_DIR": tmp_path / f"c{number}",
+                "HF_HOME": tmp_path / f"h{number}",
+            }
+            environment = {name: str(folder) for name, folder in folders.items()}
+            code, _, err = finish(registry("sync", "--jobs", "16", root=root, **environment))
+            assert (code, "16 built" in err) == (0, True), err
+            for folder in folders.values():
+                shutil.rmtree(folder)
+    finally:
+        for one in busy:
+            one.kill()
+            finish(one)

@@ -1,7 +1,8 @@
 """Without working file locks every process still gets the right samples, at worst after more work, and `cache clear` clears, or says what is left.
 
 `strace` makes flock(2) a call that does nothing, or one that fails as on a file system without
-locks. `datasets` and the Hub's client take theirs in threads, which a replaced `fcntl.flock` reaches.
+locks. `datasets` and the Hub's client take theirs in threads, which a replaced `fcntl.flock` reaches,
+in each process that Python starts.
 """
 
 from __future__ import annotations
@@ -65,15 +66,13 @@ def test_the_cache_is_cleared_without_locks(
 
 
 NO_LOCKS = """
-import errno, fcntl, os, sys
+import errno, fcntl, os
 
 def refuse(descriptor, operation):
-    number = getattr(errno, sys.argv[1])
+    number = getattr(errno, os.environ["NO_LOCKS"])
     raise OSError(number, os.strerror(number))
 
 fcntl.flock = refuse
-from registry.cli import main
-sys.exit(main(sys.argv[2:]))
 """
 
 
@@ -87,6 +86,7 @@ def test_the_hub_is_read_without_locks(
     hub.commit("org/parquet", {"README.md": card, "test.parquet": questions(20)})
     line = b'{"q": "x", "a": "y"}\n'
     hub.commit("org/lines", {"README.md": card, "test.jsonl": line})
+    (tmp_path / "sitecustomize.py").write_text(NO_LOCKS, encoding="utf-8")
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "own.jsonl").write_bytes(line)
     sources = {
@@ -98,6 +98,11 @@ def test_the_hub_is_read_without_locks(
     datasets = [f"  {name}: {{source: {{type: hf, {keys}}}, {fields}}}\n" for name, keys in sources.items()]  # fmt: skip
     root = write_catalog(tmp_path / "catalog", "".join(datasets))
     for options, done in [((), "3 built"), ((), "3 cached"), (("--refresh",), "3 built")]:
-        arguments = ["-c", NO_LOCKS, error, "sync", "--jobs", "3", *options]
-        code, out, err = finish(start(arguments, root, HF_HOME=str(tmp_path / "hf")))
+        arguments = ["-m", "registry", "sync", "--jobs", "3", *options]
+        environment = {
+            "HF_HOME": str(tmp_path / "hf"),
+            "NO_LOCKS": error,
+            "PYTHONPATH": str(tmp_path),
+        }
+        code, out, err = finish(start(arguments, root, **environment))
         assert (code, f": {done} in " in err, "Warning" in err) == (0, True, False), out + err

@@ -102,6 +102,21 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     lookups: dict[str, Any] = field(default_factory=dict)
     """Answers of servers so far: a context serves one operation, with one request for each."""
 
+    def sent(self) -> SourceContext:
+        """Return what another process needs of it; the rest is about the process that has it."""
+        return replace(
+            self,
+            # What it depends on is noted here.
+            cache=replace(self.cache, used=None),
+            report=silent,
+            deadline=Deadline(self.deadline.seconds),
+            jobs=1,
+            workers=None,
+            elsewhere=None,
+            remote=_no_remote,
+            lookups={},
+        )
+
     @contextlib.contextmanager
     def working(
         self, kind: EntryKind | Literal["blobs"], fingerprint: str

@@ -25,6 +25,7 @@ __all__ = [
     "WorkersEndedError",
     "can_start",
     "command_pid",
+    "is_worker",
 ]
 
 _ATTEMPTS = 2
@@ -77,8 +78,12 @@ def can_start() -> bool:
 
 def command_pid() -> int:
     """Return the process that all workers of a command have in common: in a worker its parent."""
-    is_worker = getattr(sys.modules["__main__"], "__file__", None) == child.__file__
-    return os.getppid() if is_worker else os.getpid()
+    return os.getppid() if is_worker() else os.getpid()
+
+
+def is_worker() -> bool:
+    """Return whether this process is a worker."""
+    return getattr(sys.modules["__main__"], "__file__", None) == child.__file__
 
 
 class Workers:

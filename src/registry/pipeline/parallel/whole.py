@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import pickle  # nosec B403
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from registry.base.processes.executor import WorkerLostError
 from registry.pipeline.builder import BuildResult, build
 from registry.pipeline.parallel.parts import parts_of
-from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
     from registry.base.processes.child import Tell
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.fewshot.examples import Companion
-    from registry.sources.pins import Pins
+    from registry.sources.pins import Pins, SourceContext
 
 __all__ = ["answer", "build_by_worker"]
 
 _LEAST_BYTES = 1 << 23
 """Size of the files of a build that a worker does: less takes as long as sending it there."""
-_SENT = ("boundary", "offline", "refresh", "whole", "reread", "lock", "dataset")
-"""What a worker needs of a context; the rest is about the process that has it."""
 
 
 def build_by_worker(
@@ -50,13 +47,12 @@ def build_by_worker(
         len(parts_of(spec, *pair, context)) > 1 for pair in pairs
     ):
         return None
-    sent = {name: getattr(context, name) for name in _SENT}
-    # What it depends on is noted here.
-    sent["cache"] = replace(context.cache, used=None)
+    arguments = (spec, pins, context.sent(), folder, limit, companion)
     try:
-        function, arguments = f"{__name__}:answer", (spec, pins, sent, folder, limit, companion)
         # Not again by another worker: the folder has what the lost one wrote.
-        later = context.workers.call(function, *arguments, on_message=context.report, attempts=1)
+        later = context.workers.call(
+            f"{__name__}:answer", *arguments, on_message=context.report, attempts=1
+        )
         result: BuildResult = later.result()
     # The others are those of pickling.
     except (WorkerLostError, pickle.PicklingError, TypeError, AttributeError) as error:
@@ -74,11 +70,11 @@ def answer(
     tell: Tell,
     spec: DatasetSpec,
     pins: Pins,
-    sent: dict[str, Any],
+    sent: SourceContext,
     folder: Path,
     limit: int | None,
     companion: Companion | None,
 ) -> BuildResult:
     """Build a dataset in a worker, which reports its progress to its parent."""
-    context = SourceContext(**sent, report=tell, jobs=1)
+    context = replace(sent, report=tell)
     return build(spec, pins, context, folder, limit=limit, companion=companion)

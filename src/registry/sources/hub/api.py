@@ -6,6 +6,7 @@ import contextlib
 import json
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -155,15 +156,16 @@ def wrong_answer(message: str) -> SourceError:
 def hub_errors(where: str) -> Iterator[None]:
     """Translate errors of `datasets` and of the Hub's client to a SourceError."""
     import httpx2
-    from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HfHubHTTPError
 
     from registry.sources.hub.client import PassingError
 
-    known = (DatasetsError, HfHubHTTPError, httpx2.HTTPError, PassingError, OSError, ValueError)
+    known = (HfHubHTTPError, httpx2.HTTPError, PassingError, OSError, ValueError, RuntimeError)
     try:
         yield
-    except (*known, RuntimeError) as error:
+    except Exception as error:
+        if not isinstance(error, known) and not _is_of_datasets(error):
+            raise
         # What our own code raised inside `datasets`, such as the check of a downloaded file.
         ours = next((link for link in causes(error) if isinstance(link, RegistryError)), None)
         if ours is error:
@@ -176,8 +178,13 @@ def hub_errors(where: str) -> Iterator[None]:
         raise describe_failure(_translated(error, where), error) from public_cause(error)
 
 
+def _is_of_datasets(error: BaseException) -> bool:
+    """Return whether `datasets` raised it; where it is not imported, it raises nothing."""
+    exceptions = sys.modules.get("datasets.exceptions")
+    return exceptions is not None and isinstance(error, exceptions.DatasetsError)
+
+
 def _translated(error: Exception, where: str) -> SourceError:
-    from datasets.exceptions import DatasetsError
     from huggingface_hub import errors
 
     kinds = {type(link) for link in causes(error)}
@@ -203,7 +210,7 @@ def _translated(error: Exception, where: str) -> SourceError:
         # Of those that may pass, the end of the message says so after the last attempt.
         hint = "" if is_transient(error) else " (check the path and HF_ENDPOINT)"
         return SourceError(f"{where}: the Hub answered {status}{hint}")
-    if isinstance(error, DatasetsError) and not isinstance(error, OSError):
+    if _is_of_datasets(error) and not isinstance(error, OSError):
         return SourceError(f"{where}: {redact(str(error.__cause__ or error))}")
     if isinstance(error, (ValueError, RuntimeError)):
         return SourceError(f"{where}: {redact(str(error))}")

@@ -1,4 +1,7 @@
-"""The builders of `datasets`: made of checked files, and run without what they print and count."""
+"""The builders of `datasets`: made of checked files, and run without what they print and count.
+
+Imported by the process that is made for them.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,18 @@ import importlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
-import tqdm
 from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
 from datasets.table import embed_table_storage
-from datasets.utils._filelock import FileLock as DatasetsLock
 from datasets.utils.py_utils import NestedDataStructure, map_nested
 from datasets.utils.track import tracked_str
 from filelock import FileLock
 from msgspec import Struct
 
-from registry.base.processes.forks import ForkSafeLock
 from registry.errors import SourceError
 from registry.manifest.source_models import is_folder
 from registry.sources.hub.api import no_such, wrong_answer
@@ -39,6 +38,7 @@ __all__ = ["Prepared", "builder_of", "check_split", "prepare", "quiet", "split_n
 _OF_LOADING = ("keep_in_memory", "num_proc", "save_infos", "streaming", "verification_mode")
 # Arrow's offsets are 32 bits: what has files as values must have few of them in a batch.
 _MEDIA_ROWS = 100
+_LOCKING = ("builder", "utils.extract", "utils.file_utils")
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -177,72 +177,28 @@ def split_names(source: HfSource) -> list[str]:
     return [re.split(r"[\[(]", part)[0].strip() for part in source.split.split("+")]
 
 
-class _Quiet:
-    """Disables progress bars, download counts, the lookup of Parquet exports, and needless locks.
+def quiet() -> None:
+    """Disable progress bars, download counts, the lookup of Parquet exports, and needless locks.
 
-    `datasets` locks what it writes into the folder of a load, which no one else knows; a file
-    system without locks would fail there for nothing.
-
-    These are settings of the whole process, and threads of `sync --jobs` load at the same time:
-    the first thread disables them, the last one restores them.
+    For the rest of this process, which is ours.
     """
-
-    def __init__(self) -> None:
-        self._lock = ForkSafeLock()
-        self._folders: list[Path] = []
-        self._restore = contextlib.ExitStack()
-
-    @contextlib.contextmanager
-    def __call__(self, work: Path) -> Iterator[None]:
-        """Disable them for a load whose own folder is `work`."""
-        with self._lock():
-            self._folders.append(work)
-            if len(self._folders) == 1:
-                # `thread_map` of tqdm makes a lock for the class of its bars where there is none,
-                # and removes it at its end, under any other thread that works with the class. The
-                # lock of the base class is found by all, and stays.
-                tqdm.tqdm.get_lock()
-                self._disable()
-        try:
-            yield
-        finally:
-            with self._lock():
-                self._folders.remove(work)
-                if not self._folders:
-                    self._restore.close()
-
-    def _disable(self) -> None:
-        # By name: the attribute `tqdm` of its package is the class, not the module.
-        client = importlib.import_module("huggingface_hub.utils.tqdm")
-        for switch in (datasets, client):
-            if not switch.are_progress_bars_disabled():
-                switch.disable_progress_bars()
-                self._restore.callback(switch.enable_progress_bars)
-        for name in ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT"):
-            self._replace("datasets.config", name, False)
-        for module in ("builder", "utils.extract", "utils.file_utils"):
-            self._replace(f"datasets.{module}", "FileLock", self._lock_of)
-        self._replace("huggingface_hub.file_download", "WeakFileLock", _lock_if_possible)
-
-    def _replace(self, module: str, name: str, value: Any) -> None:
-        owner = importlib.import_module(module)
-        self._restore.callback(setattr, owner, name, getattr(owner, name))
-        setattr(owner, name, value)
-
-    def _lock_of(self, path: str) -> AbstractContextManager[Any]:
-        is_own = any(Path(path).is_relative_to(folder) for folder in tuple(self._folders))
-        lock: AbstractContextManager[Any] = (
-            contextlib.nullcontext() if is_own else DatasetsLock(path)
-        )
-        return lock
+    # By name: the attribute `tqdm` of its package is the class, not the module.
+    client = importlib.import_module("huggingface_hub.utils.tqdm")
+    for switch in (datasets, client):
+        switch.disable_progress_bars()
+    for name in ("HF_UPDATE_DOWNLOAD_COUNTS", "USE_PARQUET_EXPORT"):
+        setattr(datasets.config, name, False)
+    replaced = {f"datasets.{module}": "FileLock" for module in _LOCKING}
+    for module, name in {**replaced, "huggingface_hub.file_download": "WeakFileLock"}.items():
+        setattr(importlib.import_module(module), name, _lock_if_possible)
 
 
 @contextlib.contextmanager
-def _lock_if_possible(path: str | Path) -> Iterator[None]:
-    """Lock a file of the Hub's client, which without locks at worst downloads it twice.
+def _lock_if_possible(path: str | Path) -> Iterator[FileLock]:
+    """Lock a file, of the folder of a load or of the Hub's client, where the file system has locks.
 
-    The client falls back to soft locks, and only for one of the errors; those of a process that is
-    killed stay.
+    Without them, at worst a file is downloaded twice. The client falls back to soft locks, and only
+    for one of the errors; those of a process that is killed stay.
     """
     lock = FileLock(path, mode=0o664, fallback_to_soft=False)  # the mode of the client
     try:
@@ -251,9 +207,6 @@ def _lock_if_possible(path: str | Path) -> Iterator[None]:
         if error.errno not in _NO_LOCKS:
             raise
     try:
-        yield
+        yield lock
     finally:
         lock.release()
-
-
-quiet = _Quiet()

@@ -1,0 +1,116 @@
+"""The process that works with `datasets`: it is kept for the next call, and never the user's."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from registry.boundary.boundary import UNBOUNDED
+from registry.cache.cache import Cache
+from registry.errors import SourceError
+from registry.manifest.source_models import HfSource
+from registry.sources.hub import process
+from registry.sources.hub.records import fetch_hub
+from registry.sources.hub.source import pin_hub
+from registry.sources.pins import SourceContext
+from tests.conftest import OneDataset
+from tests.faults.background import finish, start
+from tests.servers.hub import HubEmulator
+
+LINES = {"test.jsonl": b'{"q": 1}\n'}
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> SourceContext:
+    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
+
+
+def waiting() -> list[int]:
+    """Return the ids of the processes that wait for a call."""
+    return [one for _, workers in process._idle for one in workers.process_ids]
+
+
+def fetch(hub: HubEmulator, context: SourceContext, name: str) -> None:
+    source = HfSource(path=name, split="test", revision=hub.commit(name, LINES))
+    fetch_hub(source, pin_hub(source, context), context)
+
+
+def test_a_process_is_used_again_until_the_environment_changes(
+    hub: HubEmulator, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch(hub, context, "org/first")
+    (first,) = waiting()
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "7")  # is sent with each call
+    fetch(hub, context, "org/second")
+    assert waiting() == [first]
+    monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "7")  # is read once
+    fetch(hub, context, "org/third")
+    (other,) = waiting()
+    assert other != first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+
+
+def test_a_process_that_ended_meanwhile_is_replaced(
+    hub: HubEmulator, context: SourceContext
+) -> None:
+    fetch(hub, context, "org/before")
+    (first,) = waiting()
+    os.kill(first, signal.SIGALRM)  # as after a while without a call
+    fetch(hub, context, "org/after")
+    assert waiting() != [first]
+
+
+def test_unexpected_errors_and_arguments_that_can_t_be_sent_are_raised_here(
+    hub: HubEmulator, context: SourceContext
+) -> None:
+    source = HfSource(path="org/odd", split="test", revision=hub.commit("org/odd", LINES))
+    pinned = pin_hub(source, context)
+    with pytest.raises(TypeError, match="'>' not supported between instances of 'str' and 'int'"):
+        fetch_hub(source, pinned, context, num_proc="two")
+    with pytest.raises(SourceError, match="org/odd: an argument can't be sent"):
+        fetch_hub(source, pinned, context, features=lambda: None)
+
+
+KILLED = """
+import os, signal, sys
+
+if sys.orig_argv[-2].endswith("child.py"):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_that_is_killed_each_time_is_an_error(
+    hub: HubEmulator, context: SourceContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(KILLED, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    message = r"^org/killed: a worker process was killed by signal 9 \(try again"
+    with pytest.raises(SourceError, match=message):
+        fetch(hub, context, "org/killed")
+
+
+USER = """
+import os, sys, threading
+from registry import get_dataset
+
+before = dict(os.environ)
+print([one.input for one in get_dataset("data")])
+assert "datasets" not in sys.modules
+assert dict(os.environ) == before
+"""
+
+
+def test_the_user_s_process_has_nothing_of_datasets(
+    hub: HubEmulator, one_dataset: OneDataset
+) -> None:
+    """Neither is it loaded, nor does a process of it outlive the user's, or print anything."""
+    hub.commit("org/user", {"test.jsonl": b'{"q": "x", "a": "y"}\n'})
+    root = one_dataset({"type": "hf", "path": "org/user", "split": "test"})
+    user = start(["-W", "error", "-X", "dev", "-c", USER], root)
+    assert finish(user) == (0, "['x']\n", "")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(user.pid, 0)
