@@ -195,7 +195,7 @@ _TABLE = (
     _advisory("sources", "plain-http", "Anyone on the network path can read and change the data.", _SOURCES),
     _advisory("sources", "unpinned-revision", "The next commit may change the samples at any time.", _SOURCES, fixable=True),
     _advisory("description", "missing-license", "Nobody can tell whether the data may be used.", _KEYS),
-    _advisory("description", "bad-license", "Programs compare licences by the names that SPDX gives them.", _KEYS, severity="error"),
+    _advisory("description", "bad-license", "Programs compare licenses by the names that SPDX gives them.", _KEYS, severity="error"),
     _advisory("description", "missing-description", "`list` and reviewers see only the name.", _KEYS),
     _advisory("style", "schema-line", "It lets editors complete keys and mark mistakes as you type.", _TEXT, default=False, fixable=True),
     _advisory("style", "key-order", "Manifests with the same layout are quicker to review.", _DOCUMENT, default=False, fixable=True),

@@ -70,7 +70,7 @@ def test_notice_says_what_is_known_on_one_line_each() -> None:
         ]
     )
     assert text == (
-        "Datasets in this copy, their licences, and where these were read.\n\n"
+        "Datasets in this copy, their licenses, and where these were read.\n\n"
         "d\n  description: Two⏎lines.\n  homepage: https://y.org\n  license: MIT\n\n"
         "d\n  license: not known\n\n"
         "d\n  license: none stated at https://x.org on 2026-11-23\n"

@@ -1,4 +1,4 @@
-"""Licences of datasets: SPDX expressions, what a policy denies, and the text of a NOTICE."""
+"""Licenses of datasets: SPDX expressions, what a policy denies, and the text of a NOTICE."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
 ]
 
 NONE = "none"
-"""Denies datasets of which no licence is known, whether or not somebody has looked."""
+"""Denies datasets of which no license is known, whether or not somebody has looked."""
 LICENSE_PARTS = ("NC", "ND", "SA", "BY", "GPL", "LGPL", "AGPL", "LicenseRef")
-"""Parts of SPDX ids that deny each licence that has them."""
+"""Parts of SPDX ids that deny each license that has them."""
 _CLASSES: dict[str, tuple[str, ...]] = {
     "not commercial": ("NC",),
     "unchanged only": ("ND",),
     "share alike": ("SA", "GPL", "LGPL", "AGPL"),
     "terms of its own": ("LicenseRef",),
 }
-"""What a licence asks for most, the strictest first → the parts of ids that say so."""
+"""What a license asks for most, the strictest first → the parts of ids that say so."""
 _WORD = re.compile(r"[()]|[^\s()]+")
 
 
 def license_class(spec: DatasetSpec) -> str:
-    """Return what the licence of a dataset allows, in a few words."""
+    """Return what the license of a dataset allows, in a few words."""
     if spec.license is None:
         return "not looked for"
     if str(spec.license) == NO_LICENSE:
@@ -48,7 +48,7 @@ def license_class(spec: DatasetSpec) -> str:
 
 
 def is_denial(word: str) -> bool:
-    """Return whether a word can deny a licence: `none`, one of LICENSE_PARTS, or an SPDX id."""
+    """Return whether a word can deny a license: `none`, one of LICENSE_PARTS, or an SPDX id."""
     if word.lower() in {NONE, *map(str.lower, LICENSE_PARTS)}:
         return True
     try:
@@ -59,7 +59,7 @@ def is_denial(word: str) -> bool:
 
 
 def denied_by(spec: DatasetSpec, words: Collection[str]) -> str:
-    """Return what denies the licence of a dataset: one of the words; empty if nothing does.
+    """Return what denies the license of a dataset: one of the words; empty if nothing does.
 
     Of the alternatives of an `OR` one that is allowed is enough, as a user may choose it. What is
     no SPDX expression can't be compared, so any word denies it.
@@ -104,7 +104,7 @@ def _one(rest: list[str], words: Collection[str]) -> str:
 
 def notice_text(specs: Iterable[DatasetSpec]) -> str:
     """Return what has to be beside a copy of datasets: where they are from, and their terms."""
-    lines = ["Datasets in this copy, their licences, and where these were read.", ""]
+    lines = ["Datasets in this copy, their licenses, and where these were read.", ""]
     for spec in specs:
         lines += [
             spec.name,

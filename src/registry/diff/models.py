@@ -113,7 +113,7 @@ class NewReach:
 
 
 def terms_of(origin: Origin | None) -> str:
-    """Return a licence without where it was read, or a kind of access without its URL."""
+    """Return a license without where it was read, or a kind of access without its URL."""
     value = None if origin is None else origin.value
     if isinstance(value, dict):
         known = value.get("spdx") or (NO_LICENSE if "none-stated" in value else "")

@@ -149,7 +149,7 @@ def missing_license(merged: Merged) -> Iterator[Finding]:
 
 
 def bad_license(merged: Merged) -> Iterator[Finding]:
-    """Report a licence that is no SPDX expression."""
+    """Report a license that is no SPDX expression."""
     given = merged.value.get("license")
     path: tuple[str, ...] = ("license",)
     if isinstance(given, dict):
@@ -165,7 +165,7 @@ def license_fault(text: str, path: tuple[str, ...] = ()) -> Finding | None:
     except ValueError as error:
         near = close_matches(text, _COMMON)
         others = (
-            "`LicenseRef-…` names a licence that SPDX doesn't list, and"
+            "`LicenseRef-…` names a license that SPDX doesn't list, and"
             " `license: {none-stated: DATE, looked-at: URL}` says that there is none"
         )
         hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -284,18 +284,18 @@ class Evaluation(_Model, frozen=True, kw_only=True):
 
 
 NO_LICENSE = "NONE"
-"""SPDX's word for a licence that was looked for, and that nobody states."""
+"""SPDX's word for a license that was looked for, and that nobody states."""
 
 
 class License(_Model, frozen=True, kw_only=True):
-    """What the source says of the licence of its data, and where."""
+    """What the source says of the license of its data, and where."""
 
     spdx: Text | None = None
-    """An SPDX expression; None if no licence is stated."""
+    """An SPDX expression; None if no license is stated."""
     read_at: Text | None = None
     """URL of the page or file that states it."""
     none_stated: Text | None = None
-    """The day on which no licence was found."""
+    """The day on which no license was found."""
     looked_at: Text | None = None
     """URL of the page or folder that states none."""
 

@@ -90,7 +90,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     license: str | None = None
     """As the manifest states it; NONE if its source states none."""
     license_url: str | None = None
-    """Where the licence was read, or none was found."""
+    """Where the license was read, or none was found."""
     access: str | None = None
     """open, gated or agreement."""
     catalog: CatalogVersion | None = None

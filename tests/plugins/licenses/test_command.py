@@ -93,7 +93,7 @@ def test_notice_is_text_for_a_copy(run: Run) -> None:
     assert (
         out
         == """\
-Datasets in this copy, their licences, and where these were read.
+Datasets in this copy, their licenses, and where these were read.
 
 free
   description: Free.

@@ -76,7 +76,7 @@ def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run)
     assert not (tmp_path / "copies").exists()
     reasons = [
         "gated: not copied: access is gated: whoever wants it accepts the terms at",
-        "silent: not copied: no licence is known",
-        "owned: not copied: its licence is LicenseRef-Ours",
+        "silent: not copied: no license is known",
+        "owned: not copied: its license is LicenseRef-Ours",
     ]
     assert [reason in result.err for reason in reasons] == [True] * 3

@@ -72,7 +72,7 @@ def test_filters_count_values_whatever_their_case() -> None:
         for name, named in (("a", "MIT"), ("b", "mit"), ("c", "MIT"), ("d", ""))
     ]
     expected = [
-        ("Licence", "license", [("MIT", 3), ("none", 1)]),
+        ("License", "license", [("MIT", 3), ("none", 1)]),
         ("State", "is", [("cached", 4)]),
     ]
     assert list_filters(rows) == expected

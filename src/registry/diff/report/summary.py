@@ -118,7 +118,7 @@ def _whole_datasets(changes: Sequence[DatasetChange], word: str) -> Iterator[lis
 
 
 def _terms(diff: CatalogDiff) -> Iterator[list[str]]:
-    """Yield which licences and kinds of access changed, which is said before anything else."""
+    """Yield which licenses and kinds of access changed, which is said before anything else."""
     found: dict[tuple[str, str, str], list[str]] = {}
     owners = [(one.name, one.keys) for one in diff.changes] + [("the index", diff.shared)]
     for name, keys in owners:

@@ -115,7 +115,7 @@ class Contents(Struct, frozen=True):
     datasets: tuple[Dataset, ...]
     members: tuple[Member, ...]
     notice: str = ""
-    """Licences of the datasets, for whoever reads the file."""
+    """Licenses of the datasets, for whoever reads the file."""
 
     @property
     def size(self) -> int:

@@ -38,7 +38,7 @@ _TYPES = {
 }
 _HUB = re.compile(r"https://huggingface\.co/datasets/([\w.-]+(?:/[\w.-]+)?)(?:/tree/|$)")
 _SPLITS = re.compile(r"\(([\w.-]+(?:\|[\w.-]+)*)\)/")
-# The Hub names the page of a licence; others that of Creative Commons.
+# The Hub names the page of a license; others that of Creative Commons.
 _LICENSE = re.compile(
     r"https?://(?:choosealicense\.com|spdx\.org)/licenses/([\w.-]+?)(?:\.html)?/?"
 )
@@ -146,7 +146,7 @@ def _about(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _license(given: Any) -> str | None:
-    """Return a licence as an SPDX expression; None if it is none, such as the URL of a text."""
+    """Return a license as an SPDX expression; None if it is none, such as the URL of a text."""
     text = str(given)
     if found := _LICENSE.fullmatch(text):
         text = found[1]

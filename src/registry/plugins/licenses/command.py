@@ -1,4 +1,4 @@
-"""`licenses`: list the licences of datasets, and fail where one is denied."""
+"""`licenses`: list the licenses of datasets, and fail where one is denied."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     multiple=True,
     callback=_words,
     metavar="WORDS",
-    help="Fail if a dataset has such a licence: ids of SPDX, or parts of ids, with commas between"
-    " them; `none` is a dataset without a licence.",
+    help="Fail if a dataset has such a license: ids of SPDX, or parts of ids, with commas between"
+    " them; `none` is a dataset without a license.",
 )
 @click.option("--notice", is_flag=True, help="Print the text to put beside a copy of the data.")
 @options.as_json
@@ -73,7 +73,7 @@ def command(
     as_json: bool,
     root: str | None,
 ) -> int:
-    """List the licences of all datasets, or of NAMES, and where they were read.
+    """List the licenses of all datasets, or of NAMES, and where they were read.
 
     Makes no request. Of the alternatives of an `OR` one that is not denied is enough. The exit code
     is 1 if a dataset is denied, or its manifest is invalid.
@@ -106,7 +106,7 @@ def _text(spec: DatasetSpec) -> str:
 
 
 def _place(spec: DatasetSpec, catalog: Catalog) -> str:
-    """Return where a licence is written."""
+    """Return where a license is written."""
     found = [one for one in origins_of(spec, catalog.entries) if one.key == "license"]
     return "".join(f": {one.place}" for one in found if one.file)
 
@@ -126,7 +126,7 @@ def _data(spec: DatasetSpec, word: str | None) -> dict[str, Any]:
 
 
 def _print(specs: Iterable[DatasetSpec]) -> None:
-    """Print each licence with its datasets, the most frequent first."""
+    """Print each license with its datasets, the most frequent first."""
     groups: dict[tuple[str, str], list[str]] = {}
     for spec in specs:
         access = "" if spec.access is None else str(spec.access)

@@ -1,4 +1,4 @@
-"""`mirror`: copy pinned files to a folder or bucket, where licences allow it."""
+"""`mirror`: copy pinned files to a folder or bucket, where licenses allow it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def refusal(spec: DatasetSpec, pin: Pin | None) -> str:
     if spec.access is not None and spec.access.url:
         return f"access is {spec.access}: whoever wants it accepts the terms at {spec.access.url}"
     if word := denied_by(spec, _DENIED):
-        what = "no licence is known" if word == "none" else f"its licence is {spec.license}"
+        what = "no license is known" if word == "none" else f"its license is {spec.license}"
         return f"{what}, which does not say that copies may be given to others"
     if pin is None:
         return f"its bytes are not verified (`registry lock {spec.name}` pins them)"
@@ -136,7 +136,7 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     """Copy the files that the lockfile pins for NAMES to a folder or bucket, with a NOTICE.
 
     Prints the lines to add to the manifests. Files that are there with the same bytes are not
-    copied again. Datasets whose licence or access does not permit copies for others are refused,
+    copied again. Datasets whose license or access does not permit copies for others are refused,
     and the exit code is 1.
     """
     catalog, cache, settings = options.open_catalog(root)

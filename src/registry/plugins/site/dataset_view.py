@@ -278,7 +278,7 @@ def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
 
 
 def _links(spec: DatasetSpec) -> dict[str, str]:
-    """Return where facts lead: the repository on the Hub, and the licence."""
+    """Return where facts lead: the repository on the Hub, and the license."""
     links = {}
     if spec.source.type == "hf" and "/" in spec.location:
         revision = getattr(spec.source, "revision", None) or "main"

@@ -141,7 +141,7 @@ def list_summary(total: int, rows: Iterable[ListRow] | None) -> str:
 def list_filters(rows: Sequence[ListRow]) -> list[tuple[str, str, list[tuple[str, int]]]]:
     """Return the facets of the list besides the tags; those with one value tell nothing."""
     facets = (
-        ("Licence", "license", [row.license or "none" for row in rows]),
+        ("License", "license", [row.license or "none" for row in rows]),
         ("Source", "source", [row.source for row in rows]),
         ("Lock", "lock", [row.lock for row in rows]),
         ("State", "is", [state for row in rows for state in row.states]),

@@ -25,7 +25,7 @@ _HUB_NAMES = {
     "pddl": "PDDL-1.0",
     "gpl-3.0": "GPL-3.0-only",
 }
-"""Names of licences on the Hub that are no ids of SPDX."""
+"""Names of licenses on the Hub that are no ids of SPDX."""
 
 
 class Card(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def card_of(data: Mapping[str, Any]) -> Card:
 
 
 def _spdx(name: str) -> str:
-    """Return the Hub's name of a licence as an SPDX expression, which most are."""
+    """Return the Hub's name of a license as an SPDX expression, which most are."""
     try:
         canonicalize_license_expression(name)
     except InvalidLicenseExpression:
