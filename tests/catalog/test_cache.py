@@ -32,8 +32,7 @@ from registry.catalog.cached_files import (
 from registry.catalog.catalog import Catalog, read_uncached
 from registry.catalog.permissions import IncludeReach
 from registry.catalog.reader import CatalogReader
-from registry.lint.result_cache import check_catalog
-from registry.lint.runner import check
+from registry.lint.runner import check, check_catalog
 from registry.manifest.resolve import resolve
 from registry.settings import builtin_root
 from registry.yamldoc import recovery

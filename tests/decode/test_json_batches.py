@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from registry.decode import json_batches
+from registry.decode.frame import MISSING, NotColumnarError
+from registry.decode.json_batches import decode_lines
 from tests.decode.frames import read
 
 RECORDS = [{"q": f"q{number}", "a": {"b": number}} for number in range(9)]
@@ -53,3 +55,47 @@ def test_documents_are_read_in_batches(
 def test_other_documents_are_read_by_record(tmp_path: Path, data: bytes, reason: str) -> None:
     options = {"records": "x"} if b"data" in data else {}
     assert read(tmp_path, data, "d.json", None, **options) == ([], reason)
+
+
+def lines_of(*records: Any) -> bytes:
+    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"a": 1, "b": "x"}, {"b": "y", "a": 2}],
+        [{"a": 1}, {"b": {"c": [1, None]}}],
+        [{"a\\": 1}, {"a\\": 2}],
+        [{"a": ': " :', "b": {"c:": '"'}}] * 2,
+        [{}, {}],
+    ],
+)
+def test_all_columns_are_those_of_the_records(records: list[dict[str, Any]]) -> None:
+    frame = decode_lines(lines_of(*records), None)
+    assert frame.records() == records
+    for name in frame.names:
+        assert frame.values(name) == [record.get(name, MISSING) for record in records]
+
+
+def test_only_the_columns_that_a_path_may_start_in_are_kept() -> None:
+    frame = decode_lines(lines_of({"a": {"b": 1}, "a.b": 2, "c": 3}), frozenset({"a.b"}))
+    assert sorted(frame.names) == ["a", "a.b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b'{"a": 1, "a": 1}\n', "a key that is repeated"),
+        (b'{"a": 1, "\\u0061": 1}\n', "a key that is repeated"),
+        (b'{"a": {"b": 1, "b": 2}}\n{"a": ": "}\n', "a key that is repeated"),
+        (b'{"a": NaN}\n', "a value without an exact meaning"),
+        (b'{"a": 1e400}\n', "a value without an exact meaning"),
+        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}\n", "a value without an exact meaning"),
+        (b"[1]\n", "a line that does not start like an object"),
+        (b'{"a": [\n]}\n', "a line that does not"),
+    ],
+)
+def test_what_has_no_exact_meaning_is_refused(text: bytes, reason: str) -> None:
+    with pytest.raises(NotColumnarError, match=reason):
+        decode_lines(text, None)

@@ -10,11 +10,22 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+import hypothesis
 import pyarrow as pa
 import pytest
+from hypothesis import strategies as st
 
 from registry.base.locations import Location
-from registry.decode.stream import SourceBytes, html_fault, is_html, is_utf8, open_bytes, open_text
+from registry.decode.frame import NotColumnarError
+from registry.decode.stream import (
+    SourceBytes,
+    html_fault,
+    is_html,
+    is_utf8,
+    line_blocks,
+    open_bytes,
+    open_text,
+)
 from registry.errors import DecodeError
 
 
@@ -157,3 +168,17 @@ def test_other_data_is_not_html(data: bytes) -> None:
 )
 def test_all_names_of_utf8_are_recognized(encoding: str, expected: bool) -> None:
     assert is_utf8(encoding) is expected
+
+
+@hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
+def test_blocks_are_split_at_line_ends(data: bytes, size: int) -> None:
+    found = list(line_blocks(io.BytesIO(data), size=size, most=1 << 20))
+    assert b"".join(found) == data
+    assert all(block.endswith(b"\n") for block in found[:-1])
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\nx\n"])
+def test_line_that_is_too_long_is_not_columnar(end: bytes) -> None:
+    assert list(line_blocks(io.BytesIO(b"x" * 20 + end), size=8, most=64)) != []
+    with pytest.raises(NotColumnarError, match="too long"):
+        list(line_blocks(io.BytesIO(b"x" * 65 + end), size=8, most=64))

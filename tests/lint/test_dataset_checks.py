@@ -10,8 +10,7 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.lint.dataset_checks import CheckableEntries, checkable_entries
-from registry.lint.result_cache import check_catalog
-from registry.lint.runner import check
+from registry.lint.runner import check, check_catalog
 
 SOURCE = "source: {type: csv, path: x}"
 INDEX = "version: 1\ninclude: [m.yaml]\nvalidate: {ignore: [description]}\n"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from registry.lint.selection import Selection, configured, invalid_name, selected
+from registry.catalog.catalog import Catalog
+from registry.lint.runner import check
+from registry.lint.selection import (
+    IgnoreComment,
+    Selection,
+    configured,
+    invalid_name,
+    parse_ignores,
+    selected,
+)
 from registry.manifest.models import Validation
 from registry.manifest.schema import read_schema
 from registry.manifest.validation import validate
@@ -124,3 +135,163 @@ def test_configuration_of_the_wrong_type_is_rejected_by_the_schema(config: str, 
     document = parse_yaml(f"version: 1\nvalidate: {config}\n", file="datasets.yaml")
     (problem,) = validate(document, "index")
     assert problem.path == path
+
+
+COMMENT = "# registry: ignore plain-http -- ours"
+
+
+def seen(text: str) -> list[tuple[int, int, int]]:
+    """Return line, column and target of the comments of a text."""
+    return [(one.line, one.column, one.target) for one in parse_ignores(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"a: 1  {COMMENT}\n", [(1, 7, 1)]),
+        (f"{COMMENT}\na: 1\n", [(1, 1, 2)]),
+        (f"a:\n  {COMMENT}\n  b: 1\n", [(2, 3, 3)]),
+        (f"{COMMENT}\n# more words\n\n{COMMENT}\na: 1\n", [(1, 1, 5), (4, 1, 5)]),
+        (f"a: |  {COMMENT}\n  text\n", [(1, 7, 1)]),
+        (f"a: |\n  text\n{COMMENT}\nb: 1\n", [(3, 1, 4)]),
+        (f"a: [1,  {COMMENT}\n 2]\n", [(1, 9, 1)]),
+        (f"a: é😀  {COMMENT}\n", [(1, 8, 1)]),
+        (f"a: 1  {COMMENT}\r\nb: 2\r\n", [(1, 7, 1)]),
+        (f"a: 1\n{COMMENT}", [(2, 1, 2)]),
+        ("a: 1  #registry:ignore plain-http -- ours\n", [(1, 7, 1)]),
+    ],
+)
+def test_comment_applies_to_its_line_or_the_next_with_keys(
+    text: str, expected: list[tuple[int, int, int]]
+) -> None:
+    assert seen(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: '{COMMENT}'\n",
+        f'a: "x {COMMENT}"\n',
+        f"a: 'x\n  {COMMENT}\n  y'\n",
+        f"a: |\n  {COMMENT}\n",
+        f"a: >-\n  x\n  {COMMENT}\n  y\n",
+        "a: x#registry:ignore plain-http -- ours\n",
+        "a: 1  # registry: read this\n",
+        "a: 1  # registry ignores it\n",
+    ],
+)
+def test_text_that_looks_like_a_comment_is_not_one(text: str) -> None:
+    assert seen(text) == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "rules", "reason"),
+    [
+        ("ignore a -- why", ("a",), "why"),
+        ("ignore a, b,c -- it is -- so", ("a", "b", "c"), "it is -- so"),
+        ("ignore a b", ("a", "b"), ""),
+        ("ignore a --", ("a",), ""),
+        ("ignore -- why", (), "why"),
+        ("ignore", (), ""),
+    ],
+)
+def test_rules_and_reason_are_parsed(comment: str, rules: tuple[str, ...], reason: str) -> None:
+    (found,) = parse_ignores(f"a: 1  # registry: {comment}\n")
+    assert (found.rules, found.reason) == (rules, reason)
+    assert isinstance(found, IgnoreComment)
+
+
+# --- effect ---
+
+Reported = Callable[..., list[str]]
+HEAD = "datasets:\n  d:\n    description: Questions.\n    license: mit\n    source:\n      type: json\n"
+
+
+@pytest.fixture
+def reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reported:
+    """Check a manifest whose source ends in these lines; return line and message per problem."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems(
+        lines: str, *, select: tuple[str, ...] = (), ignore: tuple[str, ...] = ()
+    ) -> list[str]:
+        index = "version: 1\ninclude: [m.yaml]\nhosts: [h]\n"
+        (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
+        (tmp_path / "m.yaml").write_text(f"{HEAD}{lines}", encoding="utf-8")
+        found = check(Catalog.open(tmp_path), select=select, ignore=ignore)
+        return [f"{one.line}: {one.text} [{one.rule}]" for one in found]
+
+    return problems
+
+
+URL = "      path: http://h/x.json"
+PLAIN = "plain HTTP to h (use https://) [plain-http]"
+EXAMPLE = "(write `# registry: ignore RULE -- reason`)"
+
+
+def test_comment_ignores_its_rule_on_its_line(reported: Reported) -> None:
+    assert reported(f"{URL}\n") == [f"7: {PLAIN}"]
+    assert reported(f"{URL}  {COMMENT}\n") == []
+    assert reported(f"      {COMMENT}\n{URL}\n") == []
+
+
+def test_comment_without_a_reason_ignores_nothing(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore plain-http\n") == [
+        f"7: {PLAIN}",
+        f"7: the comment gives no reason, so it ignores nothing {EXAMPLE} [ignore-without-reason]",
+    ]
+
+
+def test_comment_on_a_different_line_is_unused(reported: Reported) -> None:
+    assert reported(f"{URL}\n      {COMMENT}\n      encoding: utf-8\n") == [
+        f"7: {PLAIN}",
+        "8: no problem of 'plain-http' on line 9 (remove the comment) [unused-ignore]",
+    ]
+
+
+def test_unused_rule_in_a_comment_with_two_rules_is_reported(reported: Reported) -> None:
+    both = "# registry: ignore plain-http, unpinned-revision -- ours"
+    assert reported(f"{URL}  {both}\n") == [
+        "7: no problem of 'unpinned-revision' on line 7 (remove the comment) [unused-ignore]"
+    ]
+
+
+def test_misspelt_rule_has_a_hint(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore plain-htp -- ours\n") == [
+        f"7: {PLAIN}",
+        "7: no rule 'plain-htp' (did you mean 'plain-http'?) [unknown-rule]",
+    ]
+    assert reported(f"{URL}  # registry: ignore -- ours\n")[1:] == [
+        f"7: the comment names no rule {EXAMPLE} [unknown-rule]"
+    ]
+
+
+def test_comment_cannot_name_a_family(reported: Reported) -> None:
+    assert reported(f"{URL}  # registry: ignore sources -- ours\n")[1:] == [
+        "7: no rule 'sources' (`validate --rules` lists them) [unknown-rule]"
+    ]
+
+
+def test_comment_cannot_ignore_a_blocking_rule(reported: Reported) -> None:
+    lines = "      path: https://h/x?sig=abc  # registry: ignore secret-in-url -- public\n"
+    assert [line.rpartition("[")[2] for line in reported(lines)] == [
+        "secret-in-url]",
+        "rule-not-ignorable]",
+    ]
+
+
+def test_comment_for_an_unselected_rule_is_not_reported_as_unused(reported: Reported) -> None:
+    lines = f"      path: https://h/x.json  {COMMENT}\n"
+    assert len(reported(lines)) == 1
+    assert reported(lines, ignore=("plain-http",)) == []
+    assert reported(lines, select=("description",)) == []
+    assert reported(lines, ignore=("unused-ignore",)) == []
+
+
+@pytest.mark.parametrize("fault", ["      bogus: 1\n", "    seed: 3\n"])
+def test_comment_in_an_invalid_file_is_not_reported_as_unused(
+    reported: Reported, fault: str
+) -> None:
+    found = reported(f"      path: https://h/x.json  {COMMENT}\n{fault}")
+    assert len(found) == 1
+    assert "unused" not in found[0]

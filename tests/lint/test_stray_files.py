@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.catalog.catalog import Catalog
-from registry.lint.result_cache import check_catalog
-from registry.lint.runner import check
+from registry.lint.runner import check, check_catalog
 
 MANIFEST = """\
 datasets:

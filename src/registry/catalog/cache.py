@@ -33,8 +33,8 @@ from registry.catalog.cached_files import (
     cached_file_from,
     compact_json,
     document_from,
+    package_version_key,
 )
-from registry.catalog.code_version import package_version_key
 from registry.catalog.discovery import list_files, listing_digest
 from registry.catalog.groups import GroupEntry
 from registry.catalog.permissions import IncludeReach

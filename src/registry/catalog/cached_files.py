@@ -1,20 +1,26 @@
-"""The cached record of a file in a catalog: its state, its problems, its document as JSON."""
+"""The cached record of a file in a catalog, and the version of the code that reads the files."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
+import sys
+import time
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.base.digest import digest_of
 from registry.base.file_state import ABSENT, FileState
 from registry.base.local_files import open_beside, open_regular
 from registry.base.locations import Location
 from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem
+from registry.settings import builtin_root
 from registry.yamldoc.reader import MAX_BYTES, Document, Positions, parse_partially, unreadable
 
 if TYPE_CHECKING:
@@ -29,14 +35,16 @@ __all__ = [
     "contains_secret",
     "document_from",
     "may_contain_secret",
+    "package_version_key",
 ]
 
 _PROSE = {"description", "homepage"}
 # `json.dumps` with options creates an encoder on each call.
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
-
 Key = tuple[str, "SchemaName"]
 """Path and schema: a file may be read as an index and as a manifest."""
+_LOADED = time.time_ns()
+"""When this process began to load its code."""
 
 
 def compact_json(value: Any) -> bytes:
@@ -170,3 +178,35 @@ def _record(path: str, schema: SchemaName, parsed: ParsedFile, **fields: Any) ->
     return CachedFile(
         path=path, schema=schema, secret=secret, problems=problems, body=body, **fields
     )
+
+
+@functools.cache
+def package_version_key() -> str:
+    """Return a key that changes with Python's version, and with any of our modules or schemas.
+
+    For an installed release it is equal on all machines, so that a cluster can share a cache. It
+    uses the digests in the installer's RECORD, as the version number alone is the same for
+    different commits installed by `pip install git+…`.
+    """
+    package = Path(__file__).parents[1]
+    records = list(package.parent.glob("eval_registry-*.dist-info/RECORD"))
+    # In a checkout the schemas are next to the package. Use the states of its files: reading them
+    # all would take longer than the rest of opening a dataset.
+    files = [str(record) for record in records] or [
+        os.path.join(folder, name)
+        for top in (package, builtin_root().parent / "schemas")
+        for folder, _, names in os.walk(top)
+        for name in names
+        if name.endswith((".py", ".json"))
+    ]
+    states = {file: FileState.of(file) for file in sorted(files)}
+    # If a file changed after this process loaded it, the process runs other code than the files
+    # contain, so it shares no cache. By ctime, because mtime can be set to any value.
+    if any(state.ctime_ns >= _LOADED for state in states.values()):
+        return uuid.uuid4().hex
+    if not records:
+        return digest_of([sys.version, [[file, *state] for file, state in states.items()]])
+    lines = [line for record in records for line in record.read_text("utf-8").splitlines()]
+    # Compiled modules have no digest in RECORD, and not every installer creates them.
+    ours = sorted(line for line in lines if line.startswith("registry/") and ",sha256=" in line)
+    return digest_of([sys.version, ours])

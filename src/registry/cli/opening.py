@@ -15,7 +15,7 @@ from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError, ReviewError
 from registry.load.dataset import pinned_sources
 from registry.load.load import load
-from registry.lockfile.catalog_lock import catalog_lock
+from registry.lockfile.pin_cache import catalog_lock
 from registry.lockfile.pinned import PinnedSources
 from registry.workflows.states import DatasetState, states_of
 

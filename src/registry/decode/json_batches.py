@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import codecs
+import functools
+import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
+import numpy as np
 
+from registry.base.arrow.strings import byte_positions
 from registry.base.gc import gc_paused
-from registry.decode.chunks import line_blocks
-from registry.decode.frame import NotColumnarError, ValueFrame, Wanted
-from registry.decode.json_values import decode_lines, frame_of_records, refuse_repeated_keys
-from registry.decode.stream import HARMLESS_DOCUMENT, is_html, is_utf8, open_bytes
+from registry.decode.exact_json import has_unique_keys, repeats_key
+from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted
+from registry.decode.stream import HARMLESS_DOCUMENT, is_html, is_utf8, line_blocks, open_bytes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
     from registry.manifest.source_models import JsonSource
 
-__all__ = ["read_json_batches"]
+__all__ = [
+    "decode_lines",
+    "frame_of_records",
+    "line_ends",
+    "read_json_batches",
+    "refuse_repeated_keys",
+]
 
 # The values of a batch are all in memory, and those of a small one stay in the cache of the CPU.
 _BATCH_BYTES = 1 << 19
 _BATCH_RECORDS = 1 << 12
 _READ_BYTES = 1 << 20
-
 _decode = msgspec.json.Decoder().decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_objects = msgspec.json.Decoder(dict[str, Any]).decode_lines
+_CONTAINERS = frozenset({dict, list})
+_MOST_FIELDS = 64
+"""Keys of lines for which a type is created."""
+_UNNAMABLE = re.compile(r'[\\"\x00-\x1f]')
+"""Characters of keys that msgspec gives to no field of a struct."""
 
 
 def read_json_batches(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[ValueFrame]:
@@ -112,3 +131,142 @@ def _records_at(path: str | None, document: Any) -> Sequence[dict[str, Any]]:
     if type(records) is not list or set(map(type, records)) - {dict}:
         raise NotColumnarError("a document of other values than objects")
     return records
+
+
+def decode_lines(block: bytes | bytearray, wanted: Wanted) -> ValueFrame:
+    """Return the objects of lines, all of whose values are created and proved to be exact.
+
+    Raises:
+        NotColumnarError: a line is not exactly one object, or has no exact meaning.
+    """
+    try:
+        ends = line_ends(block)
+        keys = tuple(_decode_object(block[: ends[0]]))
+        found = _decode_equal_keys(block, keys)
+        if found is None:
+            keys, found = (), _decode_objects(block)
+        if len(found) != len(ends):
+            raise NotColumnarError("not one object per line")
+        if keys:
+            return _frame_of_structs(block, keys, found, wanted)
+        refuse_repeated_keys(block, found)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise NotColumnarError("a value without an exact meaning") from error
+    return frame_of_records(found, wanted, size=len(block))
+
+
+def line_ends(block: bytes | bytearray) -> NDArray[np.int64]:
+    """Return the ends of the lines, if each of them starts and ends like an object.
+
+    If a parser then finds as many objects, each line is exactly one: two objects on a line would
+    add one, and an object on two lines would have `}` and `{` around the line end.
+    """
+    data = np.frombuffer(block, np.uint8)
+    ends = byte_positions("\n", block)
+    if len(ends) == 0 or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    if (ends == starts).any() or (data[starts] != ord("{")).any():
+        raise NotColumnarError("a line that does not start like an object")
+    if (data[ends - 1] != ord("}")).any():
+        raise NotColumnarError("a line that does not end like an object")
+    return ends
+
+
+def _decode_equal_keys(block: bytes | bytearray, keys: tuple[str, ...]) -> list[Any] | None:
+    """Return the objects as structs; None if some have other keys."""
+    if not 0 < len(keys) <= _MOST_FIELDS or any(map(_UNNAMABLE.search, keys)):
+        return None
+    try:
+        found: list[Any] = _decoder_of(keys).decode_lines(block)
+    except msgspec.ValidationError:
+        return None
+    return found
+
+
+@functools.lru_cache(maxsize=64)  # creating a type takes as long as decoding a small file
+def _decoder_of(keys: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """Return a decoder of objects that have exactly these keys, which may be no names."""
+    names = {_field(number): key for number, key in enumerate(keys)}
+    fields = [(name, Any) for name in names]
+    line = msgspec.defstruct("Line", fields, rename=names, gc=False, forbid_unknown_fields=True)
+    return msgspec.json.Decoder(line)
+
+
+def _field(number: int) -> str:
+    return f"f{number}"
+
+
+def _frame_of_structs(
+    block: bytes | bytearray, keys: tuple[str, ...], found: list[Any], wanted: Wanted
+) -> ValueFrame:
+    columns = [list(map(attrgetter(_field(number)), found)) for number in range(len(keys))]
+    kinds = [set(map(type, column)) for column in columns]
+    # Most files have no nested values, whose keys would have to be counted one by one.
+    nested = [
+        column
+        for column, own in zip(columns, kinds, strict=True)
+        if not own.isdisjoint(_CONTAINERS)
+    ]
+    values = nested[0] if len(nested) == 1 else list(chain.from_iterable(nested))
+    refuse_repeated_keys(block, found, keys=len(keys) * len(found), nested=values)
+    named = dict(zip(keys, columns, strict=True))
+    records = None
+    if wanted is None:
+        records = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    else:
+        heads = _heads(wanted)
+        named = {key: column for key, column in named.items() if key in heads}
+    kinds_of = dict(zip(keys, kinds, strict=True))
+    return ValueFrame(len(found), named, records, size=len(block), kinds=kinds_of)
+
+
+def refuse_repeated_keys(
+    text: bytes | bytearray,
+    values: Sequence[Any],
+    *,
+    keys: int = 0,
+    nested: Sequence[Any] | None = None,
+) -> None:
+    """Raise a NotColumnarError if an object in the lines of a text repeats a key.
+
+    Args:
+        text: The text, of a value per line or of one value.
+        values: The parsed values of all of it.
+        keys: Number of the keys of the values, if they are structs.
+        nested: The values in these structs.
+
+    Raises:
+        RecursionError: a value is nested too deeply.
+    """
+    if has_unique_keys(text, values, keys=keys, nested=nested):
+        return
+    whole = text.decode()
+    for one in whole.rstrip("\n").split("\n") if len(values) > 1 else [whole]:
+        if repeats_key(one):
+            raise NotColumnarError("a key that is repeated")
+
+
+def frame_of_records(found: Sequence[dict[str, Any]], wanted: Wanted, *, size: int) -> ValueFrame:
+    """Return objects as a frame of the wanted columns that any of them has."""
+    if wanted is None:
+        return ValueFrame(len(found), {}, found, size=size)
+    columns = {}
+    for name in sorted(_heads(wanted)):
+        try:
+            columns[name] = list(map(itemgetter(name), found))
+        except KeyError:
+            values = [one.get(name, MISSING) for one in found]
+            if set(map(type, values)) != {type(MISSING)}:
+                columns[name] = values
+    return ValueFrame(len(found), columns, size=size)
+
+
+def _heads(wanted: frozenset[str]) -> set[str]:
+    """Return the keys that an object may have for some paths: `a` and `a.b` for `a.b`."""
+    return {head for path in wanted for head in _prefixes(path)}
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    parts = path.split(".")
+    return (".".join(parts[:count]) for count in range(1, len(parts) + 1))

@@ -1,4 +1,4 @@
-"""Open a file to decode as decompressed bytes or as text."""
+"""Open a file to decode as decompressed bytes or as text, or split its bytes into whole lines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import io
 import lzma
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, cast
@@ -18,11 +19,13 @@ from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.boundary.limits import UNLIMITED, Limits
 from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_bytes, limited_lines
+from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+    from typing import IO
 
 __all__ = [
     "HARMLESS_DOCUMENT",
@@ -33,6 +36,7 @@ __all__ = [
     "html_fault",
     "is_html",
     "is_utf8",
+    "line_blocks",
     "open_bytes",
     "open_text",
 ]
@@ -232,3 +236,41 @@ def html_fault(start: bytes) -> str:
     words = " ".join(title[1].decode("utf-8", "replace").split()) if title else ""
     named = f"titled '{escape_control(words)}'; " if words else ""
     return f"this is an HTML page, not data ({named}an error or login page? check the location)"
+
+
+def line_blocks(data: IO[bytes], *, size: int, most: int) -> Iterator[bytearray]:
+    """Yield the bytes of a file in blocks of about `size` bytes that end at line boundaries.
+
+    Raises:
+        NotColumnarError: a line has more than `most` bytes.
+    """
+    rest = b""  # the start of a line that is not complete yet
+    while True:
+        # The size doubles while no line ends, so that a long line is not copied many times.
+        most_bytes = len(rest) + max(size, len(rest))
+        # It grows by what is read: memory for a whole block takes longer to clear than a small file
+        # to parse.
+        block = bytearray(rest)
+        while len(block) < most_bytes and (found := data.read(most_bytes - len(block))):
+            block += found
+        if len(block) == len(rest):
+            break
+        end = block.rfind(b"\n") + 1
+        if _has_long_line(block, most):
+            raise NotColumnarError("a line that is too long")
+        rest = bytes(memoryview(block)[end:])
+        if end:
+            del block[end:]
+            yield block
+    if rest:
+        yield bytearray(rest)
+
+
+def _has_long_line(block: bytearray, most: int) -> bool:
+    start = 0
+    while start + most < len(block):
+        end = block.rfind(b"\n", start, start + most + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False

@@ -1,19 +1,25 @@
-"""How a dataset is evaluated: its `eval` block as solvers and scorers of Inspect AI."""
+"""How a dataset or a group is evaluated: its `eval` block as solvers and scorers of Inspect AI."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import inspect_ai.scorer
 import inspect_ai.solver
 from inspect_ai import Epochs, Task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.scorer import value_to_float as to_float
+from inspect_ai.solver import Generate, Solver, TaskState, chain, solver
 from inspect_ai.util import resource
 from msgspec.structs import replace
 
 from registry.catalog.catalog import Catalog
 from registry.load.dataset import get_dataset
+from registry.load.groups import get_group
 from registry.manifest.resolve import evaluation_of
 from registry.samples.letters import index_of
 
@@ -21,13 +27,16 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer
     from inspect_ai.solver import Solver
 
+    from registry.load.groups import GroupDatasets
     from registry.manifest import models
     from registry.samples.dataset import Dataset
-    from registry.samples.sample import Sample
+    from registry.samples.sample import Sample as OwnSample
 
-__all__ = ["task_of"]
+__all__ = ["MEMBER", "group_task", "group_tasks", "members", "task_of"]
 
 _URL = re.compile(r"\s*[\w+.:-]+://")
+MEMBER = "member"
+"""Key of a sample's metadata in such a task: the member that has it."""
 
 
 def task_of(name: str, given: Mapping[str, Any], **arguments: Any) -> Task:
@@ -129,7 +138,7 @@ def _strings_in(value: Any) -> Iterator[str]:
             yield from _strings_in(item)
 
 
-def _has_several_answers(samples: Iterable[Sample]) -> bool:
+def _has_several_answers(samples: Iterable[OwnSample]) -> bool:
     """Return whether a sample has more than one right choice.
 
     Raises:
@@ -156,3 +165,124 @@ def _is_letter(text: str, choices: Sequence[str]) -> bool:
         return index_of(text) < len(choices)
     except ValueError:
         return False
+
+
+def group_tasks(name: str, *, root: str | Path | None = None, **options: Any) -> list[Task]:
+    """Return a task of each member of a group, for `inspect_ai.eval_set`; arguments as `dataset`.
+
+    Its metadata has the group, the member and the member's weight.
+    """
+    found = get_group(name, root=root)
+    given = {key: options.pop(key, None) for key in ("solver", "scorer")}
+    tasks = []
+    for one in found.group.members:
+        asked = f"{name}/{one.name}" if one.only is not None else one.dataset
+        made = task_of(asked, given, root=root, **options)
+        made.metadata = {"group": name, MEMBER: one.name, "weight": one.weight}
+        tasks.append(made)
+    return tasks
+
+
+def group_task(
+    name: str, given: Mapping[str, Any], *, root: str | Path | None = None, **options: Any
+) -> Task:
+    """Return a task over all members of a group; arguments as for `task_of`.
+
+    Raises:
+        ValueError: two members are run a different number of times. Other errors as `task_of`.
+    """
+    found = get_group(name, root=root)
+    tasks = dict(zip(found, group_tasks(name, root=root, **given, **options), strict=True))
+    epochs = list(dict.fromkeys(one.epochs or 1 for one in tasks.values()))
+    if len(epochs) > 1:
+        numbers = ", ".join(map(str, epochs))
+        raise ValueError(
+            f"{name}: its members are run a different number of times ({numbers}): evaluate them"
+            " one by one"
+        )
+    first = next(iter(tasks.values()))
+    return Task(
+        dataset=_samples(name, tasks, found),
+        solver=_by_member({member: chain(one.solver) for member, one in tasks.items()}),
+        scorer=_scored_by_member(
+            {member: _first(one.scorer) for member, one in tasks.items()}, found.weights
+        ),
+        epochs=Epochs(first.epochs or 1, first.epochs_reducer),
+        display_name=name,
+        metadata={"registry_group": _description(found, tasks)},
+    )
+
+
+def _samples(name: str, tasks: Mapping[str, Task], found: GroupDatasets) -> MemoryDataset:
+    """Return the samples of all members; an id begins with the name of its member."""
+    samples: list[Sample] = []
+    for member, one in tasks.items():
+        for number, sample in enumerate(one.dataset, 1):
+            identifier = f"{member}/{number if sample.id is None else sample.id}"
+            metadata = {**(sample.metadata or {}), MEMBER: member}
+            samples.append(sample.model_copy(update={"id": identifier, "metadata": metadata}))
+    return MemoryDataset(samples, name=name, location=f"{name}#{found.digest}")
+
+
+def _description(found: GroupDatasets, tasks: Mapping[str, Task]) -> dict[str, Any]:
+    """Return what the log says of the group: its digest, and each member with its provenance."""
+    provenances = {name: getattr(one.dataset, "provenance", None) for name, one in tasks.items()}
+    return {
+        "name": found.group.name,
+        "digest": found.digest,
+        "members": {
+            name: {"weight": weight, "registry": one and one.as_data()}
+            for (name, weight), one in zip(found.weights.items(), provenances.values(), strict=True)
+        },
+    }
+
+
+def _first(scorers: Any) -> Scorer:
+    """Return the scorer whose score counts for the mean: the first one of a member."""
+    found: Scorer = scorers[0] if isinstance(scorers, Sequence) else scorers
+    return found
+
+
+@solver
+def _by_member(solvers: Any) -> Solver:
+    """Run the solvers of the member that has the sample."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        run: Solver = solvers[state.metadata[MEMBER]]
+        return await run(state, generate)
+
+    return solve
+
+
+def _scored_by_member(scorers: Mapping[str, Scorer], weights: Mapping[str, float]) -> Scorer:
+    @scorer(metrics=[members(dict(weights))], name="by_member")
+    def by_member() -> Scorer:
+        async def score(state: TaskState, target: Target) -> Score | None:
+            return await scorers[state.metadata[MEMBER]](state, target)
+
+        return score
+
+    made: Scorer = by_member()
+    return made
+
+
+@metric
+def members(weights: dict[str, float]) -> Metric:
+    """Compute the mean of each member, and `weighted_mean` of these.
+
+    Args:
+        weights: Member → its share. Of members that no sample was scored of, the others have it.
+    """
+    as_float = to_float()
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        values: dict[str, list[float]] = {}
+        for one in scores:
+            member = str((one.sample_metadata or {})[MEMBER])
+            values.setdefault(member, []).append(as_float(one.score.value))
+        means = {name: sum(values[name]) / len(values[name]) for name in weights if name in values}
+        total = sum(weights[name] for name in means)
+        whole = sum(weights[name] * mean for name, mean in means.items()) / total if means else 0.0
+        return {**means, "weighted_mean": whole}
+
+    return compute

@@ -99,7 +99,7 @@ def group(
     Raises:
         PrerequisiteError: a member can't be opened, or it is not known how to evaluate it.
     """
-    from registry.inspect.groups import group_task  # as every command of Inspect imports this
+    from registry.inspect.evaluate import group_task  # as every command of Inspect imports this
 
     with _refusing("registry/group"):
         _check_names(kwargs)

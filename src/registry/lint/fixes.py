@@ -20,7 +20,7 @@ from registry.lint.layout import (
     write_manifest_file,
 )
 from registry.lint.runner import files_under
-from registry.lint.suppressions import parse_ignores
+from registry.lint.selection import parse_ignores
 from registry.lockfile.models import Lock, read_lock
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import source_model

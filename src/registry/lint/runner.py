@@ -1,30 +1,56 @@
-"""Find all problems in a catalog, without making requests or importing the code of mappers."""
+"""Find all problems in a catalog, without making requests or importing the code of mappers.
+
+The result for a whole catalog is cached until anything that determines it changes.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
+from registry.base.digest import digest_of
+from registry.base.file_state import FileState
+from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.gc import gc_paused
 from registry.base.names import display_path
+from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.located import conflicts
 from registry.catalog.reader import may_hide_datasets
 from registry.corrections.file import is_corrections, read_problems
-from registry.errors import ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem
+from registry.lint.data_files import data_states
 from registry.lint.dataset_checks import DatasetChecks
 from registry.lint.layout import layout_files
 from registry.lint.lock_checks import orphaned_pins, read_lock_content
-from registry.lint.selection import Selection, configured, selected
-from registry.lint.stray_files import code_problems, nested_index_problems
-from registry.lint.suppressions import apply_ignores, read_ignores
+from registry.lint.selection import Selection, apply_ignores, configured, read_ignores, selected
+from registry.lint.stray_files import (
+    code_files,
+    code_problems,
+    manifest_folders,
+    nested_index_problems,
+    nested_indexes,
+)
+from registry.lockfile.text import read_bytes
 from registry.rules import RULES, run_checks
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import json_path, read_partially
 
-__all__ = ["check", "count_checked", "files_under", "split_packages"]
+__all__ = [
+    "CheckResult",
+    "check",
+    "check_catalog",
+    "count_checked",
+    "files_under",
+    "split_packages",
+]
 
 _LAYOUT_RULES = tuple(
     rule.id
@@ -32,6 +58,9 @@ _LAYOUT_RULES = tuple(
     if any(check.stage in ("text", "document") for check in rule.checks)
 )
 _OF_THE_CATALOG = ("duplicate-name", "stale-lock")
+# Besides our own code, which is part of the digest of the catalog's content, these libraries
+# determine which manifests are valid.
+_VALIDATORS = ("jsonschema-rs", "msgspec", "pyyaml")
 
 
 @gc_paused()  # it creates thousands of documents and specs, which have no cycles
@@ -58,7 +87,11 @@ def check(
         deadline: The processor time of this process at which no further dataset is checked.
     """
     wanted = files_under(paths)
-    corrections = [one for one in wanted if _has_corrections(one)]
+    corrections = [
+        one
+        for one in wanted
+        if one.name != INDEX_NAME and is_corrections(read_partially(one).document)
+    ]
     catalog = catalog.including(one for one in wanted if one not in corrections)
     index = catalog.index_document()
     invalid = [one.path for one in catalog.problems if one.file == index.file]
@@ -92,10 +125,6 @@ def check(
         by_file[index.file] = by_file[index.file].without(["nested-index"])
     reported += _reported(found, config_problems, by_file, _unfinished(catalog, found))
     return sorted(reported, key=lambda one: (one.file, one.line, one.column, one.rule))
-
-
-def _has_corrections(path: Path) -> bool:
-    return path.name != INDEX_NAME and is_corrections(read_partially(path).document)
 
 
 def _found(catalog: Catalog, data: set[tuple[str, str]], deadline: float) -> list[Problem]:
@@ -190,25 +219,22 @@ def split_packages(
     own: list[Problem] = []
     of_packages: dict[Path, list[Problem]] = {}
     owner = _owner(catalog) if problems else lambda _: catalog.index
-    changed = _changed_by_overrides(catalog) if problems and len(catalog.indexes) > 1 else ()
+    changed: list[str] = []
+    if problems and len(catalog.indexes) > 1:
+        overridden = [name for name in catalog if catalog.entries[name].overridden]
+        places = (one for name in overridden for one in catalog.dependents(name))
+        changed = [json_path(("datasets", one)) for one in places]
     for problem in problems:
         index = owner(problem.file)
-        is_own = problem.rule in _OF_THE_CATALOG or _is_below(problem.path, changed)
+        is_own = problem.rule in _OF_THE_CATALOG or any(
+            problem.path == place or problem.path.startswith((f"{place}.", f"{place}["))
+            for place in changed
+        )
         if index == catalog.index or is_own:
             own.append(problem)
         else:
             of_packages.setdefault(index, []).append(problem)
     return own, of_packages
-
-
-def _changed_by_overrides(catalog: Catalog) -> tuple[str, ...]:
-    """Return the places of what extends datasets that override those of packages."""
-    names = [name for name in catalog if catalog.entries[name].overridden]
-    return tuple(json_path(("datasets", one)) for name in names for one in catalog.dependents(name))
-
-
-def _is_below(path: str, places: tuple[str, ...]) -> bool:
-    return any(path == place or path.startswith((f"{place}.", f"{place}[")) for place in places)
 
 
 def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:
@@ -250,3 +276,100 @@ def _chosen(files: set[str], wanted: list[Path]) -> set[str]:
     """Return the files that are in `wanted`, or all files if it is empty."""
     places = {file.resolve() for file in wanted}
     return {file for file in files if not wanted or Path(file).resolve() in places}
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The problems of a catalog, or of some of its files."""
+
+    problems: list[Problem]
+    datasets: int
+    """Number of checked datasets."""
+
+
+def check_catalog(
+    catalog: Catalog,
+    cache_dir: Path,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    locked: bool = False,
+    deadline: float = math.inf,
+) -> CheckResult:
+    """Check a catalog as `check` does, or return the cached result of the same check."""
+    # It has secrets, or files that its index does not include, or the rules of another index.
+    if catalog.content is None or catalog.rules_from is not None:
+        problems = check(catalog, select=select, ignore=ignore, locked=locked, deadline=deadline)
+        return CheckResult(problems, count_checked(catalog))
+    place = best_effort_path(catalog.index, cache_dir, "check")
+    key = _key(catalog, select, ignore, locked)
+    known = _recall(place, key, str(catalog.index.parent))
+    if known is not None:
+        return known
+    patterns: set[tuple[str, str]] = set()
+    problems = check(
+        catalog, select=select, ignore=ignore, locked=locked, data=patterns, deadline=deadline
+    )
+    result = CheckResult(problems, count_checked(catalog))
+    if all(problem.rule != "check-limit" for problem in problems):
+        _remember(place, key, result, catalog, patterns)
+    return result
+
+
+def _recall(place: Path, key: str, root: str) -> CheckResult | None:
+    """Return the cached result of the same check, if the files beside the catalog are the same."""
+    cached = read_best_effort(place)
+    data = None if cached is None else json.loads(cached.splitlines()[0])
+    if (
+        data is None
+        or data["key"] != key
+        or not _are_unchanged(data["data"])
+        or data["code"] != code_files(root, data["folders"])
+        or [(file, FileState(*state)) for file, state in data["indexes"]] != nested_indexes(root)
+    ):
+        return None
+    return CheckResult([Problem(**one) for one in data["problems"]], data["datasets"])
+
+
+def _remember(
+    place: Path, key: str, result: CheckResult, catalog: Catalog, patterns: set[tuple[str, str]]
+) -> None:
+    """Cache a result, with the states of the files that `patterns` match."""
+    states = [(*where, data_states(*where)) for where in sorted(patterns)]
+    indexes = nested_indexes(str(catalog.index.parent))
+    # A file may be edited again without a change of its state, if this happens right now.
+    found = [*indexes, *(one for *_, files in states for one in files)]
+    if any(state.is_racy() for _, state in found):
+        return
+    rows = [problem.to_dict() for problem in result.problems]
+    folders = manifest_folders(catalog)
+    code = {"folders": folders, "code": code_files(str(catalog.index.parent), folders)}
+    body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
+    body["indexes"] = indexes
+    write_best_effort(place, compact_json(body))
+
+
+def _are_unchanged(
+    states: Iterable[tuple[str, str, Sequence[tuple[str, Sequence[int]]]]],
+) -> bool:
+    """Return whether each path and glob still matches the same files, with the same states."""
+    return all(
+        data_states(folder, pattern) == [(file, FileState(*state)) for file, state in found]
+        for folder, pattern, found in states
+    )
+
+
+def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:
+    """Return the digest of everything that determines what `check` finds."""
+    try:
+        data = read_bytes(lock_file_of(catalog.index))
+        lock = "" if data is None else hashlib.sha256(data).hexdigest()
+    except LockError as error:
+        lock = str(error)
+    # Messages have paths relative to the working directory, and `~` expands to the home folder.
+    folders = [str(Path.cwd()), os.path.expanduser("~")]
+    versions = {name: version(name) for name in _VALIDATORS}
+    options = [list(select), list(ignore), locked]
+    return digest_of(
+        [catalog.content, catalog.boundary.folders, lock, *folders, versions, *options]
+    )

@@ -50,17 +50,13 @@ def manifest_folders(catalog: Catalog) -> list[str]:
 
 def code_files(root: str, folders: Iterable[str]) -> list[str]:
     """Return the first files of code in the folders of manifests, and in that of the index."""
-    return list(islice(_code_files(root, folders), _MOST_FILES))
-
-
-def _code_files(root: str, folders: Iterable[str]) -> Iterator[str]:
-    for name in _names(root):
-        if _CODE.search(name) and _SHADOWING.match(name):
-            yield os.path.join(root, name)
-    for folder in folders:
-        for name in _names(folder):
-            if _CODE.search(name):
-                yield os.path.join(folder, name)
+    found = (
+        os.path.join(folder, name)
+        for folder in (root, *folders)
+        for name in _names(folder)
+        if _CODE.search(name) and (folder != root or _SHADOWING.match(name))
+    )
+    return list(islice(found, _MOST_FILES))
 
 
 def _names(folder: str) -> Sequence[str]:

@@ -1,4 +1,7 @@
-"""Look up pins of a lockfile in a cache, so that a large lockfile is parsed only once."""
+"""The pins of a whole catalog: of its own lockfile, and of the packages that it includes.
+
+A cache has the pins of each lockfile, so that a large one is parsed only once.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,25 @@ from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.names import display_path
 from registry.base.processes.forks import cached_property
-from registry.catalog.code_version import package_version_key
-from registry.lockfile.models import Pin, parse_lock
+from registry.catalog.cached_files import package_version_key
+from registry.lockfile.models import Lock, Pin, parse_lock, read_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.lockfile.text import read_bytes
 from registry.settings import INDEX_NAME, lock_file_of
 
 if TYPE_CHECKING:
+    from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.settings import Settings
 
-__all__ = ["CachedPins", "CatalogPins", "pin_of", "pinned_sources_of"]
+__all__ = [
+    "CachedPins",
+    "CatalogPins",
+    "catalog_lock",
+    "pin_of",
+    "pinned_sources_of",
+    "with_packages",
+]
 
 
 def pinned_sources_of(spec: DatasetSpec, settings: Settings) -> PinnedSources | None:
@@ -157,3 +168,35 @@ class CachedPins:
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.names)}
+
+
+def catalog_lock(catalog: Catalog) -> Lock:
+    """Return what is locked of a catalog; nothing, if no index has a lockfile.
+
+    Raises:
+        LockError: a lockfile is invalid.
+    """
+    path = lock_file_of(catalog.index)
+    return with_packages(read_lock(path, shown_as=display_path(path)) or Lock(), catalog)
+
+
+def with_packages(own: Lock, catalog: Catalog) -> Lock:
+    """Return a catalog's own lock with the rows of its packages for datasets that it lacks.
+
+    Raises:
+        LockError: the lockfile of a package is invalid.
+    """
+    pins, commits = dict(own.pins), dict(own.commits)
+    for index in catalog.indexes[1:]:
+        path = lock_file_of(index)
+        lock = read_lock(path, shown_as=display_path(path)) or Lock()
+        for name in lock.names:
+            if name not in catalog.entries or own.row_of(name) is not None:
+                continue
+            if catalog.home_of(name) != index.parent:
+                continue
+            if name in lock.pins:
+                pins[name] = lock.pins[name]
+            else:
+                commits[name] = lock.commits[name]
+    return Lock(pins, commits)

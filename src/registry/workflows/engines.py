@@ -1,23 +1,174 @@
-"""The interface of an engine, the table of all, and those of this machine."""
+"""Build datasets: a job for each, the engines that run jobs, and their table."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from registry.base.materials import SamplesId
 from registry.base.processes.executor import Workers
 from registry.base.threads import ReportNamed, run_jobs
-from registry.errors import RegistryError
-from registry.workflows.job import Job, SyncResult, run_job
+from registry.cache.retry import again_if_lost
+from registry.errors import CacheError, RegistryError, ReviewError
+from registry.load.load import load
+from registry.load.materials import samples_id_with_named
+from registry.pipeline.expectations import QualityWarning, quality_warnings
+from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
-    from registry.cache.cache import Cache
+    from registry.base.processes.executor import Executor, Workers
+    from registry.boundary.boundary import Boundary
+    from registry.cache.cache import Cache, CacheEntry
     from registry.cache.remote import Pushes
+    from registry.lockfile.pinned import PinnedSources
+    from registry.manifest.models import DatasetSpec
+    from registry.pipeline.execute import LoadResult
     from registry.progress import Report
 
-__all__ = ["ENGINES", "Engine", "LocalEngine", "Order", "ProcessEngine", "engine_of"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Job",
+    "LocalEngine",
+    "Order",
+    "ProcessEngine",
+    "SyncResult",
+    "engine_of",
+    "run_job",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncResult:
+    """The outcome of building one dataset."""
+
+    name: str
+    status: str
+    """built, fetched (from the remote cache), cached or failed."""
+    samples: int | None = None
+    """Number of samples in the dataset, after its limit."""
+    bytes: int | None = None
+    """Size of its samples in the cache."""
+    seconds: float = 0.0
+    error: RegistryError | None = None
+    """Why the build failed."""
+    warnings: tuple[QualityWarning, ...] = ()
+    """What is questionable in the samples."""
+    pushed: str = ""
+    """pushed, packed, present (it was there) or failed; empty if that was not asked for."""
+    push_error: str = ""
+    """Why the samples, which are cached here, are not in the remote cache."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON data."""
+        error = self.error
+        data = error and {"type": type(error).__name__, "message": str(error)}
+        warnings = [warning.to_dict() for warning in self.warnings]
+        seconds = round(self.seconds, 3)
+        return {**vars(self), "seconds": seconds, "error": data, "warnings": warnings}
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A dataset to build, for any process: of secrets it has the names of variables only."""
+
+    spec: DatasetSpec
+    boundary: Boundary
+    lock: PinnedSources | None
+    """What the lockfile pins."""
+    offline: bool
+    refresh: bool
+    expected: SamplesId | None = None
+    """The samples that it must have."""
+
+
+def run_job(
+    job: Job,
+    cache: Cache,
+    *,
+    push_to: Pushes | None,
+    report: Report,
+    workers: Workers | None = None,
+    elsewhere: Executor | None = None,
+) -> SyncResult:
+    """Build a dataset unless it is cached; an error is a result too."""
+    start = time.perf_counter()
+    own = replace(cache, used=set())
+
+    def load_and_push() -> tuple[LoadResult, str, str]:
+        opened = _load(job, own, report, workers, elsewhere)
+        return opened, *_push(opened.entry, push_to, replace=job.refresh)
+
+    try:
+        # Another process may remove the samples before they are pushed.
+        opened, pushed, push_error = again_if_lost(load_and_push, cache)
+    except RegistryError as error:
+        seconds = time.perf_counter() - start
+        return SyncResult(name=job.spec.name, status="failed", seconds=seconds, error=error)
+    return SyncResult(
+        name=job.spec.name,
+        status="cached" if opened.cached else "fetched" if opened.fetched else "built",
+        samples=len(opened.dataset),
+        bytes=opened.entry.size,
+        seconds=time.perf_counter() - start,
+        warnings=tuple(quality_warnings(job.spec, opened.entry.meta)),
+        pushed=pushed,
+        push_error=push_error,
+    )
+
+
+def _load(
+    job: Job,
+    cache: Cache,
+    report: Report,
+    workers: Workers | None,
+    elsewhere: Executor | None,
+) -> LoadResult:
+    # A cache is often filled for others: `verify` finds damage now, not in their runs.
+    opened = load(
+        job.spec,
+        cache,
+        boundary=job.boundary,
+        offline=job.offline,
+        refresh=job.refresh,
+        verify=True,
+        lock=job.lock,
+        report=report,
+        workers=workers,
+        elsewhere=elsewhere,
+    )
+    if job.expected is not None:
+        context = SourceContext(boundary=job.boundary, cache=cache)
+        columns = opened.entry.meta["columns"]
+        found = samples_id_with_named(job.spec, opened.dataset, columns, context)
+        _check_samples(job.spec.name, found, job.expected)
+    # What is reported as cached stays so, even if the power fails now.
+    cache.make_durable()
+    return opened
+
+
+def _push(entry: CacheEntry, remote: Pushes | None, *, replace: bool) -> tuple[str, str]:
+    """Store samples in the remote cache; return the outcome and the reason of a failure."""
+    if remote is None:
+        return "", ""
+    try:
+        return remote.push(entry, replace=replace), ""
+    except CacheError as error:
+        return "failed", str(error)
+
+
+def _check_samples(name: str, found: SamplesId, expected: SamplesId) -> None:
+    if found != expected:
+        raise ReviewError(
+            f"{name}: its samples are not the reviewed ones: reviewed {expected}, found {found}"
+            " (its source, its mapping code or a file that they name has changed since;"
+            f" `registry lock {name}` before a review pins them)"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,8 @@ from registry.errors import (
     SourceError,
 )
 from registry.load.cached import open_cached
-from registry.load.load import load
+from registry.load.load import load, remember_pinned
 from registry.load.materials import commit_pin, make_pin
-from registry.load.pinned import remember_pinned
 from registry.lockfile.merge import Choice, Sides, choose
 from registry.lockfile.models import CommitPin, Lock, Pin
 from registry.lockfile.pinned import PinnedSources, known_sources, stale_error

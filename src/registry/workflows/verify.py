@@ -1,8 +1,4 @@
-"""Ask the sources of datasets whether manifests, the lockfile and `expect` still describe them.
-
-Nothing is built, and the cache is neither read nor filled: the answers and the first records go to
-a temporary folder.
-"""
+"""Compare sources and samples with their pins: say what differs, and what a source has now."""
 
 from __future__ import annotations
 
@@ -13,36 +9,70 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
+from registry.base.fs import stream_sha256
 from registry.base.threads import ReportNamed, run_jobs
+from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
-from registry.errors import ManifestError, RegistryError
+from registry.errors import (
+    AccessError,
+    ExpectationError,
+    ManifestError,
+    MissingDependencyError,
+    RegistryError,
+    SourceError,
+    did_you_mean,
+)
 from registry.load.materials import first_columns
+from registry.lockfile.pinned import known_sources
+from registry.manifest.source import Source, is_commit
 from registry.pipeline.expectations import check_samples, quality_warnings
 from registry.pipeline.preview import map_first_records
+from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
 from registry.sources.pins import Pins, SourceContext, SourcePin
 from registry.sources.source_type import reader_of
-from registry.workflows.drift import (
-    RECORDS,
-    Drift,
-    changed_columns,
-    changes_number,
-    drift_of,
-    missing_part,
-    since_locked,
-    with_hint,
-    wrong_count,
-)
 
 if TYPE_CHECKING:
+    from registry.base.materials import Material
     from registry.catalog.catalog import Catalog
     from registry.lockfile.models import Pin
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
 
-__all__ = ["VerifyResult", "verify"]
+__all__ = [
+    "RECORDS",
+    "Drift",
+    "VerifyResult",
+    "changed_columns",
+    "changes_number",
+    "drift_of",
+    "missing_part",
+    "since_locked",
+    "verify",
+    "with_hint",
+    "wrong_count",
+]
 
 # The kinds of `quality_warnings` that the first records alone don't show.
 _OF_ALL_RECORDS = ("unused_columns", "unused_accept")
+RECORDS = 20
+"""Number of records that are mapped."""
+DriftKind = Literal[
+    "manifest",
+    "unreachable",
+    "access",
+    "package",
+    "source",
+    "revision",
+    "branch",
+    "configuration",
+    "split",
+    "rows",
+    "file",
+    "columns",
+    "mapping",
+    "expect",
+    "samples",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,3 +196,135 @@ class _Question:
             if warning.kind not in _OF_ALL_RECORDS:
                 hint = f"`accept: [{warning.kind}]` says that it is meant"
                 yield Drift("samples", f"first {RECORDS} records: {warning.message}", hint)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One thing that a source has and the manifest, the lockfile or `expect` says otherwise."""
+
+    kind: DriftKind
+    message: str
+    hint: str = ""
+    """What to do next."""
+
+    @property
+    def severity(self) -> Literal["error", "warning"]:
+        """Whether it fails the command; questionable samples that `expect` allows do not."""
+        return "warning" if self.kind == "samples" else "error"
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+def drift_of(error: RegistryError, name: str) -> Drift:
+    """Return what an error says about the source."""
+    text = str(error).removeprefix(f"{name}: ")
+    if isinstance(error, ExpectationError):
+        hint = "is the target still right?"
+        return with_hint("expect", f"first {RECORDS} records: {text}", hint)
+    if isinstance(error, ManifestError):  # names a column that no record has
+        return Drift("columns", text)
+    if not isinstance(error, SourceError):
+        hint = "map what the source has now, or pin the revision before it"
+        return with_hint("mapping", text, hint)
+    if is_unreachable(error):
+        return with_hint("unreachable", text, "try again later")
+    if isinstance(error, MissingDependencyError):
+        return Drift("package", text)
+    if isinstance(error, AccessError):
+        return Drift("access", text)
+    return with_hint("source", text, "correct `source` in the manifest")
+
+
+def with_hint(kind: DriftKind, text: str, hint: str) -> Drift:
+    """Return a drift with a general hint, unless the text of the error ends with its own."""
+    return Drift(kind, text, "" if text.endswith(")") else hint)
+
+
+def missing_part(missing: Missing, source: Source) -> Drift:
+    """Return the drift of a revision, configuration or split that is gone."""
+    where = source.location
+    if missing.kind == "revision":
+        hint = f"the default branch is at {missing.known[0]}; pin a commit that exists"
+        return Drift("revision", f"{where}: no revision '{missing.name}' any more", hint)
+    key = "name" if missing.kind == "configuration" else "split"
+    names = f"{missing.kind}s: {', '.join(missing.known)}"
+    if missing.name is None:
+        hint = f"name one under `source.{key}`"
+        return Drift(missing.kind, f"{where}: has several {names}", hint)
+    guess = did_you_mean(missing.name, missing.known)
+    hint = guess or f"correct `source.{key}`"
+    return Drift(missing.kind, f"{where}: no {missing.kind} '{missing.name}'; {names}", hint)
+
+
+def since_locked(
+    spec: DatasetSpec, source: Source, facts: SourceFacts, pin: Pin, boundary: Boundary
+) -> Iterator[Drift]:
+    """Yield what has changed since the lockfile was written."""
+    locked = known_sources(spec, pin)
+    upgrade = f"`registry lock --upgrade {spec.name}` pins it"
+    repository = source.repository
+    if repository is not None and not is_commit(repository.revision) and facts.revision:
+        before = locked.revision(repository)
+        if before not in (None, facts.revision):
+            branch = repository.revision or "the default branch"
+            message = f"{repository.path}: {branch} moved from {before} to {facts.revision}"
+            yield Drift("branch", f"{message} since it was locked", upgrade)
+    now = {file.location: file for file in facts.files}
+    for path in source.paths():
+        for location, file in locked.files(path) or ():
+            shown = location.public
+            found = now.get(location)
+            if found is None:
+                yield Drift("file", f"{shown}: locked, but `{path}` does not match it now", upgrade)
+            elif None not in (found.size, file.size) and found.size != file.size:
+                sizes = f"{found.size:,} bytes, datasets.lock pins {file.size:,}"
+                yield Drift("file", f"{shown}: {sizes}", upgrade)
+            elif change := _changed_bytes(found, file, boundary):
+                yield Drift("file", f"{shown}: {change}", upgrade)
+
+
+def _changed_bytes(found: FileFacts, locked: Material, boundary: Boundary) -> str:
+    """Describe a digest or a validator that differs; "" if none does."""
+    if found.location.is_local:
+        with boundary.open_location(found.location) as opened:
+            same = stream_sha256(opened) == locked.sha256
+        return "" if same else "its digest is not the one that datasets.lock pins"
+    for name in ("etag", "version_id"):
+        old, new = getattr(locked, name), getattr(found, name)
+        # A weak ETag may differ for the same bytes (RFC 9110, 8.8.1).
+        if old and new and old != new and not new.startswith("W/"):
+            return f"{name} is {new}, datasets.lock has {old}: its bytes have changed"
+    return ""
+
+
+def wrong_count(spec: DatasetSpec, rows: int | None, pin: Pin | None) -> Iterator[Drift]:
+    """Yield a row count that can't give the number of samples that is expected."""
+    if rows is None or changes_number(spec):
+        return
+    # `expect` counts samples before the limit, a pin those after it.
+    is_locked = pin is not None and not spec.view.is_part and pin.agrees(spec)
+    locked = pin.samples if pin is not None and is_locked else None
+    for key, wanted in (("expect.samples", spec.expect.samples), ("datasets.lock", locked)):
+        fits = rows >= (wanted or 0) if spec.on_duplicate == "drop" else rows == wanted
+        if wanted is not None and not fits:
+            message = f"the source has {rows:,} records, {key} says {wanted:,}"
+            yield Drift(
+                "rows", message, "pin the revision before the change, or correct the number"
+            )
+            return
+
+
+def changed_columns(locked: Sequence[str], found: Sequence[str]) -> Iterator[Drift]:
+    """Yield the columns of a pin that the first records no longer have."""
+    gone = [name for name in locked if name not in found]
+    new = [name for name in found if name not in locked]
+    if gone:
+        added = f"; new: {', '.join(new)}" if new else ""
+        message = f"columns are gone since it was locked: {', '.join(gone)}{added}"
+        yield Drift("columns", message, "name the new ones under `fields`, or pin the old revision")
+
+
+def changes_number(spec: DatasetSpec) -> bool:
+    """Return whether records and samples may differ in number."""
+    return any((spec.where, spec.explode, spec.corrections, spec.sample, spec.mapper))

@@ -18,7 +18,7 @@ from registry.manifest.models import to_spec
 from registry.plugins.dask import dask_worker
 from registry.plugins.dask.dask_worker import JobRequest, SampleStore, StoppedError, facts, stop
 from registry.progress import Progress
-from registry.workflows.job import Job
+from registry.workflows.engines import Job
 
 
 class Worker:

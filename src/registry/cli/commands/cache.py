@@ -9,9 +9,8 @@ import click
 
 from registry.cache import housekeeping
 from registry.cache.cache import Cache
-from registry.cache.contents import Item, contents, older_formats, size_of
-from registry.cache.removal import Removal, Removed
-from registry.cache.verify import paths_of, verify
+from registry.cache.contents import Item, contents, older_formats, paths_of, size_of, verify
+from registry.cache.housekeeping import Removal, Removed
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.options import duration, size
@@ -28,7 +27,7 @@ from registry.errors import (
 from registry.extensions import our_own
 from registry.lockfile.pin_cache import CatalogPins
 from registry.progress import Progress
-from registry.workflows.cache_usage import CacheUsage, cache_usage
+from registry.workflows.states import CacheUsage, cache_usage
 
 __all__ = ["command"]
 

@@ -20,9 +20,9 @@ from registry.cli.completion import dataset_names
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
-from registry.lockfile.catalog_lock import with_packages
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
+from registry.lockfile.pin_cache import with_packages
 from registry.lockfile.text import read_bytes, write_text
 from registry.lockfile.versions import Version
 from registry.settings import Settings, lock_file_of

@@ -35,8 +35,7 @@ from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines import ENGINES, engine_of
-from registry.workflows.shard import Shard, divide
-from registry.workflows.sync import SyncResult, sync
+from registry.workflows.sync import Shard, SyncResult, divide, sync
 from registry.yamldoc.reader import read_yaml
 
 __all__ = ["SyncLines", "command", "print_failures"]

@@ -22,11 +22,9 @@ from registry.cli.streams import unescaped
 from registry.cli.terminal import print_styled
 from registry.errors import ManifestError, Problem, count_text
 from registry.lint.fixes import FIXES, fix
-from registry.lint.result_cache import CheckResult, check_catalog
-from registry.lint.runner import check, count_checked, split_packages
-from registry.lint.selection import Selection, invalid_name, selected
+from registry.lint.runner import CheckResult, check, check_catalog, count_checked, split_packages
+from registry.lint.selection import Selection, effective_ignores, invalid_name, selected
 from registry.lint.stray_files import nested_indexes
-from registry.lint.suppressions import effective_ignores
 from registry.rules import RULES
 from registry.settings import Settings, validate_seconds
 

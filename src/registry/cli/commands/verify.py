@@ -12,7 +12,7 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json, print_line, print_table
 from registry.cli.progress_bars import bars
 from registry.errors import OfflineError, count_text
-from registry.lockfile.catalog_lock import catalog_lock
+from registry.lockfile.pin_cache import catalog_lock
 from registry.workflows.verify import VerifyResult, verify
 
 __all__ = ["command"]

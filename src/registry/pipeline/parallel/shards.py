@@ -16,9 +16,8 @@ import numpy as np
 
 from registry.base.processes.executor import WorkerLostError, Workers, can_start
 from registry.base.processes.in_order import in_order
-from registry.decode.chunks import line_blocks
 from registry.decode.frame import NotColumnarError
-from registry.decode.stream import is_utf8, open_bytes
+from registry.decode.stream import is_utf8, line_blocks, open_bytes
 from registry.errors import RegistryError
 from registry.manifest.source_models import JsonSource
 from registry.pipeline.parallel import lines
