@@ -208,6 +208,7 @@ CASES = [
     one("bad-expression", f"{CSV}, fields: {{{MARK}input: {{from: q, do: [{{regex: '('}}]}}}}", ".fields.input"),
     one("bad-expression", f"{CSV}, fields: {{{MARK}target: {{template: '{{q'}}}}", ".fields.target"),
     one("bad-expression", f"{CSV}, {MARK}where: {{value: q, regex: '('}}", ".where"),
+    one("bad-expression", f"{CSV}, explode: {{column: p, {MARK}then: item.q}}", ".explode.then"),
     one("mapper-and-fields", f"{CSV}, {MARK}mapper: 'p:f', fields: {{input: q}}", ".mapper"),
     one("bad-fewshot", f"{CSV}, {MARK}fewshot: {{n: 5}}", ".fewshot"),
     one("bad-fewshot", f"{CSV}, {MARK}fewshot: {{dataset: d, apply: true}}", ".fewshot"),

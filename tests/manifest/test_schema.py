@@ -339,7 +339,7 @@ def test_schema_defaults_match_the_model(definition: str, key: str, default: Any
 _NOT_COMPARED = frozenset(
     {"type", "path", "fieldnames", "data_files", "source", "concat", "where", "fields"}
     | {*PARTS, "homepage", "mapper", "corrections", "companion", "license", "access"}
-    | {"question", "answer", "choice", "intro", "ask"}
+    | {"question", "answer", "choice", "intro", "ask", "then"}
 )
 BOUNDS = ("minimum", "maximum", "minLength", "maxLength")
 

@@ -100,6 +100,34 @@ fields: {input: item, id: n}
     ]  # fmt: skip
 
 
+def test_explode_goes_on_into_the_lists_of_items(write: Write) -> None:
+    keys = """
+explode:
+  column: parts
+  item: part
+  index: place
+  then: {column: part.questions, parse: true, number: n, then: item.words}
+fields: {input: {template: "{part.text} {item}"}, id: {template: "{place} {n} {index}"}}
+"""
+    replaced = keys.replace("then: item.words", "then: {column: item.words, item: word}")
+    replaced = replaced.replace("{part.text} {item}", "{part.text} {word}")
+    records: list[dict[str, Any]] = [
+        {"parts": [{"text": "x", "questions": [{"words": ["a", "b"]}, {"words": []}]}]},
+        {"parts": []},
+        {"parts": [{"text": "y", "questions": '[{"words": ["c"]}]'}] * 2},
+    ]
+    with pytest.raises(ManifestError, match="the item of an outer list is in the column 'item'"):
+        get_dataset("d", root=write(keys, records))
+    dataset = get_dataset("d", root=write(replaced, records))
+    assert [(one.input, one.id) for one in dataset] == [
+        ("x a", "0 0 0"), ("x b", "0 0 1"), ("y c", "0 2 0"), ("y c", "1 3 0"),
+    ]  # fmt: skip
+    for right in ("part.questions", "item.words"):
+        manifest = replaced.replace(right, f"{right}_")
+        with pytest.raises(MappingError, match=f"field explode: no column '{right}_'"):
+            get_dataset("d", root=write(manifest, records))
+
+
 def test_explode_parses_a_list_in_a_string(write: Write) -> None:
     records: list[dict[str, Any]] = [
         {"parts": json.dumps([{"q": "a"}, {"q": "b"}])},

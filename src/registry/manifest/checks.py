@@ -60,7 +60,7 @@ def seed_without_shuffle(merged: Merged) -> Iterator[Finding]:
 
 
 def bad_expression(merged: Merged) -> Iterator[Finding]:
-    """Report the expressions, and the condition, that can't be parsed."""
+    """Report expressions and conditions that can't be parsed, and items that hide each other."""
     expressions: dict[tuple[str, ...], Any] = {}
     for key, raw in merged.value.get("fields", {}).items():
         if key == "metadata" and isinstance(raw, dict):
@@ -78,6 +78,21 @@ def bad_expression(merged: Merged) -> Iterator[Finding]:
             parse_condition(merged.value["where"])
         except ValueError as error:
             yield Finding(("where",), str(error))
+    yield from _hidden_items(merged.value.get("explode"))
+
+
+def _hidden_items(explode: Any) -> Iterator[Finding]:
+    """Report a level of `explode` whose item would take the place of that of an outer one."""
+    path: tuple[str, ...] = ("explode",)
+    names: list[str] = []
+    while isinstance(explode, dict):
+        name = explode.get("item", "item")
+        if name in names:
+            message = f"the item of an outer list is in the column '{name}' already"
+            yield Finding(path, message, "name the columns: `item: paragraph`, `item: question`")
+        names.append(name)
+        explode, path = explode.get("then"), (*path, "then")
+        explode = {} if isinstance(explode, str) else explode
 
 
 _FEWSHOT_TEXTS = ("question", "answer", "choice", "intro", "ask")

@@ -135,10 +135,24 @@ class Explode(_Model, frozen=True, kw_only=True):
     number: Text | None = None
     """New column for the item's number among the items of all records, from 0; None: no column."""
 
+    then: "Explode | None" = None
+    """What is done with each of these records: a list in the item, or in another column."""
+
+    @property
+    def levels(self) -> "tuple[Explode, ...]":
+        """This list, and those in its items."""
+        return (self,) if self.then is None else (self, *self.then.levels)
+
     @property
     def made(self) -> tuple[str, ...]:
-        """The new columns, the item first."""
-        return (self.item, self.index) + (() if self.number is None else (self.number,))
+        """The new columns of all levels."""
+        columns = ((one.item, one.index, one.number) for one in self.levels)
+        return tuple(name for names in columns for name in names if name is not None)
+
+    @property
+    def counts_items(self) -> bool:
+        """Whether items have a number, so that a record depends on those before it."""
+        return any(one.number is not None for one in self.levels)
 
 
 class Subsample(_Model, frozen=True, kw_only=True):

@@ -409,6 +409,12 @@ def _normalized_eval(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, **parts}
 
 
+def _normalized_explode(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"column": value}
+    return {**value, "then": _normalized_explode(value["then"])} if value.get("then") else value
+
+
 def _normalized_license(value: Any) -> Any:
     if isinstance(value, str):
         return {"spdx": value}
@@ -419,7 +425,7 @@ def _normalized_license(value: Any) -> Any:
 _SHORT_FORMS: dict[str, Callable[[Any], Any]] = {
     "join": _normalized,
     _CORRECTIONS: lambda value: {"type": _CORRECTIONS, "path": [value]},
-    "explode": lambda value: {"column": value} if isinstance(value, str) else value,
+    "explode": _normalized_explode,
     "license": _normalized_license,
     "access": lambda value: {} if value == "open" else value,
     "eval": _normalized_eval,

@@ -169,10 +169,11 @@ class _Search:
         if explode is None or not isinstance(items, list):
             return
         for item in items:
-            self._has_items = True
+            self._has_items = explode.then is None or self._has_items
             if not self.unseen.uses:
                 break
-            self._see({explode.item: item, **dict.fromkeys(explode.made[1:], 0)})
+            counts = filter(None, (explode.index, explode.number))
+            self.see({explode.item: item, **dict.fromkeys(counts, 0)}, explode.then)
 
     def _see(self, record: Record) -> None:
         self._columns.update(dict.fromkeys(map(str, record)))

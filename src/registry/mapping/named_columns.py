@@ -59,8 +59,9 @@ def named_columns(spec: DatasetSpec) -> list[NamedColumns]:
     the first operation on it, or with `{column|default}` or `{?column}` in a template.
     """
     uses = mapped_columns(spec)
-    if spec.explode is not None:
-        uses.append(NamedColumns(("explode", "column"), (spec.explode.column,)))
+    for level, explode in enumerate(() if spec.explode is None else spec.explode.levels):
+        path = ("explode", *("then",) * level, "column")
+        uses.append(NamedColumns(path, (explode.column,)))
     if spec.join is not None and spec.join.on is not None:
         uses.append(NamedColumns(("join", "on"), (spec.join.on,)))
     return uses

@@ -110,9 +110,8 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
     if exploded:
         raise _error(spec, [_nothing_kept(spec.where, exploded, values)])
     if count and spec.explode is not None:
-        message = (
-            f"the list '{spec.explode.column}' is empty in all of {count_text(count, 'record')}"
-        )
+        lists = ", or ".join(f"the list '{one.column}'" for one in spec.explode.levels)
+        message = f"{lists} is empty in all of {count_text(count, 'record')}"
         raise _error(spec, [Mismatch(("explode", "column"), message, _MEANT)])
 
 

@@ -6,6 +6,7 @@ The order is fixed: decode → columns → join → explode → where → map �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -136,9 +137,8 @@ def compile_transforms(spec: DatasetSpec, lookup: Lookup | None, boundary: Bound
     if lookup is not None:
         places = count(lookup.join.row_number or 0)  # they go on in the next file
         transforms.append(lambda rows: _join(rows, lookup, places))
-    if (explode := spec.explode) is not None:
-        numbers = count()
-        transforms.append(lambda rows: _explode(rows, explode, numbers))
+    levels = () if spec.explode is None else spec.explode.levels
+    transforms += [partial(_explode, explode=one, numbers=count()) for one in levels]
     holds = None
     if spec.where is not None:
         holds = compile_condition(parse_condition(spec.where))

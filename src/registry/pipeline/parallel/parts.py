@@ -327,7 +327,7 @@ def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
         and not any(file.location.member for file in pinned.files)
         and spec.mapper is None
         and spec.join is None
-        and (spec.explode is None or spec.explode.number is None)
+        and (spec.explode is None or not spec.explode.counts_items)
         and not _uses_row_number(spec)
     )
 

@@ -297,7 +297,7 @@ def _is_divisible(spec: DatasetSpec) -> bool:
     """Return whether records are mapped one by one, and each independently of all others."""
     explode = spec.explode
     by_record = spec.mapper is not None or explode is not None
-    return by_record and spec.join is None and (explode is None or explode.number is None)
+    return by_record and spec.join is None and (explode is None or not explode.counts_items)
 
 
 def _size_of(file: SourceBytes) -> int | None:
