@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry import DatasetNotFoundError, ManifestError, list_datasets
-from registry.base.file_state import FileState
 from registry.base.fs import best_effort_path, write_best_effort
+from registry.base.local_files import FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, load_compiled, parents_of
 from registry.catalog.cached_files import (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import registry
-from registry.base.file_state import ABSENT, FileState
+from registry.base.local_files import ABSENT, FileState
 from registry.catalog import cached_files
 from registry.catalog import cached_files as module
 from registry.catalog.cached_files import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.file_state import ABSENT, FileState
+from registry.base.local_files import ABSENT, FileState
 from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.discovery import (
     EntryCount,

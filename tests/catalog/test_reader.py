@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from registry import ManifestError
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.catalog.catalog import read_uncached
 from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
 from registry.errors import Problem

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache

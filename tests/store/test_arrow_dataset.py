@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from registry import ChatMessageUser, Dataset, MemoryDataset, get_dataset
-from registry.base.arrow.arrays import int64_array, repeat_string
+from registry.base.arrow import int64_array, repeat_string
 from registry.cache.cache import Cache
 from registry.store import arrow_dataset, views
 from registry.store import rows as sample_rows

@@ -1,26 +1,38 @@
-"""Open local files, but nothing that only looks like one."""
+"""Open local files, but nothing that only looks like one, and notice when one changes."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import time
 from io import BufferedReader, FileIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NOT_A_FILE", "is_open_at", "open_beside", "open_regular"]
+__all__ = [
+    "ABSENT",
+    "INODE_MASK",
+    "NOT_A_FILE",
+    "FileState",
+    "is_open_at",
+    "open_beside",
+    "open_regular",
+]
 
 NOT_A_FILE = "it is a device, pipe or socket, not a file"
-
 # A pipe without a writer would block `open`.
 _AT_ONCE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 # O_PATH, where there is such a thing, also opens a folder whose names may not be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GONE = " (deleted)"
 _BUFFER = 1 << 16
+# Network file systems use all 64 bits of an inode, but arrays of states have signed integers.
+INODE_MASK = (1 << 63) - 1
+# The coarsest time stamps of a common file system, FAT, have a resolution of two seconds.
+_RACY_SECONDS = 2.0
 
 
 def _path_of(descriptor: int) -> str | None:
@@ -97,3 +109,44 @@ def open_beside(path: str | Path) -> BufferedReader:
         message = f"it is a link to {real}, outside its folder"
         raise OSError(errno.ELOOP, message, str(path))
     return open_regular(real, follow=False)
+
+
+class FileState(NamedTuple):
+    """The state of a file; its JSON form is a list.
+
+    It includes the ctime because `cp -p` and `rsync -t` restore the mtime, so that an edit of equal
+    size would go unnoticed. No program can set the ctime.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, file: str | Path | os.stat_result) -> FileState:
+        """Return the state of a file, by its path or `os.stat` result.
+
+        Raises:
+            OSError: the file is missing or inaccessible.
+        """
+        stat = file if isinstance(file, os.stat_result) else os.stat(file)
+        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & INODE_MASK)
+
+    @classmethod
+    def or_absent(cls, path: str | Path) -> FileState:
+        """Return the state of a file, or ABSENT if it is missing or inaccessible."""
+        try:
+            return cls.of(path)
+        except OSError:
+            return ABSENT
+
+    def is_racy(self) -> bool:
+        """Return whether the file changed so recently that an edit may keep its time stamp.
+
+        Call it before reading the content: what is read in a racy state must not be cached.
+        """
+        return abs(time.time() - self.mtime_ns / 1e9) <= _RACY_SECONDS
+
+
+ABSENT = FileState(-1, -1, -1, -1)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry.base.digest import digest_of
-from registry.base.file_state import ABSENT, FileState
-from registry.base.local_files import open_beside, open_regular
+from registry.base.local_files import ABSENT, FileState, open_beside, open_regular
 from registry.base.locations import Location
 from registry.catalog.reader import ParsedFile, parse_file
 from registry.errors import Problem

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.boundary.boundary import Boundary

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from registry.base.file_state import ABSENT, INODE_MASK, FileState
+from registry.base.local_files import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import name_matcher

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.file_state import ABSENT, FileState
+from registry.base.local_files import ABSENT, FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
 from registry.catalog.groups import GroupEntry

@@ -13,8 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from registry.base.arrow.arrays import int64_array, list_offsets
-from registry.base.arrow.strings import contains_literal, starts_with_visible_ascii
+from registry.base.arrow import (
+    contains_literal,
+    int64_array,
+    list_offsets,
+    starts_with_visible_ascii,
+)
 from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import is_html, is_utf8, open_bytes

@@ -137,7 +137,7 @@ def _of_type(kind: type, items: Sequence[Any], kinds: set[type]) -> Sequence[Any
 
 def _count_key_ends(text: bytes | bytearray) -> int:
     """Return how many colons of a text follow a quote that may end a key; -1 if it is too long."""
-    from registry.base.arrow.strings import byte_positions  # pyarrow is slow to import
+    from registry.base.arrow import byte_positions  # pyarrow is slow to import
 
     codes = np.frombuffer(text, np.uint8)
     before = byte_positions(":", text) - 1

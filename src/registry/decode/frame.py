@@ -87,7 +87,7 @@ class Frame:
         """Return the records at some indices; a NotColumnarError for a type without `take`."""
         from pyarrow import ArrowNotImplementedError
 
-        from registry.base.arrow.arrays import int64_array
+        from registry.base.arrow import int64_array
 
         try:
             return Frame(self.batch.take(int64_array(indices)))

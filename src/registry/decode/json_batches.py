@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import msgspec
 import numpy as np
 
-from registry.base.arrow.strings import byte_positions
-from registry.base.gc import gc_paused
+from registry.base.arrow import byte_positions
+from registry.base.memory import gc_paused
 from registry.decode.exact_json import has_unique_keys, repeats_key
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted
 from registry.decode.stream import HARMLESS_DOCUMENT, is_html, is_utf8, line_blocks, open_bytes

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files, path_matcher

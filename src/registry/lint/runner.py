@@ -16,9 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
-from registry.base.gc import gc_paused
+from registry.base.local_files import FileState
+from registry.base.memory import gc_paused
 from registry.base.names import display_path
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog, valid_index

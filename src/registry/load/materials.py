@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.base.materials import Material, Materials, Original, SamplesId
 from registry.errors import LockError, list_names

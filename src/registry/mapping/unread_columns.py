@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from registry.base.arrow.arrays import is_text
+from registry.base.arrow import is_text
 from registry.decode.frame import MISSING, ValueFrame
 from registry.mapping.columns_used import mapping_dependencies
 

@@ -18,8 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.arrow.memory import system_memory
-from registry.base.gc import gc_paused
+from registry.base.memory import gc_paused, system_memory
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.missing_columns import UnseenColumns
 from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from registry.base.gc import gc_paused
+from registry.base.memory import gc_paused
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.missing_columns import UnseenColumns

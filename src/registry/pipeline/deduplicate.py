@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow.arrays import int64_array, to_numpy_int64
-from registry.base.arrow.strings import string_hashes
+from registry.base.arrow import int64_array, string_hashes, to_numpy_int64
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS
 from registry.store.columns import field_columns

@@ -11,7 +11,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from registry.base.gc import gc_paused
+from registry.base.memory import gc_paused
 from registry.errors import MappingError, RegistryError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.map_records import map_records, map_values

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow.arrays import int64_array
+from registry.base.arrow import int64_array
 from registry.mapping.row import MISSING, get_column, no_column
 from registry.store.reader import SampleFile
 

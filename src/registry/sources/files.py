@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
 from registry.base.fs import stream_sha256
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError, DigestMismatchError

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from msgspec.structs import replace
 
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.boundary.limits import Limits

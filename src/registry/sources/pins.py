@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError

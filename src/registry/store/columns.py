@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from registry.base.arrow.arrays import to_array
+from registry.base.arrow import to_array
 from registry.base.digest import to_json
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS, NAMES, Field

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from registry.base.arrow.arrays import to_array
-from registry.base.arrow.strings import contains_literal
+from registry.base.arrow import contains_literal, to_array
 from registry.base.digest import to_json
 
 __all__ = ["are_plain", "to_json_texts"]

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from registry.base.arrow.arrays import int64_array, list_offsets, to_numpy_int64
-from registry.base.arrow.strings import blank_strings
+from registry.base.arrow import blank_strings, int64_array, list_offsets, to_numpy_int64
 from registry.samples.letters import index_of
 
 __all__ = ["KINDS", "QualityCounter", "unused_columns"]

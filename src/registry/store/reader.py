@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.base.arrow import arrays as arrow
+    from registry.base import arrow
     from registry.cache.cache import OnDamage
     from registry.store import schema
 else:
     # A process that reads a few samples by their numbers needs none of these.
     np, pa = LazyModule("numpy"), LazyModule("pyarrow")
-    arrow, schema = LazyModule("registry.base.arrow.arrays"), LazyModule("registry.store.schema")
+    arrow, schema = LazyModule("registry.base.arrow"), LazyModule("registry.store.schema")
 
 __all__ = ["SampleFile", "choice_ends"]
 

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.base.arrow import arrays as arrow
+    from registry.base import arrow
     from registry.cache.cache import Cache, CacheEntry
     from registry.store.reader import SampleFile
 else:
-    np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow.arrays")
+    np, arrow = LazyModule("numpy"), LazyModule("registry.base.arrow")
 
 __all__ = ["Order", "ViewArrays", "choice_orders", "letter_indexes", "open_view", "row_order"]
 

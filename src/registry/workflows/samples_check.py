@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.file_state import FileState
+from registry.base.local_files import FileState
 from registry.errors import (
     AccessError,
     CacheError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from registry.base.arrow.arrays import list_offsets
+from registry.base.arrow import list_offsets
 from registry.manifest.models import FieldsSpec
 from registry.mapping.columnar.fields import (
     FIELD_COLUMNS,

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow.arrays import (
+from registry.base.arrow import (
+    blank_strings,
     int64_array,
     is_text,
     list_offsets,
     repeat_string,
     string_scalar,
 )
-from registry.base.arrow.strings import blank_strings
 from registry.samples.fields import NAMES
 from registry.store.schema import METADATA_TYPES, MetadataType
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow.arrays import int64_array, repeat_string, to_array
+from registry.base.arrow import int64_array, repeat_string, to_array
 from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition

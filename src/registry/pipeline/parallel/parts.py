@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.arrow.memory import system_memory
+from registry.base.memory import system_memory
 from registry.base.processes.executor import WorkerLostError
 from registry.base.processes.in_order import in_order
 from registry.decode.frame import NotColumnarError

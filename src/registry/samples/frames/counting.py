@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow.arrays import int64_array, list_offsets, to_numpy_int64
+from registry.base.arrow import int64_array, list_offsets, to_numpy_int64
 from registry.samples.frames.description import Description
 from registry.samples.frames.layout import COLUMNS
 from registry.samples.frames.row_digests import Digests, row_digests

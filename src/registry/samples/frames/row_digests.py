@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_128_digest
 
-from registry.base.arrow.arrays import list_offsets
+from registry.base.arrow import list_offsets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from registry.base.arrow.arrays import list_offsets
+from registry.base.arrow import list_offsets
 
 __all__ = ["estimate_tokens"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from registry.base.arrow.arrays import int64_array, list_offsets, ranges, to_numpy_int64
+from registry.base.arrow import int64_array, list_offsets, ranges, to_numpy_int64
 from registry.samples.letters import letter_of
 from registry.store.views import letter_indexes
 

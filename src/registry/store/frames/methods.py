@@ -93,7 +93,7 @@ class StoredFrameMethods(FrameMethods):
         """Return rows of the file; the first has the given position in the view."""
         import pyarrow as pa
 
-        from registry.base.arrow.arrays import int64_array
+        from registry.base.arrow import int64_array
         from registry.samples.frames.layout import COLUMNS, frame_schema
         from registry.samples.frames.rows import columns_of
         from registry.store.frames.stored import changed_columns, frame_columns
@@ -119,7 +119,7 @@ class StoredFrameMethods(FrameMethods):
             return {}
         import numpy as np
 
-        from registry.base.arrow.arrays import ranges
+        from registry.base.arrow import ranges
         from registry.store.frames.choices import reordered
 
         starts = frame.choice_starts[rows]

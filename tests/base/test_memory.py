@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 import platform
@@ -13,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from registry.base.arrow.memory import system_memory
+from registry.base.memory import gc_paused, system_memory
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_memory_is_that_of_the_system_until_the_last_block_ends(
 FAULTS = """
 import contextlib, resource, sys
 import numpy as np
-from registry.base.arrow.memory import system_memory
+from registry.base.memory import system_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -73,3 +74,27 @@ def test_an_allocator_that_was_chosen_stays(
     monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "mimalloc")
     with system_memory():
         assert pa.default_memory_pool().backend_name == "mimalloc"
+
+
+def test_collector_is_paused_and_enabled_again_after_an_error() -> None:
+    seen: list[bool] = []
+
+    def fail_within() -> None:
+        with gc_paused():
+            seen.append(gc.isenabled())
+            raise ValueError("within")
+
+    assert gc.isenabled()
+    with pytest.raises(ValueError, match="within"):
+        fail_within()
+    assert (seen, gc.isenabled()) == ([False], True)
+
+
+def test_disabled_collector_stays_disabled() -> None:
+    gc.disable()
+    try:
+        with gc_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.base.arrow.arrays import (
+from registry.base.arrow import (
+    blank_strings,
     int64_array,
     list_offsets,
     masked_array,
     ranges,
     repeat_string,
+    starts_with_visible_ascii,
+    string_hashes,
     string_scalar,
     to_array,
 )
@@ -95,8 +98,8 @@ def test_nothing_here_imports_pandas() -> None:
     code = """
 import sys
 import numpy as np
-from registry.base.arrow.arrays import *
-from registry.base.arrow.strings import *
+from registry.base.arrow import *
+from registry.base.arrow import *
 int64_array(np.arange(3)); column = repeat_string("x", 3); string_scalar("y")
 list_offsets(column); starts_with_visible_ascii(column)
 assert "pandas" not in sys.modules, "pandas is imported"
@@ -167,3 +170,62 @@ def test_lists_that_pyarrow_refuses_are_refused_the_same(
     with pytest.raises(type(expected.value)) as found:
         to_array(values, kind)
     assert str(found.value) == str(expected.value)
+
+
+def test_strings_are_blank_that_python_strips_to_nothing() -> None:
+    characters = [chr(code) for code in range(0x11000) if not 0xD800 <= code < 0xE000]
+    texts = ["", *characters, *(f" {one}\n" for one in characters), None, "x"]
+    expected = [place for place, text in enumerate(texts) if text is not None and not text.strip()]
+    assert blank_strings(pa.array(texts, TEXT)).tolist() == expected
+
+
+@pytest.mark.parametrize("texts", [[], [None, None], ["x", "y"]])
+def test_without_a_blank_string_there_are_no_rows(texts: list[str | None]) -> None:
+    assert blank_strings(pa.array(texts, TEXT)).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "visible"),
+    [
+        *[("x", True), ("!", True), ("~", True), ("x ", True), ("\0", False), ("\x7f", False)],
+        *[
+            ("", False),
+            (" x", False),
+            ("\n", False),
+            ("\x1f", False),
+            ("é", False),
+            ("\u3000", False),
+        ],
+    ],
+)
+def test_first_byte_decides_about_visible_ascii(text: str, visible: bool) -> None:
+    whole = pa.array(["before", text, "behind", None], TEXT)
+    assert starts_with_visible_ascii(whole).tolist() == [True, visible, True, False]
+    assert starts_with_visible_ascii(whole[1:2]).tolist() == [visible]
+
+
+def test_array_of_nulls_has_no_visible_ascii() -> None:
+    assert starts_with_visible_ascii(pa.array([], TEXT)).tolist() == []
+    assert starts_with_visible_ascii(pa.array(["", ""], TEXT)).tolist() == [False, False]
+
+
+_strings = st.text("ab\0é", max_size=10) | st.builds(
+    lambda text, times, end: text * times + end,
+    st.text("ab", min_size=1, max_size=3),
+    st.integers(1, 70),
+    st.sampled_from(["", "\0", "c"]),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(_strings, max_size=20))
+def test_hashes_differ_where_strings_do(strings: list[str]) -> None:
+    column = pa.array(["before", *strings, "after"], pa.large_string())[1:-1]
+    hashes = string_hashes(column).tolist()
+    assert len(set(hashes)) == len(set(strings)) == len(set(zip(hashes, strings, strict=True)))
+
+
+def test_string_has_the_same_hash_in_another_column() -> None:
+    strings = ["", "a", "b" * 8, "c" * 200]
+    first, second = (pa.array(one, pa.large_string()) for one in (strings, ["x", *strings[::-1]]))
+    assert string_hashes(first).tolist() == string_hashes(second).tolist()[:0:-1]

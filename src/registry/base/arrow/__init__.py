@@ -1,1 +1,0 @@
-"""Arrow arrays: made without pandas, searched by their bytes, and the memory they take."""
