@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,15 +71,15 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
         finally:
             _release(descriptor)
         return
-    release = _wait_for(path, report, deadline)
-    if release is None:
-        yield report
+    file_lock = _open(path)
+    if file_lock is None or not _acquire(file_lock, path, report, deadline):
+        yield report  # the file system has no locks
         return
     try:
         _write_waiter(path, dataset)
         yield _touching(path, report, deadline)
     finally:
-        release()
+        file_lock.release()
 
 
 def _take_free(path: Path) -> int | None:
@@ -113,13 +113,6 @@ def _release(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _wait_for(path: Path, report: Report, deadline: Deadline) -> Callable[[], None] | None:
-    """Wait for a lock; return how to release it, or None where the file system has none."""
-    file_lock = _open(path)
-    acquired = file_lock is not None and _acquire(file_lock, path, report, deadline)
-    return file_lock.release if file_lock is not None and acquired else None
-
-
 def _open(path: Path) -> BaseFileLock | None:
     from filelock import FileLock
 
@@ -149,19 +142,15 @@ def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Dead
             # Each time, because an interrupt reaches the threads of `sync` by an error of `report`.
             report(Progress("wait", waited, note=_waited_for(path)))
             if not deadline.remaining:
-                raise _stuck_error(path, deadline) from None
+                seconds = count_text(round(deadline.silence), "second")
+                raise CacheError(
+                    f"no progress for {seconds} by {_holder_of(path)}; it holds the lock {path}"
+                    " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
+                ) from None
         except (OSError, NotImplementedError):
             return False
         else:
             return True
-
-
-def _stuck_error(path: Path, deadline: Deadline) -> CacheError:
-    seconds = count_text(round(deadline.silence), "second")
-    return CacheError(
-        f"no progress for {seconds} by {_holder_of(path)}; it holds the lock {path}"
-        " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
-    )
 
 
 def _touching(path: Path, report: Report, deadline: Deadline) -> Report:

@@ -80,9 +80,10 @@ class GroupDatasets(Mapping[str, "Dataset"]):
 
     def __getitem__(self, name: str) -> Dataset:
         member = self._members[name]
-        dataset = _open(member, self._options)
-        if member.only is not None:  # a dataset of the catalog keeps its own name
-            dataset.rename(f"{self.group.name}/{name}")
+        if member.only is None:  # a dataset of the catalog keeps its own name
+            return _opened(member.dataset, self._options)
+        dataset = _opened(member.dataset, {**self._options, "only": member.only})
+        dataset.rename(f"{self.group.name}/{name}")
         return dataset
 
     def __iter__(self) -> Iterator[str]:
@@ -128,23 +129,16 @@ def check_group(group: Group, settings: Settings) -> None:
         _checked(group, {"root": settings.index, "offline": settings.offline})
 
 
-def _by_values(group: Group) -> Iterator[tuple[Member, ...]]:
-    """Yield the members that are values of one key of one dataset together."""
-    found: dict[tuple[str, str], list[Member]] = {}
+def _checked(group: Group, options: dict[str, Any]) -> Group:
+    """Return the group with a member of each value; compare those that are declared."""
+    by_key: dict[tuple[str, str], list[Member]] = {}
     for one in group.members:
         key = one.by or next(iter(one.only or ()), "")
         if key:
-            found.setdefault((one.dataset, key), []).append(one)
-    yield from map(tuple, found.values())
-
-
-def _checked(group: Group, options: dict[str, Any]) -> Group:
-    """Return the group with a member of each value; compare those that are declared."""
-    for members in _by_values(group):
-        first = members[0]
-        key = first.by or next(iter(first.only or ()))
+            by_key.setdefault((one.dataset, key), []).append(one)
+    for (dataset, key), members in by_key.items():
         # A limit counts for each member: the values are those of all samples.
-        found = values_of(_open_whole(first.dataset, options, limit=None), key)
+        found = values_of(_open_whole(dataset, options, limit=None), key)
         for one in members:
             if one.by:
                 group = group.with_values(one, _names(found, group.name))
@@ -193,11 +187,6 @@ def _names(found: ValueRows, group: str) -> list[str]:
                 " `values`, as a mapping from the names of members to values"
             )
     return list(found.values)
-
-
-def _open(member: Member, options: dict[str, Any]) -> ArrowDataset:
-    given = options if member.only is None else {**options, "only": member.only}
-    return _opened(member.dataset, given)
 
 
 def _open_whole(name: str, options: dict[str, Any], **view_of_its_own: Any) -> ArrowDataset:

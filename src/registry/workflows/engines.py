@@ -24,7 +24,7 @@ from registry.sources.pins import SourceContext
 if TYPE_CHECKING:
     from registry.base.processes.executor import Executor, Workers
     from registry.boundary.boundary import Boundary
-    from registry.cache.cache import Cache, CacheEntry
+    from registry.cache.cache import Cache
     from registry.cache.remote import Pushes
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
@@ -102,7 +102,12 @@ def run_job(
 
     def load_and_push() -> tuple[LoadResult, str, str]:
         opened = _load(job, own, report, workers, elsewhere)
-        return opened, *_push(opened.entry, push_to, replace=job.refresh)
+        if push_to is None:
+            return opened, "", ""
+        try:
+            return opened, push_to.push(opened.entry, replace=job.refresh), ""
+        except CacheError as error:
+            return opened, "failed", str(error)
 
     try:
         # Another process may remove the samples before they are pushed.
@@ -146,29 +151,15 @@ def _load(
         context = SourceContext(boundary=job.boundary, cache=cache)
         columns = opened.entry.meta["columns"]
         found = samples_id_with_named(job.spec, opened.dataset, columns, context)
-        _check_samples(job.spec.name, found, job.expected)
+        if found != job.expected:
+            raise ReviewError(
+                f"{job.spec.name}: its samples are not the reviewed ones: reviewed {job.expected},"
+                f" found {found} (its source, its mapping code or a file that they name has"
+                f" changed since; `registry lock {job.spec.name}` before a review pins them)"
+            )
     # What is reported as cached stays so, even if the power fails now.
     cache.make_durable()
     return opened
-
-
-def _push(entry: CacheEntry, remote: Pushes | None, *, replace: bool) -> tuple[str, str]:
-    """Store samples in the remote cache; return the outcome and the reason of a failure."""
-    if remote is None:
-        return "", ""
-    try:
-        return remote.push(entry, replace=replace), ""
-    except CacheError as error:
-        return "failed", str(error)
-
-
-def _check_samples(name: str, found: SamplesId, expected: SamplesId) -> None:
-    if found != expected:
-        raise ReviewError(
-            f"{name}: its samples are not the reviewed ones: reviewed {expected}, found {found}"
-            " (its source, its mapping code or a file that they name has changed since;"
-            f" `registry lock {name}` before a review pins them)"
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,55 +46,48 @@ def check_lock(
     A missing pin is a difference only for a dataset with local sources: where the lock is written,
     remote ones may be unreachable, and packages not installed.
     """
-    chosen = sorted(names or {*lock.names, *catalog})
-    work = partial(_check_one, catalog=catalog, lock=lock, cache=cache, unrun=unrun, base=base)
-    return run_jobs(chosen, work, jobs=jobs, report=report)
 
-
-def _check_one(
-    name: str,
-    report: Report,
-    *,
-    catalog: Catalog,
-    lock: Lock,
-    cache: Cache,
-    unrun: Mapping[str, str],
-    base: Contents | None,
-) -> PinCheck:
-    check, pin, commit = PinCheck(name), lock.pins.get(name), lock.commits.get(name)
-    if name not in catalog:
-        if new := catalog.retired.get(name):
-            check.differs(f"is pinned, and called '{new}' now", "`registry lock` renames its pin")
-        elif unread := catalog.unread_problems():
-            check.differs(
-                f"is pinned, and may be in a file with errors: {unread[0]}", "fix the file"
-            )
+    def check_one(name: str, report: Report) -> PinCheck:
+        check, pin, commit = PinCheck(name), lock.pins.get(name), lock.commits.get(name)
+        if name not in catalog:
+            if new := catalog.retired.get(name):
+                check.differs(
+                    f"is pinned, and called '{new}' now", "`registry lock` renames its pin"
+                )
+            elif unread := catalog.unread_problems():
+                check.differs(
+                    f"is pinned, and may be in a file with errors: {unread[0]}", "fix the file"
+                )
+            else:
+                check.differs("is pinned but in no manifest", "`registry lock` drops it")
+            return check
+        try:
+            spec = catalog[name]
+        except ManifestError as error:
+            check.differs(str(error), "fix the manifest")
+            return check
+        if spec.mapper is not None and spec.mapper in unrun:
+            check.differs(unrun[spec.mapper], "review the code, and check the pin after the merge")
+        elif pin is None:
+            paths = (path for source in spec.all_sources for path in source.paths())
+            if not spec.is_remote and not any(path.startswith(PACKAGE) for path in paths):
+                check.differs("is not pinned", f"`registry lock {name}` pins it")
+            elif commit is not None or spec.has_commit:
+                _check_commit(check, spec, commit, catalog, cache)
+        elif pin.agrees(spec):
+            check = check_pin(spec, pin, catalog, cache, build=True, report=report)
+            reviewed = None if base is None else base.lock.pin_of(name, *catalog.former(name))
+            if reviewed is not None:
+                check_version(
+                    check, pin, reviewed, PinnedSamples(cache, catalog, lambda: base).of(name)
+                )
         else:
-            check.differs("is pinned but in no manifest", "`registry lock` drops it")
+            reason, hint = staleness(spec, pin)
+            check.differs(f"is pinned {reason}", hint)
         return check
-    try:
-        spec = catalog[name]
-    except ManifestError as error:
-        check.differs(str(error), "fix the manifest")
-        return check
-    if spec.mapper is not None and spec.mapper in unrun:
-        check.differs(unrun[spec.mapper], "review the code, and check the pin after the merge")
-    elif pin is None:
-        if not spec.is_remote and not _reads_package(spec):
-            check.differs("is not pinned", f"`registry lock {name}` pins it")
-        elif commit is not None or spec.has_commit:
-            _check_commit(check, spec, commit, catalog, cache)
-    elif pin.agrees(spec):
-        check = check_pin(spec, pin, catalog, cache, build=True, report=report)
-        reviewed = None if base is None else base.lock.pin_of(name, *catalog.former(name))
-        if reviewed is not None:
-            check_version(
-                check, pin, reviewed, PinnedSamples(cache, catalog, lambda: base).of(name)
-            )
-    else:
-        reason, hint = staleness(spec, pin)
-        check.differs(f"is pinned {reason}", hint)
-    return check
+
+    chosen = sorted(names or {*lock.names, *catalog})
+    return run_jobs(chosen, check_one, jobs=jobs, report=report)
 
 
 def _check_commit(
@@ -146,11 +138,6 @@ def check_pin(
         return check
     SamplesCheck(check, spec, pin, pins, catalog, context, lock).compare(build=build)
     return check
-
-
-def _reads_package(spec: DatasetSpec) -> bool:
-    paths = (path for source in spec.all_sources for path in source.paths())
-    return any(path.startswith(PACKAGE) for path in paths)
 
 
 def is_as_written(path: Path, lock: Lock) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from registry.sources.pins import SourceContext, SourcePin
 
 __all__ = [
+    "BUILD_BYTES",
     "SAMPLES",
     "Difference",
     "PinCheck",
@@ -38,7 +39,8 @@ __all__ = [
 
 SAMPLES = ("samples", "ordered", "unordered")
 """The fields of a pin that are derived from its samples."""
-
+BUILD_BYTES = 1 << 26
+"""Size of the sources that a check builds; others are checked if their samples are cached."""
 
 _MAX_FILES = 5
 """Number of files of a glob that are listed."""

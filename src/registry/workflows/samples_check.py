@@ -31,7 +31,7 @@ from registry.pipeline.fingerprint import code_of, samples_fingerprint
 from registry.pipeline.open import Opening, open_entry
 from registry.samples.digest import digest_samples
 from registry.sources.pins import SourceContext
-from registry.workflows.pin_check import SAMPLES, PinCheck, Reason
+from registry.workflows.pin_check import BUILD_BYTES, SAMPLES, PinCheck, Reason
 
 if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins
 
 __all__ = ["SamplesCheck"]
-
-BUILD_BYTES = 1 << 26
-"""Size of the sources that a check builds; others are checked if their samples are cached."""
 
 _NOT_HERE: dict[type[RegistryError], Reason] = {
     OfflineError: Reason.BYTES,

@@ -18,7 +18,7 @@ from registry.errors import RegistryError
 from registry.lockfile.pinned import pin_sources, state_of
 from registry.pipeline.fingerprint import pin_all, samples_fingerprint
 from registry.pipeline.plan import first_samples, plan
-from registry.sources.pins import Pins, SourceContext, UnknownDigestError
+from registry.sources.pins import SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:
     from registry.base.materials import State
@@ -225,16 +225,11 @@ def _add(
     with contextlib.suppress(UnknownDigestError):
         pins = pin_all(spec, replace(context, whole=False))
         keys.add(samples_fingerprint(spec, pins))
-    keys |= _source_keys(pins)
+    sources = pins.all_sources
+    keys |= {file.sha256 for one in sources for file in (*one.files, *one.contents)}
+    keys |= {one.digest for one in sources}
     for key in keys:
         usage.names.setdefault(key.removeprefix("sha256:"), []).append(name)
     for source, pin in zip(spec.sources, pins.sources, strict=True):
         if pin.revision is not None:
             usage.revisions.setdefault((str(source.path), pin.revision), []).append(name)
-
-
-def _source_keys(pins: Pins) -> set[str]:
-    """Return the keys of the records and blobs of a dataset's sources."""
-    found = pins.all_sources
-    files = {file.sha256 for one in found for file in (*one.files, *one.contents)}
-    return {one.digest for one in found} | files

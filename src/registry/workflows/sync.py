@@ -91,18 +91,14 @@ def _located(results: Generator[SyncResult], catalog: Catalog) -> Iterator[SyncR
     """Yield results whose errors have the place in the manifest."""
     with closing(results):
         for result in results:
-            error = result.error
-            if error is not None:
-                error = _located_error(error, result.name, catalog)
-            yield replace(result, error=error)
-
-
-def _located_error(error: RegistryError, name: str, catalog: Catalog) -> RegistryError:
-    try:
-        with catalog.locating(name):
-            raise error
-    except RegistryError as found:
-        return found
+            if result.error is not None:
+                try:
+                    with catalog.locating(result.name):
+                        raise result.error
+                except RegistryError as located:
+                    yield replace(result, error=located)
+            else:
+                yield result
 
 
 class Shard(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock as ThreadLock
@@ -30,7 +30,7 @@ from registry.lockfile.origins import NAMED
 from registry.lockfile.pinned import known_sources, pin_sources
 from registry.lockfile.versions import FIRST, Version
 from registry.samples.digest import digest_samples
-from registry.workflows.pin_check import PinCheck, Reason
+from registry.workflows.pin_check import BUILD_BYTES, PinCheck, Reason
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
@@ -53,8 +53,6 @@ __all__ = [
 
 FindSamples = Callable[["Pin"], "Samples | None"]
 """Returns the samples of a pin, or None where they are not on this machine."""
-_BUILD_BYTES = 1 << 26
-"""Size of the sources that are built to be compared; other samples have to be in the cache."""
 
 
 def next_version(version: Version, classes: Collection[ChangeClass] | None) -> Version:
@@ -123,7 +121,8 @@ def check_version(check: PinCheck, pin: Pin, base: Pin, find: FindSamples) -> No
     """Note in the check of a pin if its version does not fit what differs from the base."""
     if pin.version is None:
         if base.version is not None:
-            check.differs(f"has no version, and has {base.version} in the base", _set(check, base))
+            message = f"has no version, and has {base.version} in the base"
+            check.differs(message, _hint(check.name, base.data_version))
         return
     classes = classes_between(base, pin, find)
     before, now = base.data_version, pin.data_version
@@ -139,10 +138,6 @@ def check_version(check: PinCheck, pin: Pin, base: Pin, find: FindSamples) -> No
         changed = "its data" if classes is None else ", ".join(by_severity(classes))
         message = f"version is {now}, but {changed} changed since {before} in the base"
         check.differs(message, _hint(check.name, least))
-
-
-def _set(check: PinCheck, base: Pin) -> str:
-    return _hint(check.name, base.data_version)
 
 
 def _hint(name: str, version: Version) -> str:
@@ -188,7 +183,7 @@ class PinnedSamples:
         dataset = open_cached(spec, self.cache, relaxed, boundary=boundary)
         size = sum(row.size or 0 for row in pin.sources)
         # The code of a mapper that is here may be that of another state.
-        if dataset is None and spec.mapper is None and pin.agrees(spec) and size <= _BUILD_BYTES:
+        if dataset is None and spec.mapper is None and pin.agrees(spec) and size <= BUILD_BYTES:
             lock = pin_sources(spec, pin)
             dataset = load(
                 spec, self.cache, boundary=boundary, offline=True, full=True, lock=lock
@@ -198,30 +193,22 @@ class PinnedSamples:
         return Samples(dataset.as_stored(), spec.view.auto_id)
 
 
-@dataclass
-class _Committed:
-    """The catalog as it was committed last, read when it is asked for."""
-
-    index: Path
-    folder: Path
-    _lock: Any = field(default_factory=ThreadLock)
-    _read: list[Contents | None] = field(default_factory=list)
-
-    def __call__(self) -> Contents | None:
-        from registry.diff.checkout import checkout_of  # few invocations need git
-        from registry.diff.snapshots.contents import read_contents
-
-        with self._lock:
-            if not self._read:
-                self._read.append(None)
-                with suppress(RegistryError):  # no repository, or no commit
-                    checkout = checkout_of("HEAD", self.index, self.folder / "committed")
-                    self._read[0] = read_contents(checkout, self.index)
-            return self._read[0]
-
-
 @contextmanager
 def committed(index: Path) -> Iterator[Callable[[], Contents | None]]:
     """Yield a function that returns the catalog as it was committed last, None if it never was."""
+    lock, found = ThreadLock(), list["Contents | None"]()
+
+    def read() -> Contents | None:
+        from registry.diff.checkout import checkout_of  # few invocations need git
+        from registry.diff.snapshots.contents import read_contents
+
+        with lock:
+            if not found:
+                found.append(None)
+                with suppress(RegistryError):  # no repository, or no commit
+                    folder = Path(temporary).resolve() / "committed"
+                    found[0] = read_contents(checkout_of("HEAD", index, folder), index)
+            return found[0]
+
     with TemporaryDirectory(prefix="registry-lock-") as temporary:
-        yield _Committed(index, Path(temporary).resolve())
+        yield read
