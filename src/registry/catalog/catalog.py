@@ -39,7 +39,7 @@ from registry.errors import (
     SourceError,
     count_text,
 )
-from registry.manifest.merge import Entry, Layer, current_name, home_of, index_defaults, parent_of
+from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
@@ -251,9 +251,12 @@ class Catalog(Names):
             if (
                 problem.file in files
                 and problem.rule != "include-nothing"
-                and not _of_groups(problem)
+                and not problem.path.startswith("$.groups")  # without them, datasets can be used
             )
-            or (problem.file in indexes and _is_about_defaults(problem))
+            or (
+                problem.file in indexes
+                and (problem.path == "$" or problem.path.startswith("$.defaults"))
+            )
         ]
         root = self.index.parent
         # Where a package extends a dataset, it means its own.
@@ -290,38 +293,6 @@ class Catalog(Names):
             if found is error:
                 raise
             raise found from error.__cause__
-
-    def tags_of(self, name: str) -> frozenset[str]:
-        """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
-        # Without resolving, so that an invalid dataset does not break filters by tag.
-        layers = [entry.value for entry in self.lineage(name)]
-        layers.append(self.entries[name].defaults.value)
-        tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
-        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
-
-    def lineage(self, name: object) -> Iterator[Entry]:
-        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.
-
-        Of a chain that is too long to resolve, the first ones.
-        """
-        most = self.boundary.limits.extends + 1
-        entry = (
-            self.entries.get(current_name(name, self.entries)) if isinstance(name, str) else None
-        )
-        seen: set[str] = set()
-        while entry and not entry.is_retired and entry.name not in seen and len(seen) < most:
-            seen.add(entry.name)
-            yield entry
-            entry = parent_of(entry, self.entries)
-
-    def dependents(self, name: str) -> list[str]:
-        """Return the datasets that extend one, directly or not."""
-        lineages = {one: [*self.lineage(one)][1:] for one in self if not self.entries[one].split}
-        return [one for one, above in lineages.items() if self.entries[name] in above]
-
-    def home_of(self, name: str) -> Path:
-        """Return the folder of the index whose lockfile has the pin of a dataset."""
-        return home_of(self.lineage(name))
 
     def file_for(self, name: str) -> Path | None:
         """Return a path for a new manifest that matches a glob of the index, or None."""
@@ -409,16 +380,6 @@ def _displaying(display: Callable[[str], str]) -> Iterator[None]:
     except ManifestError as error:
         located = map(LocatedProblem, error.problems)
         raise ManifestError(problem.displayed(display) for problem in located) from error
-
-
-def _is_about_defaults(problem: Problem) -> bool:
-    """Return whether the defaults of an index may be wrong because of a problem in it."""
-    return problem.path == "$" or problem.path.startswith("$.defaults")
-
-
-def _of_groups(problem: Problem) -> bool:
-    """Return whether a problem is about groups, without which datasets can be used."""
-    return problem.path.startswith("$.groups")
 
 
 def valid_index(path: Path) -> Document:

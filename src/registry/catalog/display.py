@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
+from registry.catalog.names import Names
 from registry.display.html import MOST_BYTES, Allowance, block, plots_html, table
-from registry.errors import Problem, count_text
-from registry.manifest.merge import Entry
+from registry.errors import count_text
 from registry.manifest.models import NO_LICENSE
 from registry.plots import frequencies
 
@@ -22,27 +21,7 @@ _BYTES = 14_000
 _CELL = 300
 
 
-class ShownCatalog(Protocol):
-    """What is read of a catalog."""
-
-    @property
-    def entries(self) -> Mapping[str, Entry]:
-        """Datasets as written in the files."""
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """Problems in the files."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[str]: ...
-    def tags_of(self, name: str) -> frozenset[str]:
-        """Return the tags of a dataset."""
-
-    def lineage(self, name: object) -> Iterator[Entry]:
-        """Yield a dataset and its ancestors."""
-
-
-def catalog_html(catalog: ShownCatalog, index: str) -> str:
+def catalog_html(catalog: Names, index: str) -> str:
     """Return a catalog as HTML, with the name of its index.
 
     Nothing is resolved, so a dataset with problems is shown too.
@@ -68,7 +47,7 @@ def catalog_html(catalog: ShownCatalog, index: str) -> str:
     return block(*parts, plots_html(plots, note, most=left))
 
 
-def _row(catalog: ShownCatalog, name: str, room: Allowance) -> list[str]:
+def _row(catalog: Names, name: str, room: Allowance) -> list[str]:
     tags = ", ".join(sorted(catalog.tags_of(name)))
     stated = _value(catalog, name, "license")
     stated = stated.get("spdx", NO_LICENSE) if isinstance(stated, dict) else stated
@@ -76,7 +55,7 @@ def _row(catalog: ShownCatalog, name: str, room: Allowance) -> list[str]:
     return [room.line("" if one is None else str(one), _CELL) for one in cells]
 
 
-def _value(catalog: ShownCatalog, name: str, key: str) -> Any:
+def _value(catalog: Names, name: str, key: str) -> Any:
     """Return the own or inherited value of a key, as written."""
     layers = [entry.value for entry in catalog.lineage(name)]
     layers.append(catalog.entries[name].defaults.value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from registry.base.processes.forks import cached_property
+from registry.boundary.boundary import Boundary
 from registry.catalog.cache import retired_of
 from registry.catalog.groups import Group, GroupEntry, Member, group_problems, read_group
 from registry.errors import (
@@ -18,10 +19,10 @@ from registry.errors import (
     close_matches,
 )
 from registry.manifest.derived import declared_splits
-from registry.manifest.merge import Entry, current_name
+from registry.manifest.merge import Entry, current_name, home_of, parent_of
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import notice_of, retirement_problem
-from registry.yamldoc.reader import json_path
+from registry.yamldoc.reader import is_within, json_path
 
 __all__ = ["Names"]
 
@@ -33,6 +34,7 @@ class Names(Mapping[str, DatasetSpec]):
     entries: Mapping[str, Entry]
     groups: Mapping[str, GroupEntry]
     problems: tuple[Problem, ...]
+    boundary: Boundary
 
     @property
     def written(self) -> list[Entry | GroupEntry]:
@@ -77,8 +79,7 @@ class Names(Mapping[str, DatasetSpec]):
         """Return the name that a dataset has now; errors as for `named`."""
         if name not in self.entries:
             own = json_path(("datasets", name.partition(":")[0]))
-            inside = (f"{own}.", f"{own}[")
-            if mine := [one for one in self.problems if f"{one.path}.".startswith(inside)]:
+            if mine := [one for one in self.problems if is_within(one.path, own)]:
                 raise ManifestError(mine)
             # If a name is similar, a misspelling is more likely than a file with problems.
             known = [one for one in self.entries if self.retired.get(one, one)]
@@ -108,6 +109,38 @@ class Names(Mapping[str, DatasetSpec]):
         name = name if member is None else member.dataset
         known = name if name in self.entries else name.partition(":")[0]
         return notice_of(known, self.entries)
+
+    def tags_of(self, name: str) -> frozenset[str]:
+        """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
+        # Without resolving, so that an invalid dataset does not break filters by tag.
+        layers = [entry.value for entry in self.lineage(name)]
+        layers.append(self.entries[name].defaults.value)
+        tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
+        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+    def lineage(self, name: object) -> Iterator[Entry]:
+        """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.
+
+        Of a chain that is too long to resolve, the first ones.
+        """
+        most = self.boundary.limits.extends + 1
+        entry = (
+            self.entries.get(current_name(name, self.entries)) if isinstance(name, str) else None
+        )
+        seen: set[str] = set()
+        while entry and not entry.is_retired and entry.name not in seen and len(seen) < most:
+            seen.add(entry.name)
+            yield entry
+            entry = parent_of(entry, self.entries)
+
+    def dependents(self, name: str) -> list[str]:
+        """Return the datasets that extend one, directly or not."""
+        lineages = {one: [*self.lineage(one)][1:] for one in self if not self.entries[one].split}
+        return [one for one, above in lineages.items() if self.entries[name] in above]
+
+    def home_of(self, name: str) -> Path:
+        """Return the folder of the index whose lockfile has the pin of a dataset."""
+        return home_of(self.lineage(name))
 
     def group(self, name: str) -> Group:
         """Return a group, `GROUP/INNER` for one in another group.
@@ -193,8 +226,5 @@ class Names(Mapping[str, DatasetSpec]):
 def _is_about_group(problem: Problem, entry: GroupEntry) -> bool:
     """Return whether a problem of the files is about a group, or about its file as a whole."""
     path = json_path(("groups", entry.name))
-    if problem.file != entry.document.file:
-        return False
-    return problem.path in ("$", "$.groups") or f"{problem.path}.".startswith(
-        (f"{path}.", f"{path}[")
-    )
+    is_about = problem.path in ("$", "$.groups") or is_within(problem.path, path)
+    return is_about and problem.file == entry.document.file

@@ -31,7 +31,7 @@ from registry.errors import ManifestError, Problem
 from registry.manifest.derived import derived_entries
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.settings import most_manifests
-from registry.yamldoc.reader import Document, ParsedText, Positions, json_path
+from registry.yamldoc.reader import Document, ParsedText, Positions, is_within, json_path
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -84,11 +84,7 @@ def _follows(problem: Problem, parsed: ParsedText) -> bool:
     """Return whether a violation of the schema may follow from a problem of the parser."""
     if problem.path in map(json_path, parsed.incomplete):
         return True  # a key that is missing may be in the part that can't be parsed
-    return any(
-        problem.path == one.path or problem.path.startswith((f"{one.path}.", f"{one.path}["))
-        for one in parsed.problems
-        if one.path != "$"
-    )
+    return any(is_within(problem.path, one.path) for one in parsed.problems if one.path != "$")
 
 
 def may_hide_datasets(problem: Problem) -> bool:
@@ -159,7 +155,10 @@ class CatalogReader:
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
         if state == ABSENT and parsed.problems and _is_missing(path):
-            parsed = ParsedFile(None, (_no_index(parsed.problems[0]),))
+            hint = "name a folder with a datasets.yaml, or create one: `registry init FOLDER`"
+            place = {"line": 0, "column": 0, "path": ""}
+            missing = replace(parsed.problems[0], message="there is no catalog", hint=hint, **place)
+            parsed = ParsedFile(None, (missing,))
         if parsed.problems and not lenient:
             self.indexes.append(IndexFiles(str(path), state))
             raise ManifestError(parsed.problems)
@@ -168,8 +167,13 @@ class CatalogReader:
         problems = parsed.problems
         if not problems:  # an invalid index permits nothing
             self.permissions[path] = permissions_of(document)
-        elif not any(patterns) and any(map(_hides_includes, problems)):
-            problems = (_with_hint(problems[0], "until then no manifest is checked"), *problems[1:])
+        elif not any(patterns) and any(
+            may_hide_datasets(one) or one.path == "$" or one.path.startswith("$.include")
+            for one in problems
+        ):
+            hints = (problems[0].hint, "until then no manifest is checked")
+            hint = "; ".join(filter(None, hints))
+            problems = (replace(problems[0], hint=hint), *problems[1:])
         self.problems.extend(map(LocatedProblem, problems))
         root = next(iter(self.permissions))
         boundary = self._reach.boundary(root, path, self.permissions[root])
@@ -195,10 +199,14 @@ class CatalogReader:
         where: tuple[Path, Layer, Boundary],
     ) -> LocatedProblem | None:
         """Read what a pattern of an index matches; return why not all of it was read, if so."""
-        if limit := self._too_much(found):
+        most = most_manifests()
+        limit = found.limit
+        if not limit and len(self._files_read) + len(found.names) > most:
+            limit = f"the catalog has more than {most:,} manifests"
+        if limit:
             return include_limit(index, number, limit)
         folder, defaults, boundary = where
-        refused, most = found.outside, _DATASETS_PER_FILE * most_manifests()
+        refused, most = found.outside, _DATASETS_PER_FILE * most
         for position, (file, state) in enumerate(found):
             if time.process_time() > self._deadline:
                 self.is_stopped = True
@@ -210,14 +218,6 @@ class CatalogReader:
             else:
                 refused = refused or str(file)
         return include_outside(index, number, refused, boundary) if refused else None
-
-    def _too_much(self, found: GlobMatches) -> str:
-        """Return which limit the matches of a glob exceed; "" if none."""
-        if found.limit:
-            return found.limit
-        files = len(self._files_read) + len(found.names)
-        most = most_manifests()
-        return f"the catalog has more than {most:,} manifests" if files > most else ""
 
     def finish(self) -> None:
         """Decide what each name means, and add the splits, once all files are read."""
@@ -313,11 +313,6 @@ def _patterns(index: Document) -> list[str]:
     return [item if isinstance(item, str) else "" for item in items]
 
 
-def _hides_includes(problem: Problem) -> bool:
-    """Return whether a problem of an index may be why it seems to include nothing."""
-    return may_hide_datasets(problem) or problem.path == "$" or problem.path.startswith("$.include")
-
-
 def _is_missing(path: Path) -> bool:
     """Return whether there is nothing at a path; what may not be looked at may be there."""
     try:
@@ -327,12 +322,3 @@ def _is_missing(path: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-def _no_index(problem: Problem) -> Problem:
-    hint = "name a folder with a datasets.yaml, or create one: `registry init FOLDER`"
-    return replace(problem, message="there is no catalog", hint=hint, line=0, column=0, path="")
-
-
-def _with_hint(problem: Problem, hint: str) -> Problem:
-    return replace(problem, hint=f"{problem.hint}; {hint}" if problem.hint else hint)

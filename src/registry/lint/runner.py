@@ -41,7 +41,7 @@ from registry.lint.stray_files import (
 from registry.lockfile.text import read_bytes
 from registry.rules import RULES, run_checks
 from registry.settings import INDEX_NAME, lock_file_of
-from registry.yamldoc.reader import json_path, read_partially
+from registry.yamldoc.reader import is_within, json_path, read_partially
 
 __all__ = [
     "CheckResult",
@@ -227,8 +227,7 @@ def split_packages(
     for problem in problems:
         index = owner(problem.file)
         is_own = problem.rule in _OF_THE_CATALOG or any(
-            problem.path == place or problem.path.startswith((f"{place}.", f"{place}["))
-            for place in changed
+            is_within(problem.path, place) for place in changed
         )
         if index == catalog.index or is_own:
             own.append(problem)

@@ -14,6 +14,7 @@ from registry.base.names import is_device
 from registry.base.packages import bad_package_path
 from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
+from registry.boundary.secrets import leaves
 from registry.errors import ReachError, count_text
 from registry.manifest.merge import Merged
 from registry.manifest.paths import sources_in, strings_in
@@ -286,23 +287,9 @@ def _sources_read(
 
 
 def _options(value: dict[str, Any]) -> Iterator[tuple[DataPath, Any]]:
-    """Yield the values in the fs_options of every source."""
+    """Yield the values, and the references to variables, in the fs_options of every source."""
     for path, source, _ in sources_in(value):
-        yield from _leaves(source.get("fs_options", {}), (*path, "fs_options"))
-
-
-def _leaves(value: Any, path: DataPath) -> Iterator[tuple[DataPath, Any]]:
-    """Yield the scalars within a value, except references to the environment."""
-    if isinstance(value, dict):
-        if set(value) == {"env"} and isinstance(value["env"], str):
-            return
-        for key, item in value.items():
-            yield from _leaves(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _leaves(item, (*path, index))
-    else:
-        yield path, value
+        yield from leaves(source.get("fs_options", {}), (*path, "fs_options"))
 
 
 def _locations(value: dict[str, Any]) -> Iterator[tuple[DataPath, Location]]:

@@ -12,7 +12,16 @@ from registry.base.processes.forks import cached_property
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
-__all__ = ["DataPath", "Document", "ParsedText", "Position", "Positions", "json_path", "unparsed"]
+__all__ = [
+    "DataPath",
+    "Document",
+    "ParsedText",
+    "Position",
+    "Positions",
+    "is_within",
+    "json_path",
+    "unparsed",
+]
 
 DataPath = tuple[str | int, ...]
 """Where a value is in a document: keys and list indexes."""
@@ -128,6 +137,11 @@ def json_path(path: DataPath) -> str:
     plain = (isinstance(step, str) and _PLAIN_KEY.fullmatch(step) for step in path)
     steps = zip(path, plain, strict=True)
     return "$" + "".join(f".{step}" if is_plain else f"[{step!r}]" for step, is_plain in steps)
+
+
+def is_within(path: str, outer: str) -> bool:
+    """Return whether a JSON path is another one, or a path below it."""
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 _START = Position(1, 1)

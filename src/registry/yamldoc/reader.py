@@ -13,6 +13,7 @@ from registry.yamldoc.document import (
     ParsedText,
     Position,
     Positions,
+    is_within,
     json_path,
     unparsed,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ParsedText",
     "Position",
     "Positions",
+    "is_within",
     "json_path",
     "parse_bytes",
     "parse_partially",
