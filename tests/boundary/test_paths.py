@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.boundary.paths import (
     CARDS,
     check_folder,

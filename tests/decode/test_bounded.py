@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.locations import Location
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Limits
 from registry.decode import decode, decode_tables
 from registry.decode.bounded import first_line_over
 from registry.decode.frame import NotColumnarError

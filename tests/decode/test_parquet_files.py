@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from registry.base.locations import Location
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Limits
 from registry.decode import decode
 from registry.decode.parquet_files import _rows_at_a_time
 from registry.decode.stream import SourceBytes

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.boundary.limits import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
 from registry.mapping import sizes

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from registry.boundary.boundary import Boundary
-from registry.boundary.limits import UNLIMITED
+from registry.boundary.boundary import UNLIMITED, Boundary
 from registry.errors import ManifestError
 from registry.pipeline.pipeline import PipelineState, compile_pipeline, keep_pipeline
 from tests.pipeline.conftest import Prepare

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.locations import Location
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Limits
 from registry.errors import DecodeError, SourceError
 from registry.sources import archives
 from registry.sources.archives import match_members, open_member

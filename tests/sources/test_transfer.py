@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import UNBOUNDED, Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, silent
 from registry.sources.filesystem import filesystem

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from registry.base.local_files import NOT_A_FILE
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.errors import ReachError, SourceError
 
 __all__ = [

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from registry.base.processes.forks import cached_property
-from registry.boundary.boundary import Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Boundary, Limits
 
 if TYPE_CHECKING:
     from registry.yamldoc.reader import Document

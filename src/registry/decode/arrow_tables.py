@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from registry.decode.frame import Frame, NotColumnarError, Wanted
+from registry.decode.frame import Frame, NotColumnarError, Wanted, heads_of
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
@@ -95,8 +95,5 @@ def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
         raise NotColumnarError("a duplicate column name")
     if wanted is None:
         return list(names)
-    heads = set(wanted)
-    for name in wanted:  # `a.b.c` may be a path into `a` or into `a.b`
-        parts = name.split(".")
-        heads.update(".".join(parts[:count]) for count in range(1, len(parts)))
+    heads = heads_of(wanted)
     return [name for name in names if name in heads]

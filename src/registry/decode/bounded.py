@@ -11,9 +11,9 @@ from registry.errors import DecodeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from registry.boundary.limits import Limits
+    from registry.boundary.boundary import Limits
 
-__all__ = ["HARMLESS_BYTES", "first_line_over", "limited_bytes", "limited_lines"]
+__all__ = ["HARMLESS_BYTES", "LimitedLines", "first_line_over", "limited_bytes"]
 
 HARMLESS_BYTES = 1 << 30
 """Data that is read piece by piece may be this large, however small it was packed."""
@@ -32,20 +32,6 @@ def limited_bytes(
         harmless: Bytes that it may have without regard to how small it was packed.
     """
     return cast("IO[bytes]", _Unpacked(unpacked, packed, limits, file=file, harmless=harmless))
-
-
-def limited_lines(
-    data: IO[bytes], most: int, exceeded: Callable[[int], DecodeError], encoding: str
-) -> io.RawIOBase:
-    """Return a text file that ends with an error where a line, or all of it, is too long.
-
-    Args:
-        data: Any object with `read`.
-        most: Bytes that a line may have.
-        exceeded: Returns the error for a line that starts at a byte; -1 if it is unknown.
-        encoding: How the text is encoded; "" if the limit is for all of it.
-    """
-    return _Lines(data, most, exceeded, encoding)
 
 
 class _Unpacked(io.RawIOBase):
@@ -102,12 +88,20 @@ class _Unpacked(io.RawIOBase):
             raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file)
 
 
-class _Lines(io.RawIOBase):
-    """The bytes of a text file, within a limit on its lines, or on all of it."""
+class LimitedLines(io.RawIOBase):
+    """The bytes of a text file, which end with an error where a line, or all of it, is too long."""
 
     def __init__(
         self, data: IO[bytes], most: int, exceeded: Callable[[int], DecodeError], encoding: str
     ) -> None:
+        """Limit what is read.
+
+        Args:
+            data: Any object with `read`.
+            most: Bytes that a line may have.
+            exceeded: Returns the error for a line that starts at a byte; -1 if it is unknown.
+            encoding: How the text is encoded; "" if the limit is for all of it.
+        """
         super().__init__()
         self._data = data
         self._most = most
@@ -119,12 +113,20 @@ class _Lines(io.RawIOBase):
         self._read = self._line = 0
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer, and follow where lines start."""
         chunk = self._data.read(len(buffer))
         buffer[: len(chunk)] = chunk
-        self._follow_lines(chunk if self._decoder is None else self._as_utf8(chunk))
+        lines = chunk
+        if self._decoder is not None:
+            try:
+                lines = self._decoder.decode(chunk).encode("utf-8", "replace")
+            except UnicodeError:  # UTF-16 without a mark; whoever reads the text reports it
+                lines = b"\n"
+        self._follow_lines(lines)
         return len(chunk)
 
     def _follow_lines(self, chunk: bytes) -> None:
@@ -145,13 +147,6 @@ class _Lines(io.RawIOBase):
         if end >= 0:
             self._line = start + end + 1
         return end >= 0
-
-    def _as_utf8(self, chunk: bytes) -> bytes:
-        assert self._decoder is not None  # noqa: S101 (the caller has checked it)
-        try:
-            return self._decoder.decode(chunk).encode("utf-8", "replace")
-        except UnicodeError:  # UTF-16 without a byte-order mark; whoever reads the text reports it
-            return b"\n"
 
 
 def first_line_over(data: IO[bytes], start: int) -> int:

@@ -49,7 +49,7 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        for batch, is_last in _with_last(_ahead(reader)):
+        for batch, is_last in _ahead(reader):
             rows = _drop_whitespace_rows(_without_tail(batch, end) if is_last else batch)
             yield Frame(_normalize_newlines(rows) if stream.has_returns else rows)
 
@@ -122,15 +122,6 @@ def _open(
     return reader
 
 
-def _with_last(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, bool]]:
-    """Yield each batch, and whether it is the last one, as only that ends with the tail."""
-    batch = next(batches, None)
-    while batch is not None:
-        following = next(batches, None)
-        yield batch, following is None
-        batch = following
-
-
 def _without_tail(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
     """Return the last rows of a file without the one that was appended."""
     last = batch.num_rows - 1
@@ -139,16 +130,18 @@ def _without_tail(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
     return batch.slice(0, last)
 
 
-def _ahead(reader: pa.csv.CSVStreamingReader) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a reader, of which a thread reads the next one meanwhile."""
+def _ahead(reader: pa.csv.CSVStreamingReader) -> Iterator[tuple[pa.RecordBatch, bool]]:
+    """Yield each batch, and whether it is the last, which has the tail; a thread reads ahead."""
     batch = _next_batch(reader)
     if batch is None:
         return
     with ThreadPoolExecutor(1, thread_name_prefix="decode") as pool:
-        while batch is not None:
+        waiting = pool.submit(_next_batch, reader)
+        while (following := waiting.result()) is not None:
             waiting = pool.submit(_next_batch, reader)
-            yield batch
-            batch = waiting.result()
+            yield batch, False
+            batch = following
+    yield batch, True
 
 
 def _next_batch(reader: pa.csv.CSVStreamingReader) -> pa.RecordBatch | None:

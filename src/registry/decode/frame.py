@@ -21,11 +21,21 @@ __all__ = [
     "NotColumnarError",
     "ValueFrame",
     "Wanted",
+    "heads_of",
     "python_values",
 ]
 
 Wanted = frozenset[str] | None
 """Names and paths of the columns to read, as the manifest writes them; None for all columns."""
+
+
+def heads_of(wanted: frozenset[str]) -> set[str]:
+    """Return the columns that paths may start with: `a.b.c` may be one into `a` or into `a.b`."""
+    return {
+        ".".join(parts[:count])
+        for parts in (path.split(".") for path in wanted)
+        for count in range(1, len(parts) + 1)
+    }
 
 
 class _Missing:

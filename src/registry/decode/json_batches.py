@@ -16,7 +16,7 @@ import numpy as np
 from registry.base.arrow import byte_positions
 from registry.base.memory import gc_paused
 from registry.decode.exact_json import has_unique_keys, repeats_key
-from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted
+from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted, heads_of
 from registry.decode.stream import HARMLESS_DOCUMENT, is_html, is_utf8, line_blocks, open_bytes
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _frame_of_structs(
     if wanted is None:
         records = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
     else:
-        heads = _heads(wanted)
+        heads = heads_of(wanted)
         named = {key: column for key, column in named.items() if key in heads}
     kinds_of = dict(zip(keys, kinds, strict=True))
     return ValueFrame(len(found), named, records, size=len(block), kinds=kinds_of)
@@ -252,7 +252,7 @@ def frame_of_records(found: Sequence[dict[str, Any]], wanted: Wanted, *, size: i
     if wanted is None:
         return ValueFrame(len(found), {}, found, size=size)
     columns = {}
-    for name in sorted(_heads(wanted)):
+    for name in sorted(heads_of(wanted)):
         try:
             columns[name] = list(map(itemgetter(name), found))
         except KeyError:
@@ -260,13 +260,3 @@ def frame_of_records(found: Sequence[dict[str, Any]], wanted: Wanted, *, size: i
             if set(map(type, values)) != {type(MISSING)}:
                 columns[name] = values
     return ValueFrame(len(found), columns, size=size)
-
-
-def _heads(wanted: frozenset[str]) -> set[str]:
-    """Return the keys that an object may have for some paths: `a` and `a.b` for `a.b`."""
-    return {head for path in wanted for head in _prefixes(path)}
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    parts = path.split(".")
-    return (".".join(parts[:count]) for count in range(1, len(parts) + 1))

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from registry.base.escape import escape_control
 from registry.base.locations import Location
-from registry.boundary.limits import UNLIMITED, Limits
-from registry.decode.bounded import HARMLESS_BYTES, first_line_over, limited_bytes, limited_lines
+from registry.boundary.boundary import UNLIMITED, Limits
+from registry.decode.bounded import HARMLESS_BYTES, LimitedLines, first_line_over, limited_bytes
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 
@@ -203,7 +203,7 @@ def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> io.RawIOBase:
         return DecodeError(message, file=file.location, line=line)
 
     most = limits.line_bytes if encoding else limits.document_bytes
-    return limited_lines(data, most, exceeded, encoding)
+    return LimitedLines(data, most, exceeded, encoding)
 
 
 def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:

@@ -11,8 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from registry.base.names import display_path
-from registry.boundary.boundary import Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Boundary, Limits
 from registry.catalog.catalog import Catalog
 from registry.catalog.located import conflicts
 from registry.catalog.reader import may_hide_datasets

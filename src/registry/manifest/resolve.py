@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from registry.base.conversion import convert
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.errors import ManifestError, Problem, check_arguments, close_matches, did_you_mean
 from registry.manifest.derived import SPLIT_KEYS, declared_splits, default_layer, split_layer
 from registry.manifest.merge import Entry, Layer, Merged, current_name, home_of, merge, parent_of

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import IO, Any, NamedTuple, cast
 
 from registry.base.processes.forks import ForkSafeLock
-from registry.boundary.limits import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker
 from registry.mapping.regex_worker import APPLY, TooLargeError, captured

@@ -7,7 +7,7 @@ from itertools import chain
 from types import NoneType
 from typing import Any
 
-from registry.boundary.limits import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 
 __all__ = ["check_size", "join", "sample_size", "size_of", "sizes_of"]

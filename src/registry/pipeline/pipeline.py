@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from registry.base.locations import Location
-from registry.boundary.limits import UNLIMITED, Limits
+from registry.boundary.boundary import UNLIMITED, Limits
 from registry.errors import DecodeError, ManifestError, Problem
 from registry.mapping.columnar.mapper import ColumnarMapper
 from registry.mapping.custom import load_mapper

@@ -17,7 +17,7 @@ from functools import partial
 from typing import IO, Any, Protocol, cast
 
 from registry.base.locations import Location, Member
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
 from registry.decode.stream import HTML_START, html_fault

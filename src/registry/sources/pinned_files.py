@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from registry.base.local_files import FileState
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED, Boundary
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.decode.stream import SourceBytes
 from registry.sources.archives import OpenArchive, open_member
 from registry.sources.expand import expand

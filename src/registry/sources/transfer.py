@@ -10,7 +10,7 @@ from typing import Any
 
 from registry.base.fs import HashedFile
 from registry.base.locations import Location
-from registry.boundary.limits import Limits
+from registry.boundary.boundary import Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
 from registry.sources.bodies import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from registry.boundary.limits import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT
 from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.templates import Placeholder, Section, TemplatePart

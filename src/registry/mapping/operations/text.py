@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import methodcaller
 from typing import Any
 
-from registry.boundary.limits import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping.operations.base import (
     Operation,
