@@ -16,7 +16,6 @@ from registry.base.arrow import (
     blank_strings,
     int64_array,
     list_offsets,
-    masked_array,
     ranges,
     repeat_string,
     starts_with_visible_ascii,
@@ -132,18 +131,6 @@ def test_lists_become_the_arrays_of_pyarrow(kind: pa.DataType, data: st.DataObje
     # NaN is not equal to itself.
     assert str(found.to_pylist()) == str(expected.to_pylist())
     assert found.null_count == expected.null_count
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "bool", "float64"])
-@given(data=st.data())
-def test_numpy_arrays_become_the_arrays_of_pyarrow(dtype: str, data: st.DataObject) -> None:
-    pairs = data.draw(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=20))
-    values = np.array([value for value, _ in pairs], dtype)
-    is_null = np.array([missing for _, missing in pairs], np.bool_)
-    for mask in (None, is_null):
-        found = masked_array(values, mask)
-        found.validate(full=True)
-        assert found.equals(pa.array(values, mask=mask))
 
 
 @pytest.mark.parametrize(

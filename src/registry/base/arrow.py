@@ -16,16 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "SCALARS",
     "SCAN_BYTES",
-    "array_of",
     "blank_strings",
     "byte_positions",
     "contains_literal",
     "int64_array",
     "is_text",
     "list_offsets",
-    "masked_array",
     "ranges",
     "repeat_string",
     "starts_with_visible_ascii",
@@ -35,13 +32,6 @@ __all__ = [
     "to_numpy_int64",
 ]
 
-SCALARS: dict[type, pa.DataType] = {
-    str: pa.large_string(),
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-}
-"""Type of Python → the type of its Arrow columns."""
 _FEW_VALUES = 1 << 13
 """Up to so many are converted here; more of them justify the import of pandas."""
 # Small enough for the processor's cache; see `byte_positions`.
@@ -73,17 +63,6 @@ def to_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 def _is_faster(values: Sequence[Any]) -> bool:
     """Return whether a list is best converted without pyarrow, which would import pandas first."""
     return len(values) <= _FEW_VALUES and "pandas" not in sys.modules
-
-
-def masked_array(values: NDArray[Any], is_null: NDArray[np.bool_] | None = None) -> pa.Array:
-    """Return what `pa.array` returns for a one-dimensional array and a mask."""
-    is_bool = values.dtype == np.bool_
-    data = np.packbits(values, bitorder="little") if is_bool else np.ascontiguousarray(values)
-    validity = None
-    if is_null is not None and is_null.any():
-        validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(data)])
 
 
 def _text_array(values: Sequence[str | None]) -> pa.Array | None:
@@ -195,42 +174,6 @@ def to_numpy_int64(column: pa.Array) -> NDArray[np.int64]:
 def is_text(kind: pa.DataType) -> bool:
     """Return whether a type is that of strings."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def array_of(values: Sequence[Any], *, missing: object = None) -> pa.Array | None:
-    """Return str, int, float, bool or lists of str as an Arrow column; None for other values.
-
-    Args:
-        values: Values of one type; None is a null.
-        missing: Another value that is a null.
-    """
-    types = set(map(type, values))
-    absent = type(missing) in types
-    types -= {NoneType, type(missing)}
-    if not types:
-        return pa.nulls(len(values), pa.large_string())
-    if len(types) > 1:
-        return None
-    (kind,) = types
-    if absent:
-        values = [None if value is missing else value for value in values]
-    if kind is list:
-        found = _text_lists(values) if _is_faster(values) else None
-        if found is not None:
-            return found
-        items = set(map(type, chain.from_iterable(filter(None, values))))
-        if not items <= {str, NoneType}:
-            return None
-        wanted = pa.large_list(pa.large_string())
-    elif kind in SCALARS:
-        wanted = SCALARS[kind]
-    else:
-        return None
-    try:
-        return to_array(values, wanted)
-    # An integer beyond 64 bits, or half of a surrogate pair.
-    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
-        return None
 
 
 def repeat_string(text: str, count: int) -> pa.Array:

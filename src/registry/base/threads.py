@@ -28,12 +28,8 @@ ReportNamed = Callable[[str, Progress], None]
 """Called with a dataset's name and its progress, in the thread that works on it."""
 
 _END_SECONDS = 2.0
-_left: WeakSet[Future[Any]] = WeakSet()
-
-
-_Result = TypeVar("_Result")
-
 _TICK_SECONDS = 0.2
+_left: WeakSet[Future[Any]] = WeakSet()
 
 
 def are_jobs_left() -> bool:
@@ -91,11 +87,11 @@ class LibraryError(Exception):
 
 
 def run_limited(
-    work: Callable[[Callable[[], None]], _Result],
+    work: Callable[[Callable[[], None]], Result],
     seconds: float,
     *,
     tick: Callable[[], None] = lambda: None,
-) -> _Result:
+) -> Result:
     """Return the result of work in a thread of its own.
 
     Args:
@@ -109,7 +105,7 @@ def run_limited(
         NoProgressError: it made none for so long. Its thread is left behind: no call of a library
             can be interrupted from outside. The end of Python does not wait for it.
     """
-    results: list[_Result] = []
+    results: list[Result] = []
     errors: list[Exception] = []
     done, last = threading.Event(), time.monotonic()
 

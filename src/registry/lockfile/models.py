@@ -98,11 +98,6 @@ class Pin(Materials, _OfManifest, frozen=True, kw_only=True, forbid_unknown_fiel
         """The version of the dataset; the first one if the pin has none."""
         return FIRST if self.version is None else Version.parse(self.version)
 
-    @property
-    def is_newer(self) -> bool:
-        """Whether a newer release made the pin, with digests that this one can't compare."""
-        return self.format > PIN_FORMAT
-
     def of_original(self, spec: DatasetSpec) -> Pin | None:
         """Return the pin of the samples without corrections; None if there is none.
 
@@ -268,21 +263,17 @@ def _validated(document: Document, *, is_first: bool) -> Document:
         value = {"version": 1, **document.value}
         document = Document(value, document.file, document.positions)
     problems = validate(document, "lock", most=_MAX_PROBLEMS)
+    version = document.value.get("version") if isinstance(document.value, dict) else None
+    for number, problem in enumerate(problems):  # say so of what only a newer release writes
+        if problem.path == "$.version" and isinstance(version, int) and version > 1:
+            # All else that a newer format has is no problem of its own.
+            raise ManifestError([replace(problem, hint=NEWER)])
+        if problem.rule == "unknown-key":
+            hint = "; ".join(filter(None, [NEWER, problem.hint]))
+            problems[number] = replace(problem, hint=hint)
     if problems:
-        problems = [_with_newer(problem, document) for problem in problems]
-        # All else that a newer format has is no problem of its own.
-        raise ManifestError([one for one in problems if one.hint == NEWER] or problems)
+        raise ManifestError(problems)
     return document
-
-
-def _with_newer(problem: Problem, document: Document) -> Problem:
-    """Return a problem; the hint of what only a newer release writes says so."""
-    if problem.path == "$.version":
-        version = document.value["version"]
-        return replace(problem, hint=NEWER) if isinstance(version, int) and version > 1 else problem
-    if problem.rule == "unknown-key":
-        return replace(problem, hint="; ".join(filter(None, [NEWER, problem.hint])))
-    return problem
 
 
 def pin_data(pin: Pin | CommitPin) -> dict[str, Any]:

@@ -36,8 +36,6 @@ __all__ = [
 SchemaName = Literal["corrections", "index", "lock", "manifest"]
 SCHEMAS: tuple[SchemaName, ...] = ("manifest", "index", "corrections", "lock")
 
-MAX_LEVELS = 64
-"""Of a YAML document. jsonschema-rs has no limit: 100,000 nested lists would overflow its stack."""
 _NAMED = {"lock": "pin", "manifest": "dataset"}
 """For each schema, the definition of the values under `datasets`, whose keys are names."""
 _NUMBER = re.compile(r"\+?[0-9]+")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from registry.base.conversion import convert
+from registry.base.conversion import Text, convert
 from registry.base.locations import Location
 from registry.base.materials import Sha256
 from registry.errors import ExtensionError
@@ -42,8 +42,7 @@ __all__ = [
 GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
 """Paths of a Hub source that are a generic builder of `datasets`, not a repository."""
 
-_Text = Annotated[str, Meta(min_length=1)]
-_Texts = Annotated[tuple[_Text, ...], Meta(min_length=1)]
+_Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
 # Python 3.13 refuses the others; before, the csv module read them, each in a way of its own.
 _DELIMITER = r'^[^"\r\n]*$(?!\n)'
 _CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -64,7 +63,7 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
     """Options for the file system; write a secret as `{env: NAME}`."""
     sha256: Annotated[tuple[Sha256, ...], Meta(min_length=1)] | None = None
     """The digest of the bytes of each path, or of the archive that it is in."""
-    mirrors: tuple[_Text, ...] = ()
+    mirrors: tuple[Text, ...] = ()
     """Other places of the same bytes: a file, or a folder, which ends with `/`, for all paths."""
 
     location_keys = frozenset({"path", "fs_options", "sha256", "mirrors"})
@@ -168,7 +167,7 @@ class CsvSource(FileSource, frozen=True, kw_only=True, tag="csv"):
     type = "csv"
     suffixes = (".csv", ".tsv", ".tab")
 
-    encoding: _Text = "utf-8"
+    encoding: Text = "utf-8"
     """Text encoding; a byte-order mark is accepted."""
     dialect: Literal["unix", "excel", "excel-tab"] = "unix"
     """Dialect of Python's csv module."""
@@ -211,11 +210,11 @@ class JsonSource(FileSource, frozen=True, kw_only=True, tag="json"):
     suffixes = (".json", ".jsonl", ".ndjson")
     columns_vary = True
 
-    encoding: _Text = "utf-8"
+    encoding: Text = "utf-8"
     """Text encoding; a byte-order mark is accepted."""
-    records: _Text | None = None
+    records: Text | None = None
     """Key, or dotted path, of the array of objects in a JSON object; `*` takes all values."""
-    item: _Text | None = None
+    item: Text | None = None
     """Column for the items of an array that are not objects."""
     lines: bool = False
     """Whether files are JSON Lines whatever their names end with."""
@@ -271,17 +270,17 @@ class HfSource(SourceModel, frozen=True, kw_only=True, tag="hf"):
     shuffle_order = "hub"
     is_stream = False
 
-    path: _Text
+    path: Text
     """Repository `owner/name`, a local folder (`./…` or absolute), or a builder such as `json`."""
-    split: _Text
+    split: Text
     """Split, such as `test`."""
-    name: _Text | None = None
+    name: Text | None = None
     """Configuration of the dataset."""
-    data_dir: _Text | None = None
+    data_dir: Text | None = None
     """Folder within the repository."""
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
     """A file, a list of files, or a dict from split to files."""
-    revision: _Text | None = None
+    revision: Text | None = None
     """Commit, tag or branch; a full commit hash pins the dataset."""
     trust: bool = False
     """Only for compatibility with the loaders: a repository's scripts are never run."""
