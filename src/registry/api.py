@@ -56,7 +56,7 @@ INTERNAL = {
     "cache.contents": "contents older_formats paths_of size_of",
     "cache.meta": "check_meta seal unseal",
     "cache.remote": "Packed",
-    "cache.retry": "again_if_lost",
+    "cache.locks": "again_if_lost",
     "catalog.cache": "parents_of",
     "catalog.cached_files": "package_version_key",
     "catalog.licenses": "LICENSE_PARTS denied_by is_denial notice_text",

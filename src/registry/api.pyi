@@ -41,11 +41,11 @@ from registry.cache.contents import contents as contents
 from registry.cache.contents import older_formats as older_formats
 from registry.cache.contents import paths_of as paths_of
 from registry.cache.contents import size_of as size_of
+from registry.cache.locks import again_if_lost as again_if_lost
 from registry.cache.meta import check_meta as check_meta
 from registry.cache.meta import seal as seal
 from registry.cache.meta import unseal as unseal
 from registry.cache.remote import Packed as Packed
-from registry.cache.retry import again_if_lost as again_if_lost
 from registry.catalog.cache import parents_of as parents_of
 from registry.catalog.cached_files import package_version_key as package_version_key
 from registry.catalog.licenses import LICENSE_PARTS as LICENSE_PARTS

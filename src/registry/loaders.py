@@ -283,7 +283,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
     from msgspec.structs import replace
 
     from registry.cache.cache import Cache
-    from registry.cache.retry import again_if_lost
+    from registry.cache.locks import again_if_lost
     from registry.progress import Deadline, log_waits
     from registry.settings import Settings
     from registry.sources.hub.records import fetch_hub

@@ -16,8 +16,7 @@ from registry.base.materials import Material
 from registry.catalog.catalog import Catalog
 from registry.diff.samples import Samples
 from registry.diff.severity import by_severity
-from registry.lockfile.models import PIN_FORMAT, Pin
-from registry.lockfile.versions import FIRST
+from registry.lockfile.models import FIRST, PIN_FORMAT, Pin
 from registry.samples.digest import digest_samples
 from registry.samples.sample import Sample
 from registry.workflows.versions import classes_between, next_version

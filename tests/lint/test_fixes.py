@@ -6,17 +6,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from registry.base.materials import Material
 from registry.catalog.catalog import Catalog
 from registry.cli import main
 from registry.errors import ManifestError
-from registry.lint.fixes import FIXES, FixResult, fix, pin_revisions
+from registry.lint.fixes import FIXES, FixResult, fix, pin_revisions, reordered
 from registry.lint.layout import DATASET_KEYS, SOURCE_KEYS, ManifestFile
 from registry.lint.runner import check
 from registry.lockfile.models import Lock, Pin
 from registry.manifest.schema import read_schema
 from registry.rules import RULES
+from registry.yamldoc.document import DataPath
 from registry.yamldoc.reader import parse_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +26,6 @@ MANIFEST = "datasets:\n  d:\n    limit: 1\n    source: {type: csv, path: x.csv}\
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 ALIASES_GO_DOWN = {"agents.yaml"}
 """Files with an alias in one dataset's keys, whose keys can't stand in reverse."""
-
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 OTHER = "d" * 40
 DIGEST = "sha256:" + "0" * 64
@@ -334,3 +335,44 @@ def test_source_with_an_alias_in_another_dataset_is_not_changed() -> None:
     file = manifest(SHARED)
     left = [f"the revision {COMMIT} can't be written into $.datasets.d.source"]
     assert pin_revisions(file, Lock({"d": pin(COMMIT)})) == (file, [], left)
+
+
+RANKS = {"a": 0, "b": 1, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("b: 1\na: 2\n", (), "a: 2\nb: 1\n"),
+        ("b: 1\nz: 0\na: 2\n", (), "z: 0\na: 2\nb: 1\n"),
+        ("# head\n\nb: 1\n# of a\na: 2\n", (), "# head\n\n# of a\na: 2\nb: 1\n"),
+        ("x:\n  b: [1,\n      2]\n  a: |\n    t\ny: 1\n", ("x",), "x:\n  a: |\n    t\n  b: [1,\n      2]\ny: 1\n"),
+        ("x:\n  b: 1\n  a: 2\n\n# of y\ny: 1\n", ("x",), "x:\n  a: 2\n  b: 1\n\n# of y\ny: 1\n"),
+        ("b: 1\na: 2", (), "a: 2\nb: 1"),
+        ("b: 1\r\na: 2", (), "a: 2\r\nb: 1"),
+        ("b: 1\r\na: 2\r\n", (), "a: 2\r\nb: 1\r\n"),
+        ("x: {b: 1,  a: 2}  # c\n", ("x",), "x: {a: 2,  b: 1}  # c\n"),
+        ("x: {b: 1,\n    a: 2}\n", ("x",), "x: {a: 2,\n    b: 1}\n"),
+        ("x:\n- y:\n    b: 1\n    a: 2\n", ("x", 0, "y"), "x:\n- y:\n    a: 2\n    b: 1\n"),
+    ],
+)  # fmt: skip
+def test_keys_are_sorted_by_rank(text: str, path: DataPath, expected: str) -> None:
+    found = reordered(text, path, RANKS)
+    assert found == expected
+    assert yaml.safe_load(found) == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        pytest.param("x:\n- b: 1\n  a: 2\n", ("x", 0), id="a key behind a dash"),
+        pytest.param("? b\n: 1\n? a\n: 2\n", (), id="a question mark before the key"),
+        pytest.param("x: {b: 1, # c\n a: 2}\n", ("x",), id="a comment between braces"),
+        pytest.param("y: &y {b: 1, a: 2}\nx:\n  z: *y\n", ("x", "z"), id="an alias in its place"),
+        pytest.param("y: &y {b: 1}\nx: {c: *y, a: 2}\n", ("x",), id="an alias as a value"),
+        pytest.param("x: 1\n", ("x",), id="no mapping"),
+        pytest.param("x: {}\n", ("y",), id="no such key"),
+    ],
+)
+def test_keys_that_cannot_be_moved_as_text_are_not_reordered(text: str, path: DataPath) -> None:
+    assert reordered(text, path, RANKS) is None

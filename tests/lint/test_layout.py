@@ -9,16 +9,15 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError
+from registry.lint.fixes import add_schema_line, order_keys
 from registry.lint.layout import (
     DATASET_KEYS,
     SOURCE_KEYS,
     ManifestFile,
-    add_schema_line,
     has_schema_line,
     key_order,
     layout_files,
     misplaced_keys,
-    order_keys,
     read_manifest_file,
     schema_line,
     schema_reference,

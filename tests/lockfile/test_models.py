@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from registry import LockError
 from registry.base.materials import Material
 from registry.base.names import name_fault
-from registry.lockfile.models import Lock, Pin, lock_text, read_lock, read_sides, write_lock
+from registry.lockfile.models import (
+    FIRST,
+    Lock,
+    Pin,
+    Version,
+    lock_text,
+    read_lock,
+    read_sides,
+    write_lock,
+)
 
 DIGITS = "0123456789abcdef"
 
@@ -307,3 +316,30 @@ def test_folder_in_place_of_the_lockfile_is_an_error(tmp_path: Path) -> None:
 def test_pinned_source_is_a_file_or_a_commit() -> None:
     with pytest.raises(ValueError, match="neither `revision` nor `sha256`"):
         Material(location="x.csv", size=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"), [("1-A", 1), ("2-Z", 26), ("3-AA", 27), ("3-AZ", 52), ("4-BA", 53)]
+)
+def test_version_is_read_and_written(text: str, letter: int) -> None:
+    version = Version.parse(text)
+    assert (version.letter, str(version)) == (letter, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "A", "0-A", "01-A", "1-a", "1A", "1-A1", "1-A\n", "-1-A"]
+)
+def test_other_text_is_not_a_version(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a version"):
+        Version.parse(text)
+
+
+def test_letter_begins_again_with_each_number() -> None:
+    assert str(FIRST) == "1-A"
+    version = Version.parse("1-Z").next_letter
+    assert (str(version), str(version.next_number)) == ("1-AA", "2-A")
+
+
+def test_later_version_is_greater() -> None:
+    texts = ["1-A", "1-B", "1-Z", "1-AA", "2-A", "10-A"]
+    assert sorted(map(Version.parse, reversed(texts))) == [*map(Version.parse, texts)]

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from registry.base.materials import Material
 from registry.diff.samples import Samples
 from registry.diff.severity import ChangeClass
-from registry.lockfile.models import PIN_FORMAT, Pin
-from registry.lockfile.versions import Version
+from registry.lockfile.models import PIN_FORMAT, Pin, Version
 from registry.samples.digest import digest_samples
 from registry.samples.sample import Sample
 from registry.workflows.pin_check import PinCheck

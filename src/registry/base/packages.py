@@ -59,12 +59,7 @@ def places_of(spec: ModuleSpec | None) -> list[str]:
 
 def package_folders(name: str) -> list[str]:
     """Return the folders of a top-level package; several for a namespace package."""
-    import importlib.util  # most catalogs read no package
-
-    try:
-        spec = importlib.util.find_spec(name)
-    except ValueError:  # a module without a spec, such as `__main__`
-        return []
+    spec = find_module(name)
     folders = spec.submodule_search_locations or () if spec else ()
     return [folder for folder in folders if _is_installed(folder)]
 

@@ -1,7 +1,7 @@
-"""Lock files: one process does the work, the others wait for it and say so.
+"""Share the cache with other processes: lock what is made, and do again what another one undid.
 
-The holder writes who it is into the lock file, and touches the file as long as its work makes
-progress. Whoever waits reads both: for whom it waits, and whether that process is stuck.
+The holder of a lock writes who it is into the lock file, and touches the file as long as its work
+makes progress. Whoever waits reads both: for whom it waits, and whether that process is stuck.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,20 +21,24 @@ from msgspec import Struct
 from registry.base.cache_access import create_file, file_mode, make_folder
 from registry.base.conversion import decode_json
 from registry.base.escape import escape_control
-from registry.errors import CacheError, count_text
+from registry.errors import CacheError, DamagedEntryError, count_text
 from registry.progress import Progress
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
+    from registry.cache.cache import Cache
     from registry.progress import Deadline, Report
 
-__all__ = ["lock"]
+__all__ = ["again_if_lost", "lock"]
 
 _POLL_SECONDS = 0.2
 _TOUCH_SECONDS = 1.0
 _MAX_BYTES = 1 << 12
 _FLAGS = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+_Result = TypeVar("_Result")
+# More than twice: a process that clears the cache in a loop may be as fast as this one.
+_ATTEMPTS = 5
 
 
 class _Holder(Struct, frozen=True):
@@ -221,3 +226,28 @@ def _touched(path: Path) -> int | None:
         return path.stat().st_mtime_ns
     except OSError:
         return None
+
+
+def again_if_lost(work: Callable[[], _Result], cache: Cache) -> _Result:
+    """Return the result of work that finds in the cache what it reads, and makes what is missing.
+
+    Readers take no lock. So `cache clear`, `cache prune` or `sync --refresh` of another process may
+    remove an entry or a download after this one has found it and before it has opened it.
+
+    Raises:
+        CacheError: it is gone each time.
+    """
+    for attempt in count(1):
+        try:
+            return work()
+        except DamagedEntryError:
+            if attempt == _ATTEMPTS:
+                raise
+        except FileNotFoundError as error:
+            # pyarrow names the file in the message only.
+            if str(cache.root) not in str(error):
+                raise
+            if attempt == _ATTEMPTS:
+                message = f"{error} (does another process clear the cache all the time?)"
+                raise CacheError(message) from error
+    raise AssertionError  # `count` does not end

@@ -1,9 +1,10 @@
-"""Apply the fixes of `validate --fix` to the files of a catalog."""
+"""Apply the fixes of `validate --fix` to the files of a catalog, preserving comments and layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +15,35 @@ from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.layout import (
     ManifestFile,
-    add_schema_line,
+    has_schema_line,
     layout_files,
-    order_keys,
+    misplaced_keys,
+    ranks_of,
+    schema_reference,
     write_manifest_file,
 )
 from registry.lint.runner import files_under
 from registry.lint.selection import parse_ignores
 from registry.lockfile.models import Lock, read_lock
+from registry.manifest.schema import SchemaName, read_schema
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import source_model
 from registry.settings import builtin_root, lock_file_of
-from registry.yamldoc.reader import json_path, parse_yaml
+from registry.yamldoc.reader import DataPath, json_path, parse_yaml
 
-__all__ = ["FIXES", "FixResult", "fix", "pin_revisions"]
-
+__all__ = [
+    "FIXES",
+    "FixResult",
+    "add_schema_line",
+    "fix",
+    "order_keys",
+    "pin_revisions",
+    "reordered",
+]
 
 Fix = Callable[[ManifestFile, Lock], tuple[ManifestFile, list[str], list[str]]]
 """Takes a file; returns the fixed file, the changes made and the changes that failed."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def pin_revisions(file: ManifestFile, lock: Lock) -> tuple[ManifestFile, list[str], list[str]]:
@@ -130,6 +142,60 @@ def _value(node: Any, key: str) -> Any:
     return {name.value: value for name, value in node.value}[key]
 
 
+def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
+    """Add the schema line if it is missing, or put the catalog's own copy in the place of the URL.
+
+    The URL identifies the schema, but no server has it, so an editor can't follow it.
+    """
+    name: SchemaName = "index" if file.is_index else "manifest"
+    if has_schema_line(file.text):
+        return _with_copy(file, name)
+    end = "\r\n" if file.text.partition("\n")[0].endswith("\r") else "\n"
+    reference = schema_reference(name, root=file.root, folder=file.path.parent)
+    changed = file.with_text(f"# yaml-language-server: $schema={reference}{end}{file.text}")
+    if changed is None:
+        return file, [], ["the schema line can't be added above the first line"]
+    return changed, ["added the schema line"], []
+
+
+def _with_copy(file: ManifestFile, name: SchemaName) -> tuple[ManifestFile, list[str], list[str]]:
+    reference = schema_reference(name, root=file.root, folder=file.path.parent)
+    start, url, rest = file.text.partition(f"$schema={read_schema(name)['$id']}")
+    is_line = url and has_schema_line(start + url) and rest[:1] in ("", "\r", "\n")
+    if not is_line or url.endswith(f"={reference}"):
+        return file, [], []
+    changed = file.with_text(f"{start}$schema={reference}{rest}")
+    if changed is None:
+        return file, [], ["the schema line can't be changed"]
+    return changed, ["the schema line names the copy in the catalog"], []
+
+
+def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
+    """Put keys in order by moving full lines, together with the comments above them.
+
+    Skips a mapping that shares lines with another, or whose value would change because an alias
+    would be above its anchor.
+    """
+    done: list[str] = []
+    left: list[str] = []
+    refused: set[DataPath] = set()
+    while True:
+        paths = (key[:-1] for key, _ in misplaced_keys(file.document))
+        path = next((path for path in paths if path not in refused), None)
+        if path is None:
+            return file, done, left
+        text = None if file.has_odd_breaks else reordered(file.text, path, ranks_of(path))
+        changed = None if text is None else file.with_text(text)
+        where = json_path(path)
+        # A mapping that is still out of order after moving would be tried forever.
+        if changed is None or any(key[:-1] == path for key, _ in misplaced_keys(changed.document)):
+            refused.add(path)
+            left.append(f"the keys of {where} can't be moved as lines; put them in order by hand")
+        else:
+            file = changed
+            done.append(f"put the keys of {where} in order")
+
+
 FIXES: dict[str, Fix] = {
     "unpinned-revision": pin_revisions,
     "schema-line": lambda file, _: add_schema_line(file),
@@ -186,3 +252,90 @@ def fix(
             write_manifest_file(fixed)
         if done or left:
             yield FixResult(file.document.file, tuple(done), tuple(left))
+
+
+def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None:
+    """Return the text with the keys of the mapping at `path` sorted by rank, unranked keys first.
+
+    None if the keys can't be moved as lines or within braces. The caller must parse the result: an
+    alias may now be above its anchor.
+    """
+    node = _mapping_at(yaml.compose(text, Loader=_LOADER), path)
+    if node is None:
+        return None
+    pairs = range(len(node.value))
+    order = sorted(pairs, key=lambda pair: ranks.get(node.value[pair][0].value, -1))
+    lines = text.split("\n")
+    return _reordered_flow(lines, node, order) if node.flow_style else _moved(lines, node, order)
+
+
+def _mapping_at(node: Any, path: DataPath) -> Any:
+    """Return the mapping at `path`; None if it comes from an alias or `<<`."""
+    for step in path:
+        if isinstance(step, int):
+            inner = node.value[step]
+        else:
+            inner = next((value for key, value in node.value if key.value == step), None)
+        # PyYAML resolves an alias to the node of its anchor, which is further up.
+        if inner is None or inner.start_mark.index < node.start_mark.index:
+            return None
+        node = inner
+    return node if isinstance(node, yaml.MappingNode) else None
+
+
+def _moved(lines: list[str], node: Any, order: list[int]) -> str | None:
+    """Return the text with the lines of a block mapping's keys in another order."""
+    column = node.value[0][0].start_mark.column
+    rows = [key.start_mark.line for key, _ in node.value]
+    if len(set(rows)) < len(rows) or any(lines[row][:column].strip() for row in rows):
+        return None  # several keys on one line, or a key after the dash of a list item
+    starts = []
+    for row in rows:
+        start = row
+        while start > 0 and lines[start - 1].startswith(f"{' ' * column}#"):
+            start -= 1  # comments directly above a key move with it
+        starts.append(start)
+    end = _end_of(lines, node, column)
+    blocks = [lines[start:stop] for start, stop in pairwise((*starts, end))]
+    moved = [line for pair in order for line in blocks[pair]]
+    changed = [*lines[: starts[0]], *moved, *lines[end:]]
+    if lines[0].endswith("\r"):  # CRLF: all lines but the new last one must have the "\r"
+        bare = [line.removesuffix("\r") for line in changed]
+        changed = [*(f"{line}\r" for line in bare[:-1]), bare[-1]]
+    return "\n".join(changed)
+
+
+def _end_of(lines: list[str], node: Any, column: int) -> int:
+    """Return the line after a block mapping, without less indented comments, which follow it."""
+    mark = node.end_mark
+    # libyaml adds a missing line break at the end of a text, so the mark may be after all lines.
+    last = "".join(lines[mark.line : mark.line + 1])
+    end = int(mark.line) + bool(last[: mark.column].strip())
+    while end > 0:
+        line = lines[end - 1].strip()
+        indent = len(lines[end - 1]) - len(lines[end - 1].lstrip())
+        if line and not (line.startswith("#") and indent < column):
+            break
+        end -= 1
+    return end
+
+
+def _reordered_flow(lines: list[str], node: Any, order: list[int]) -> str | None:
+    """Return the text with the pairs of `{…}` in another order, and the separators unchanged."""
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    text = "\n".join(lines)
+
+    def index(mark: Any) -> int:
+        return starts[int(mark.line)] + int(mark.column)
+
+    spans = [(index(key.start_mark), index(value.end_mark)) for key, value in node.value]
+    inside = (index(node.start_mark), index(node.end_mark))
+    edges = [inside[0], *(edge for span in spans for edge in span), inside[1]]
+    gaps = [text[edges[number] : edges[number + 1]] for number in range(0, len(edges), 2)]
+    if edges != sorted(edges) or any("#" in gap for gap in gaps):
+        return None  # an alias, whose node is that of its anchor, or a comment
+    pairs = [text[slice(*spans[pair])] for pair in order]
+    middle = "".join(part for both in zip(gaps, [*pairs, ""], strict=True) for part in both)
+    return text[: inside[0]] + middle + text[inside[1] :]

@@ -18,19 +18,17 @@ from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
 from registry.manifest.schema import SchemaName, read_schema
 from registry.rules import Finding
-from registry.yamldoc.edit import reordered
-from registry.yamldoc.reader import DataPath, Document, json_path, parse_yaml
+from registry.yamldoc.reader import DataPath, Document, parse_yaml
 
 __all__ = [
     "DATASET_KEYS",
     "SOURCE_KEYS",
     "ManifestFile",
-    "add_schema_line",
     "has_schema_line",
     "key_order",
     "layout_files",
     "misplaced_keys",
-    "order_keys",
+    "ranks_of",
     "read_manifest_file",
     "schema_line",
     "schema_reference",
@@ -180,34 +178,6 @@ def has_schema_line(text: str) -> bool:
     return False
 
 
-def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Add the schema line if it is missing, or put the catalog's own copy in the place of the URL.
-
-    The URL identifies the schema, but no server has it, so an editor can't follow it.
-    """
-    name: SchemaName = "index" if file.is_index else "manifest"
-    if has_schema_line(file.text):
-        return _with_copy(file, name)
-    end = "\r\n" if file.text.partition("\n")[0].endswith("\r") else "\n"
-    reference = schema_reference(name, root=file.root, folder=file.path.parent)
-    changed = file.with_text(f"# yaml-language-server: $schema={reference}{end}{file.text}")
-    if changed is None:
-        return file, [], ["the schema line can't be added above the first line"]
-    return changed, ["added the schema line"], []
-
-
-def _with_copy(file: ManifestFile, name: SchemaName) -> tuple[ManifestFile, list[str], list[str]]:
-    reference = schema_reference(name, root=file.root, folder=file.path.parent)
-    start, url, rest = file.text.partition(f"$schema={read_schema(name)['$id']}")
-    is_line = url and has_schema_line(start + url) and rest[:1] in ("", "\r", "\n")
-    if not is_line or url.endswith(f"={reference}"):
-        return file, [], []
-    changed = file.with_text(f"{start}$schema={reference}{rest}")
-    if changed is None:
-        return file, [], ["the schema line can't be changed"]
-    return changed, ["the schema line names the copy in the catalog"], []
-
-
 def schema_reference(name: SchemaName, *, root: Path, folder: Path) -> str:
     """Return the path relative to `folder` of the catalog's copy of a schema, or else its URL."""
     path = root / "schemas" / f"{name}.schema.json"
@@ -227,7 +197,7 @@ def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
             mappings[*path, "concat", index] = part
         mappings[*path, "join", "source"] = (dataset.get("join") or {}).get("source")
     for path, mapping in mappings.items():
-        ranks = _ranks(path)
+        ranks = ranks_of(path)
         start = document.position(path)
         places = {key: document.position((*path, key)) for key in mapping or ()}
         # A key that `<<` merges has the position of its anchor, which is above.
@@ -238,35 +208,9 @@ def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
                 break
 
 
-def _ranks(path: DataPath) -> dict[str, int]:
+def ranks_of(path: DataPath) -> dict[str, int]:
     """Return the order of the keys of a mapping: `datasets.NAME`, or a source below that."""
     return _DATASET_RANKS if len(path) == 2 else _SOURCE_RANKS
-
-
-def order_keys(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
-    """Put keys in order by moving full lines, together with the comments above them.
-
-    Skips a mapping that shares lines with another, or whose value would change because an alias
-    would be above its anchor.
-    """
-    done: list[str] = []
-    left: list[str] = []
-    refused: set[DataPath] = set()
-    while True:
-        paths = (key[:-1] for key, _ in misplaced_keys(file.document))
-        path = next((path for path in paths if path not in refused), None)
-        if path is None:
-            return file, done, left
-        text = None if file.has_odd_breaks else reordered(file.text, path, _ranks(path))
-        changed = None if text is None else file.with_text(text)
-        where = json_path(path)
-        # A mapping that is still out of order after moving would be tried forever.
-        if changed is None or any(key[:-1] == path for key, _ in misplaced_keys(changed.document)):
-            refused.add(path)
-            left.append(f"the keys of {where} can't be moved as lines; put them in order by hand")
-        else:
-            file = changed
-            done.append(f"put the keys of {where} in order")
 
 
 def schema_line(file: ManifestFile) -> Iterator[Finding]:

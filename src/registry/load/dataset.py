@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from registry.base.locations import Location
 from registry.cache.cache import Cache
-from registry.cache.retry import again_if_lost
+from registry.cache.locks import again_if_lost
 from registry.catalog.catalog import Catalog
 from registry.display.notebook import notebook_progress
 from registry.errors import CacheError, DeprecatedNameWarning, LockStaleError, SourceError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import re
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,15 +18,18 @@ from registry.pipeline.fingerprint import samples_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from registry.base.materials import State
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
-    from registry.samples.provenance import AppliedCorrections, Provenance
+    from registry.samples.provenance import AppliedCorrections, CatalogVersion, Provenance
     from registry.sources.pins import Pins
 
-__all__ = ["Described", "Known"]
+__all__ = ["Described", "Known", "catalog_version"]
+
+_CHANGEABLE = ("*.yaml", "*.yml", "datasets.lock")
+_SCP = re.compile(r"(?:[^@/:]+@)?([\w.-]+:(?!//).+)")
+"""`git@host:owner/name.git`"""
 
 
 class Known(Struct, frozen=True):
@@ -40,8 +44,6 @@ class Known(Struct, frozen=True):
 
     def __call__(self) -> Provenance:
         """Return the provenance of the dataset as it was opened; asks git about the catalog."""
-        from registry.load.catalog_version import catalog_version  # few opens ask git
-
         return replace(self.opened, catalog=catalog_version(self.folder))
 
 
@@ -136,3 +138,35 @@ def _named(location: str) -> str:
     path = PurePath(location)
     is_outside = Location(location).is_local and (path.is_absolute() or path.parts[:1] == ("..",))
     return path.name if is_outside else location
+
+
+def catalog_version(folder: Path) -> CatalogVersion:
+    """Return the commit and the repository of the catalog whose index is in a folder."""
+    from registry.base.processes.git import repository_of  # few opens ask git
+    from registry.errors import RevisionError
+    from registry.samples.provenance import CatalogVersion
+    from registry.settings import INDEX_NAME, builtin_root
+
+    try:
+        repository = repository_of(folder)
+        # What is installed below a working tree, as in `.venv`, is not a part of it.
+        index = folder / INDEX_NAME
+        if repository.run("ls-files", "--error-unmatch", "--", str(index)).returncode:
+            raise RevisionError(f"{index} is in no commit")
+        commit = repository.git("rev-parse", "--verify", "HEAD").strip()
+    except RevisionError:
+        is_ours = folder == builtin_root().parent
+        return CatalogVersion(package="eval-registry" if is_ours else None)
+    inside = folder.relative_to(repository.top).as_posix()
+    paths = [f":(glob){inside}/**/{one}" for one in _CHANGEABLE]
+    changed = repository.git("status", "--porcelain", "--", *paths)
+    url = repository.run("config", "--get", "remote.origin.url").stdout.strip()
+    return CatalogVersion(repository=_public_url(url), commit=commit, changed=bool(changed))
+
+
+def _public_url(url: str) -> str | None:
+    """Return the URL of a remote repository without its user; None for a folder of this machine."""
+    if "://" in url and not url.startswith("file:"):
+        return Location(url).public
+    found = _SCP.fullmatch(url)
+    return found[1] if found else None

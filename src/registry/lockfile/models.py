@@ -6,9 +6,10 @@ It is written by `registry lock`, reviewed like code, and read by the strict YAM
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, Self
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -29,16 +30,18 @@ from registry.lockfile.text import (
     read_bytes,
     write_text,
 )
-from registry.lockfile.versions import FIRST, DataVersion, Version
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of
 from registry.yamldoc.reader import Document, parse_yaml
 
 __all__ = [
+    "FIRST",
     "PIN_FORMAT",
     "CommitPin",
+    "DataVersion",
     "Lock",
     "Pin",
+    "Version",
     "lock_of",
     "lock_text",
     "parse_lock",
@@ -49,9 +52,11 @@ __all__ = [
     "write_lock",
 ]
 
+_PATTERN = r"^[1-9][0-9]{0,5}-[A-Z]{1,4}$(?!\n)"
+_LETTERS = 26
+DataVersion = Annotated[str, Meta(pattern=_PATTERN)]
 PIN_FORMAT = 1
 """Version of the computation of a pin's digests; a pin with another version is stale."""
-
 _RELOCK = "take either side, or leave it, and run `registry lock`"
 # Reporting the problems of a hostile file must not take minutes.
 _MAX_PROBLEMS = 100
@@ -61,6 +66,51 @@ _KEYS = (
     *("version", "spec", "sources", "files", "sandbox", "images", "code"),
     *("samples", "columns", "ordered", "unordered", "original", "format"),
 )
+
+
+class Version(NamedTuple):
+    """A version of a dataset; a later one is greater."""
+
+    number: int
+    """N: results of versions with different numbers are not comparable."""
+    letter: int
+    """X as a number: 1 is A, 26 is Z, 27 is AA."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2-A`.
+
+        Raises:
+            ValueError: it is not a version.
+        """
+        if re.fullmatch(_PATTERN, text) is None:
+            raise ValueError(f"'{text}' is not a version (write a number and a letter, as in 2-A)")
+        number, _, letters = text.partition("-")
+        letter = 0
+        for one in letters:
+            letter = letter * _LETTERS + ord(one) - ord("A") + 1
+        return cls(int(number), letter)
+
+    @property
+    def next_number(self) -> Self:
+        """The version after a change that makes results not comparable."""
+        return self._replace(number=self.number + 1, letter=1)
+
+    @property
+    def next_letter(self) -> Self:
+        """The version after any other change."""
+        return self._replace(letter=self.letter + 1)
+
+    def __str__(self) -> str:
+        letters, rest = "", self.letter
+        while rest:
+            rest, digit = divmod(rest - 1, _LETTERS)
+            letters = chr(ord("A") + digit) + letters
+        return f"{self.number}-{letters}"
+
+
+FIRST = Version(1, 1)
+"""The version of a new dataset, and of one whose lockfile has no versions yet."""
 
 
 class _OfManifest:

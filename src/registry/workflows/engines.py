@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from registry.base.materials import SamplesId
 from registry.base.processes.executor import Workers
 from registry.base.threads import ReportNamed, run_jobs
-from registry.cache.retry import again_if_lost
+from registry.cache.locks import again_if_lost
 from registry.errors import CacheError, RegistryError, ReviewError
 from registry.load.load import load
 from registry.load.materials import samples_id_with_named

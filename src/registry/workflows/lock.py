@@ -24,9 +24,8 @@ from registry.load.cached import open_cached
 from registry.load.load import load, remember_pinned
 from registry.load.materials import commit_pin, make_pin
 from registry.lockfile.merge import Choice, Sides, choose
-from registry.lockfile.models import CommitPin, Lock, Pin
+from registry.lockfile.models import CommitPin, Lock, Pin, Version
 from registry.lockfile.pinned import PinnedSources, known_sources, stale_error
-from registry.lockfile.versions import Version
 from registry.manifest.models import without_corrections
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.samples.digest import SamplesDigest, changed_samples, digest_samples

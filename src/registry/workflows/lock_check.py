@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replace_check
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from registry.base.digest import digest_of
+from registry.base.local_files import FileState
 from registry.base.packages import PACKAGE
 from registry.base.threads import ReportNamed, run_jobs
-from registry.errors import LockError, ManifestError, MissingDependencyError, SourceError
-from registry.load.materials import commit_pin
+from registry.errors import (
+    AccessError,
+    CacheError,
+    LockError,
+    ManifestError,
+    MissingDependencyError,
+    OfflineError,
+    RegistryError,
+    SourceError,
+)
+from registry.load.cached import open_cached
+from registry.load.load import load
+from registry.load.materials import (
+    code_materials,
+    commit_pin,
+    first_columns,
+    named_differences,
+    named_materials,
+)
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources, staleness
+from registry.manifest.models import without_corrections
+from registry.pipeline.fingerprint import code_of, samples_fingerprint
+from registry.pipeline.open import Opening, open_entry
+from registry.samples.digest import digest_samples
 from registry.sources.pins import SourceContext
-from registry.workflows.pin_check import SAMPLES, PinCheck, Reason, compare_sources, pin_offline
-from registry.workflows.samples_check import SamplesCheck
+from registry.workflows.pin_check import (
+    BUILD_BYTES,
+    SAMPLES,
+    PinCheck,
+    Reason,
+    compare_sources,
+    pin_offline,
+)
 from registry.workflows.versions import PinnedSamples, check_version
 
 if TYPE_CHECKING:
@@ -22,10 +55,20 @@ if TYPE_CHECKING:
     from registry.catalog.catalog import Catalog
     from registry.diff.snapshots.contents import Contents
     from registry.lockfile.models import CommitPin, Pin
+    from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
+    from registry.sources.pins import Pins
 
-__all__ = ["check_lock", "check_pin", "is_as_written"]
+__all__ = ["SamplesCheck", "check_lock", "check_pin", "is_as_written"]
+
+_NOT_HERE: dict[type[RegistryError], Reason] = {
+    OfflineError: Reason.BYTES,
+    MissingDependencyError: Reason.PACKAGE,
+    AccessError: Reason.ACCESS,
+    CacheError: Reason.CACHE,
+}
+"""Errors that say nothing about the pin."""
 
 
 def check_lock(
@@ -143,3 +186,179 @@ def check_pin(
 def is_as_written(path: Path, lock: Lock) -> bool:
     """Return whether a lockfile has exactly the bytes that would be written for its pins."""
     return path.read_bytes() == lock_text(lock).encode()
+
+
+@dataclass(frozen=True)
+class SamplesCheck:
+    """Compares the samples of a dataset, and the columns of its records, with its pin."""
+
+    check: PinCheck
+    spec: DatasetSpec
+    pin: Pin
+    pins: Pins
+    catalog: Catalog
+    context: SourceContext
+    lock: PinnedSources
+
+    def compare(self, *, build: bool) -> None:
+        """Compare samples and columns; build the samples only with `build`."""
+        if self.spec.mapper is not None and self.catalog.rules_from is None:
+            # Whoever wrote the lockfile may have written `trust` too. Its code is read, but
+            # not imported.
+            self.check.skip(Reason.MAPPER, *SAMPLES)
+            self._with_code()
+            self._compare_columns(None)
+            return
+        pins = self._with_code()
+        if pins is None:
+            return
+        fingerprint = samples_fingerprint(self.spec, pins)
+        key = digest_of({"derived": fingerprint, "spec": self.pin.spec})
+        # Before anything is read, as what is read later may be a newer state.
+        state = self._state(fingerprint)
+        known = remembered = self._recall(key, state)
+        if known is None:
+            known = self._attempt(lambda: self._derive(build=build), *SAMPLES)
+        if known is None:
+            self._compare_columns(None)
+            return
+        columns = self._compare_columns(known.get("columns"))
+        dataset = self.spec.name
+        hint = (
+            f"`registry lock --upgrade {dataset}` pins these, `registry sync --refresh {dataset}`"
+        )
+        for name in SAMPLES:
+            pinned, found = getattr(self.pin, name), known[name]
+            self.check.compare(name, pinned, found, f"{hint} builds them again")
+        self._compare_original(pins, build=build)
+        self._compare_named(fingerprint)
+        is_same = state is not None and state == self._state(fingerprint)
+        if remembered is None and columns is not None and is_same:
+            self.context.cache.remember(key, {**known, "state": state, "columns": columns})
+
+    def _with_code(self) -> Pins | None:
+        """Compare the code of the mapper; return the pins with it, None if it is not here."""
+        code = None
+        if self.spec.mapper is not None:
+            code = self._attempt(lambda: code_of(self.spec), "code", *SAMPLES)
+            if code is None:
+                return None
+        pins = replace(self.pins, code=code)
+        self.check.compare("code", dict(self.pin.code), code_materials(self.spec, pins))
+        return pins
+
+    def _compare_original(self, pins: Pins, *, build: bool) -> None:
+        """Compare the samples without corrections."""
+        pinned, spec = self.pin.original, without_corrections(self.spec)
+        if not self.spec.is_corrected or pinned is None:
+            if pinned is not None or self.spec.is_corrected:
+                message = "its pin has no samples without corrections"
+                self.check.differs(
+                    message if pinned is None else "it has no corrections, its pin has",
+                    f"`registry lock --upgrade {self.spec.name}` pins both",
+                )
+            return
+        original = replace_check(self, spec=spec, pins=pins.without_corrections())
+        known = original.derived(build=build)
+        if known is None:
+            return
+        for name in SAMPLES:
+            self.check.compare(f"original.{name}", getattr(pinned, name), known[name])
+
+    def derived(self, *, build: bool) -> dict[str, Any] | None:
+        """Return what the samples without corrections are; None if that can't be known here."""
+        return self._attempt(lambda: self._derive(build=build), "original")  # type: ignore[no-any-return]
+
+    def _compare_named(self, fingerprint: str) -> None:
+        """Compare the files that the samples name."""
+        entry = self.context.cache.find("samples", fingerprint)
+        if entry is None:
+            return
+        opening = Opening.of(self.spec, self.context.boundary)
+        dataset = open_entry(opening, entry, self.context.cache, fingerprint)
+        found = self._attempt(
+            lambda: named_materials(self.spec, dataset, entry.meta["columns"], self.context),
+            "files",
+            "sandbox",
+            "images",
+        )
+        for difference in () if found is None else named_differences(self.pin, found):
+            self.check.differs(difference)
+
+    def _state(self, fingerprint: str) -> FileState | None:
+        """Return the state of the samples in the cache; None if there are none, or just now."""
+        entry = self.context.cache.find("samples", fingerprint)
+        if entry is None:
+            return None
+        state = FileState.of(entry.folder / "samples.arrow")
+        return None if state.is_racy() else state
+
+    def _recall(self, key: str, state: FileState | None) -> dict[str, Any] | None:
+        """Return what an earlier check derived, if the samples in the cache are still the same."""
+        known = self.context.cache.recall(key, "state", "columns", *SAMPLES)
+        return known if known and state and known["state"] == list(state) else None
+
+    def _derive(self, *, build: bool) -> dict[str, Any] | None:
+        """Return the fields of the samples: built, or from the cache; None if neither is there."""
+        lock = replace(self.lock, samples=None)  # they are compared here
+        cache, boundary = self.context.cache, self.catalog.boundary
+        at_hand = build and self._has_bytes()
+        if at_hand and self._size() <= BUILD_BYTES:
+            dataset = load(
+                self.spec,
+                cache,
+                boundary=boundary,
+                offline=True,
+                verify=True,
+                full=True,
+                lock=lock,
+                report=self.context.report,
+            ).dataset
+        else:
+            found = open_cached(self.spec, cache, lock, boundary=boundary)
+            if found is None:
+                self.check.skip(Reason.LARGE if at_hand else Reason.SAMPLES, *SAMPLES)
+                return None
+            dataset = found
+        digest = digest_samples(dataset.as_stored())
+        return {name: getattr(digest, name) for name in SAMPLES}
+
+    def _compare_columns(self, known: Sequence[str] | None) -> Sequence[str] | None:
+        """Compare the columns; return those of the source, None if it can't be read here."""
+        if known is None:
+            if not self._has_bytes():
+                self.check.skip(Reason.BYTES, "columns")
+                return None
+            known = self._attempt(
+                lambda: first_columns(self.spec, self.pins, self.context), "columns"
+            )
+        if known is not None:
+            self.check.compare("columns", list(self.pin.columns), list(known))
+        return known
+
+    def _attempt(self, derive: Callable[[], Any], *fields: str) -> Any:
+        """Return what is derived; None if an error says that it can't be, or not here."""
+        try:
+            with self.catalog.locating(self.spec.name):
+                return derive()
+        except RegistryError as error:
+            reason = next((_NOT_HERE[kind] for kind in _NOT_HERE if isinstance(error, kind)), None)
+            if reason is None:
+                self.check.fails(error, "correct the manifest or its data")
+            else:
+                self.check.skip(reason, *fields)
+        return None
+
+    def _has_bytes(self) -> bool:
+        """Return whether all sources are local or in the cache."""
+        cache = self.context.cache
+        return all(
+            (one.revision is None or cache.find("records", one.digest) is not None)
+            and all(f.location.is_local or cache.blob(f.sha256).is_file() for f in one.files)
+            for one in self.pins.all_sources
+        )
+
+    def _size(self) -> int:
+        return sum(
+            file.size for one in self.pins.all_sources for file in (*one.files, *one.contents)
+        )

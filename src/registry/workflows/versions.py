@@ -26,9 +26,9 @@ from registry.diff.severity import (
 from registry.errors import RegistryError
 from registry.load.cached import open_cached
 from registry.load.load import load
+from registry.lockfile.models import FIRST, Version
 from registry.lockfile.origins import NAMED
 from registry.lockfile.pinned import known_sources, pin_sources
-from registry.lockfile.versions import FIRST, Version
 from registry.samples.digest import digest_samples
 from registry.workflows.pin_check import BUILD_BYTES, PinCheck, Reason
 

@@ -21,10 +21,17 @@ from registry.cli.output import print_error, print_json, print_line, print_warni
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
 from registry.lockfile.merge import merge_locks
-from registry.lockfile.models import Lock, lock_text, parse_lock, read_lock, read_sides, write_lock
+from registry.lockfile.models import (
+    Lock,
+    Version,
+    lock_text,
+    parse_lock,
+    read_lock,
+    read_sides,
+    write_lock,
+)
 from registry.lockfile.pin_cache import with_packages
 from registry.lockfile.text import read_bytes, write_text
-from registry.lockfile.versions import Version
 from registry.settings import Settings, lock_file_of
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, is_as_written
