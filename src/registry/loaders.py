@@ -307,7 +307,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
     def read() -> list[DatasetRecord]:
         return list(decode(fetch_hub(source, pinned, context, **extra), source))
 
-    return again_if_lost(read, context.cache)
+    return again_if_lost(read, context.cache.root)
 
 
 def _read_files(

@@ -255,18 +255,18 @@ def test_work_is_done_again(cache: Cache) -> None:
             raise result
         return result
 
-    assert again_if_lost(work, cache) == "made"
+    assert again_if_lost(work, cache.root) == "made"
 
 
 def test_what_is_gone_each_time_is_an_error(cache: Cache) -> None:
     with pytest.raises(CacheError, match=r"No such file .*/cache/x' \(does another process clear"):
-        again_if_lost((cache.root / "x").read_bytes, cache)
+        again_if_lost((cache.root / "x").read_bytes, cache.root)
 
     def damaged() -> None:
         raise DamagedEntryError("is damaged")
 
     with pytest.raises(DamagedEntryError, match="is damaged"):
-        again_if_lost(damaged, cache)
+        again_if_lost(damaged, cache.root)
 
 
 def test_other_missing_file_is_an_error_at_once(cache: Cache, tmp_path: Path) -> None:
@@ -277,5 +277,5 @@ def test_other_missing_file_is_an_error_at_once(cache: Cache, tmp_path: Path) ->
         return (tmp_path / "data.csv").read_bytes()
 
     with pytest.raises(FileNotFoundError):
-        again_if_lost(work, cache)
+        again_if_lost(work, cache.root)
     assert calls == [1]

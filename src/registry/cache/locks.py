@@ -27,7 +27,6 @@ from registry.progress import Progress
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-    from registry.cache.cache import Cache
     from registry.progress import Deadline, Report
 
 __all__ = ["again_if_lost", "lock"]
@@ -228,11 +227,15 @@ def _touched(path: Path) -> int | None:
         return None
 
 
-def again_if_lost(work: Callable[[], _Result], cache: Cache) -> _Result:
+def again_if_lost(work: Callable[[], _Result], root: Path) -> _Result:
     """Return the result of work that finds in the cache what it reads, and makes what is missing.
 
     Readers take no lock. So `cache clear`, `cache prune` or `sync --refresh` of another process may
     remove an entry or a download after this one has found it and before it has opened it.
+
+    Args:
+        work: What is done, and done again up to five times.
+        root: The folder of the cache.
 
     Raises:
         CacheError: it is gone each time.
@@ -245,7 +248,7 @@ def again_if_lost(work: Callable[[], _Result], cache: Cache) -> _Result:
                 raise
         except FileNotFoundError as error:
             # pyarrow names the file in the message only.
-            if str(cache.root) not in str(error):
+            if str(root) not in str(error):
                 raise
             if attempt == _ATTEMPTS:
                 message = f"{error} (does another process clear the cache all the time?)"

@@ -235,7 +235,7 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
             OfflineError: they are not there, and building them needs a request.
         """
         cache = Cache(Settings.from_environment().cache_dir)
-        return again_if_lost(partial(self._open, cache), cache)
+        return again_if_lost(partial(self._open, cache), cache.root)
 
     def _open(self, cache: Cache) -> ArrowDataset:
         from registry.pipeline.open import open_entry

@@ -153,11 +153,11 @@ def _plan_and_execute(
                 return execute(decided, spec, context, check=check, verify=verify)
 
     try:
-        result = again_if_lost(partial(attempt, full=full), context.cache)
+        result = again_if_lost(partial(attempt, full=full), context.cache.root)
     except UnknownDigestError:
         # The format of a repository's files is known once they are listed: only Parquet can be
         # read in part.
-        result = again_if_lost(partial(attempt, full=True), context.cache)
+        result = again_if_lost(partial(attempt, full=True), context.cache.root)
     if pin is not None and result.checked:
         remember_pinned(result, pin, context.cache)
     return result

@@ -15,6 +15,7 @@ from registry.load.materials import locked_sources
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.serialize import data_of, is_not_default
 from registry.pipeline.fingerprint import samples_fingerprint
+from registry.settings import INDEX_NAME, builtin_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,7 +146,6 @@ def catalog_version(folder: Path) -> CatalogVersion:
     from registry.base.processes.git import repository_of  # few opens ask git
     from registry.errors import RevisionError
     from registry.samples.provenance import CatalogVersion
-    from registry.settings import INDEX_NAME, builtin_root
 
     try:
         repository = repository_of(folder)

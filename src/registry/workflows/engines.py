@@ -111,7 +111,7 @@ def run_job(
 
     try:
         # Another process may remove the samples before they are pushed.
-        opened, pushed, push_error = again_if_lost(load_and_push, cache)
+        opened, pushed, push_error = again_if_lost(load_and_push, cache.root)
     except RegistryError as error:
         seconds = time.perf_counter() - start
         return SyncResult(name=job.spec.name, status="failed", seconds=seconds, error=error)

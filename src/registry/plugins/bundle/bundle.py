@@ -135,7 +135,8 @@ def bundle(
     """
     # Another process may remove samples before they are read.
     return again_if_lost(
-        lambda: _bundle(names, catalog, cache, pins, file, offline=offline, report=report), cache
+        lambda: _bundle(names, catalog, cache, pins, file, offline=offline, report=report),
+        cache.root,
     )
 
 

@@ -239,7 +239,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
             return use(file), key, exported.provenance.as_data()
 
         try:
-            return again_if_lost(export_and_use, cache)
+            return again_if_lost(export_and_use, cache.root)
         except (DatasetNotFoundError, GroupError) as error:
             _raise_missing(error, path)
 
