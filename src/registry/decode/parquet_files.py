@@ -141,7 +141,8 @@ def _seekable(file: SourceBytes) -> Iterator[IO[bytes] | Ranges]:
 
 
 def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
-    parquet = pq.ParquetFile(data, **_READ)
+    # Of parts, nothing else may tell that a byte changed on the way.
+    parquet = pq.ParquetFile(data, page_checksum_verification=file.ranges is not None, **_READ)
     metadata, limits = parquet.metadata, file.limits
     if metadata.num_rows > limits.records:
         raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)

@@ -195,14 +195,15 @@ class RemoteRanges(io.RawIOBase):
                 self._size = self._whole.seek(0, io.SEEK_END)
 
     def _copied(self, body: Body) -> IO[bytes]:
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
         meter = self._meter()
-        while chunk := body.read():
-            copy.write(chunk)
-            meter.add(len(chunk), copy.tell())
-        if body.size not in (None, copy.tell()):
-            with copy:
+        with contextlib.ExitStack() as failed:
+            copy = failed.enter_context(tempfile.TemporaryFile())
+            while chunk := body.read():
+                copy.write(chunk)
+                meter.add(len(chunk), copy.tell())
+            if body.size not in (None, copy.tell()):
                 raise self._short(copy.tell(), body.size)
+            failed.pop_all()  # `close` closes it
         return copy
 
     def _run(self, held: _Held) -> None:

@@ -241,7 +241,6 @@ class RemoteFile(io.RawIOBase):
                 begun = time.monotonic()
                 chunk = self._body.read()
                 self._spent += time.monotonic() - begun
-            self._position += len(chunk)
             if not chunk and self._size not in (None, self._position):
                 name = self._location.public
                 raise passing_error(
@@ -249,7 +248,9 @@ class RemoteFile(io.RawIOBase):
                 )
             if not chunk and self._size is None:
                 _check_end(self._body, self._location.public)
-            self._meter.add(len(chunk), self._position)
+            # Before they count as read: what comes too slowly is dropped, and requested again.
+            self._meter.add(len(chunk), self._position + len(chunk))
+            self._position += len(chunk)
         except DamagedError as error:
             self._drop()
             error.transient = False  # what was read before can't be taken back

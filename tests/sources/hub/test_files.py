@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +12,21 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import SourceError
-from registry.sources.hub.files import Commit, check_card, fetch_file, fetch_files, list_files
+from registry.progress import Deadline
+from registry.sources.hub.files import (
+    Commit,
+    CommitFiles,
+    HubFile,
+    check_card,
+    fetch_file,
+    fetch_files,
+    list_files,
+)
 from registry.sources.pins import SourceContext
+from registry.sources.ranges import RemoteRanges
+from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator
+from tests.servers.static import StaticFiles
 
 FILES = {"README.md": b"# x\n", "a/b.txt": b"text", "c.parquet": b"PAR1"}
 
@@ -83,3 +98,90 @@ def test_a_card_that_the_commit_does_not_have_is_removed(
     check_card(commit, context)
     assert not strange.exists()
     assert Path(known).read_bytes() == FILES["README.md"]
+
+
+BODY = bytes(range(256)) * 1200
+
+
+@pytest.fixture
+def proxy(
+    hub: HubEmulator, monkeypatch: pytest.MonkeyPatch, commit: Commit
+) -> Iterator[FaultProxy]:
+    """Give a server of one file, which is that of each commit now."""
+    with StaticFiles({"/a": BODY}) as site, FaultProxy(site.url) as proxy:
+        monkeypatch.setattr(CommitFiles, "url", lambda *_: f"{proxy.url}/a")
+        yield proxy
+
+
+def fetched(context: SourceContext, *, size: int = len(BODY), token: str | None = None) -> bytes:
+    """Return what is downloaded as a file of this size."""
+    file = HubFile("a", size, f"sha256:{hashlib.sha256(BODY).hexdigest()}")
+    return fetch_file(file, Commit("org/files", "1" * 40, token), context).read_bytes()
+
+
+def test_a_file_is_continued_where_it_broke_off(proxy: FaultProxy, context: SourceContext) -> None:
+    proxy.add(Fault(cut_after=1000), times=1)
+    assert fetched(context) == BODY
+    assert proxy.log[1].headers["range"] == "bytes=1000-"
+
+
+def test_a_connection_that_is_lost_after_the_last_byte_is_no_error(
+    proxy: FaultProxy, context: SourceContext
+) -> None:
+    proxy.add(Fault(reset_after=len(BODY), without=("Content-Length",)), times=1)
+    assert fetched(context) == BODY
+    assert len(proxy.log) == 1  # servers refuse a range behind the end
+
+
+def test_a_file_of_another_size_is_an_error(proxy: FaultProxy, context: SourceContext) -> None:
+    with pytest.raises(SourceError, match=r"@1111111: a: [\d,]+ bytes arrived, not 10"):
+        fetched(context, size=10)
+
+
+def test_the_token_does_not_follow_a_redirect(proxy: FaultProxy, context: SourceContext) -> None:
+    with FaultProxy(proxy.upstream) as storage:
+        there = {"Location": f"{storage.url}/a"}
+        proxy.add(Fault(status=302, headers=there))
+        assert fetched(context, token="hf_x") == BODY
+        assert proxy.log[0].headers["authorization"] == "Bearer hf_x"
+        assert "authorization" not in storage.log[0].headers
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_the_signature_of_a_redirect_is_in_no_message(
+    proxy: FaultProxy, context: SourceContext, status: int
+) -> None:
+    signed = f"{proxy.url}/signed?X-Amz-Signature=0a1b2c"
+    proxy.add(Fault(status=302, headers={"Location": signed}), path="/a")
+    proxy.add(Fault(status=status), path="/signed")
+    with pytest.raises(SourceError, match=f"a: .*{status}") as caught:
+        fetched(context)
+    assert proxy.log[-1].path.endswith("0a1b2c")
+    assert "0a1b2c" not in "".join(traceback.format_exception(caught.value))
+
+
+def parts_of(commit: Commit, deadline: Deadline) -> RemoteRanges:
+    files = CommitFiles(commit, {"a": HubFile("a", len(BODY), "git:00")})
+    return RemoteRanges(commit.location("a"), files, deadline)
+
+
+def test_ranges_are_read_and_their_place_is_checked(proxy: FaultProxy, commit: Commit) -> None:
+    with parts_of(commit, Deadline(0)) as file:
+        file.seek(-6, 2)
+        assert (file.read(3), file.read()) == (BODY[-6:-3], BODY[-3:])
+        file.seek(256)
+        assert file.read(2) == b"\x00\x01"
+        proxy.add(Fault(ignore_range=True))
+        file.seek(100_000)
+        with pytest.raises(SourceError, match="a: changed while it was read"):
+            file.read(10)
+
+
+def test_a_range_that_drips_is_an_error(
+    proxy: FaultProxy, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    proxy.add(Fault(drip=10))
+    message = r"a: only \d+ bytes arrived in \d+ s"
+    with parts_of(commit, Deadline(0)) as file, pytest.raises(SourceError, match=message):
+        file.read(100)

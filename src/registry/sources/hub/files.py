@@ -5,25 +5,39 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.base.cache_access import make_folder
+from registry.base.cache_access import create_file, make_folder
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
+from registry.base.locations import Location
 from registry.errors import SourceError
-from registry.sources.hub.api import wrong_answer
-from registry.sources.hub.transfer import Remote, download
+from registry.progress import Progress
+from registry.sources.bodies import open_body
+from registry.sources.hub.api import hub_errors, wrong_answer
+from registry.sources.retry import Meter, network_policy, with_retries
 
 if TYPE_CHECKING:
     from registry.sources.pins import SourceContext
 
-__all__ = ["Commit", "HubFile", "check_card", "fetch_file", "fetch_files", "list_all", "list_files"]
+__all__ = [
+    "Commit",
+    "CommitFiles",
+    "HubFile",
+    "check_card",
+    "fetch_file",
+    "fetch_files",
+    "list_all",
+    "list_files",
+]
 
 _CARD = ("README.md", ".huggingface.yaml", "dataset_infos.json")
 """Files that `datasets` reads by itself, for the configurations and their data files."""
@@ -56,12 +70,9 @@ class Commit(Struct, frozen=True):
             raise SourceError(f"{self}: {location}: {message} (read it as `type: json`, `csv`, …)")
         return path
 
-    def remote(self, file: HubFile) -> Remote:
-        """Return where the bytes of a file are."""
-        from huggingface_hub import hf_hub_url
-
-        url = hf_hub_url(self.repository, file.path, repo_type="dataset", revision=self.revision)
-        return Remote(url, file.size, self.token, f"{self}: {file.path}")
+    def location(self, path: str) -> Location:
+        """Return the `hf://` location of a file."""
+        return Location(f"hf://datasets/{self.repository}@{self.revision}/{path}")
 
     def __str__(self) -> str:
         return f"{self.repository}@{self.revision[:7]}"
@@ -74,6 +85,33 @@ class HubFile(Struct, frozen=True):
     size: int
     digest: str
     """`sha256:…` of a file in LFS; of any other `git:…`, the id of its blob in git."""
+
+
+class CommitFiles(Struct, frozen=True):
+    """Files of a commit, with what `open_body` asks the file system of the Hub's client for."""
+
+    commit: Commit
+    listed: Mapping[str, HubFile]
+    """The files that the Hub was asked about, by their paths."""
+
+    @property
+    def token(self) -> str | bool | None:
+        """Token for the Hub."""
+        return self.commit.token
+
+    def info(self, location: Location) -> dict[str, Any]:
+        """Return size and digest of a file, named as the client does."""
+        file = self.listed[self.commit.path_of(location)]
+        kind, _, digest = file.digest.partition(":")
+        named = {"blob_id": digest} if kind == "git" else {"lfs": {"sha256": digest}}
+        return {"size": file.size, **named}
+
+    def url(self, location: Location) -> str:
+        """Return where the bytes of a file are."""
+        from huggingface_hub import hf_hub_url
+
+        commit, path = self.commit, self.commit.path_of(location)
+        return hf_hub_url(commit.repository, path, repo_type="dataset", revision=commit.revision)
 
 
 def list_files(commit: Commit, paths: Sequence[str]) -> dict[str, HubFile]:
@@ -194,12 +232,53 @@ def _download(file: HubFile, commit: Commit, context: SourceContext) -> Path:
     with context.cache.temporary() as folder:
         for attempt in range(_DOWNLOADS):
             path = folder / f"download-{attempt}"
-            download(commit.remote(file), path, context)
+            _transfer(file, commit, path, context)
             found = _digest(path, file)
             if found == file.digest:
                 return _store(path, file, context)
             _quarantine(path, context)
     raise _damaged(file, commit, found)
+
+
+def _transfer(file: HubFile, commit: Commit, path: Path, context: SourceContext) -> None:
+    """Download a file to a new file, resumed where it broke off; its digest is not checked.
+
+    Raises:
+        SourceError: its bytes do not arrive.
+    """
+    limits, where, size = context.boundary.limits, f"{commit}: {file.path}", file.size
+    files, location = CommitFiles(commit, {file.path: file}), commit.location(file.path)
+    if size > limits.unpacked_bytes:
+        message = limits.message("unpacked_bytes", "the file has", "bytes")
+        raise SourceError(f"{where}: {message}")
+    meter = Meter(where, context.deadline, network_policy())
+    end = time.monotonic() + limits.seconds
+
+    def attempt() -> None:
+        start = written.tell()
+        if start == size:  # the connection was lost after the last byte
+            return
+        with hub_errors(where), closing(open_body(files, location, start=start)) as body:
+            if body.start != start:  # the server ignored the range
+                written.seek(0)
+                written.truncate()
+            meter.restart()
+            while body.start in (0, start) and written.tell() <= size and (chunk := body.read()):
+                written.write(chunk)
+                meter.add(len(chunk), written.tell())
+                context.report(Progress("fetch", written.tell(), size))
+                if time.monotonic() > end:
+                    message = limits.message("seconds", "the transfer takes", "seconds")
+                    raise SourceError(f"{where}: {message}")
+        if written.tell() != size:
+            message = f"{where}: {written.tell():,} bytes arrived, not {size:,} (try again)"
+            error = SourceError(message)
+            error.transient = written.tell() < size
+            raise error
+
+    with create_file(path) as written:
+        with_retries(attempt, context.deadline, report=context.report)
+    context.deadline.progress()
 
 
 def _store(path: Path, file: HubFile, context: SourceContext) -> Path:

@@ -6,27 +6,34 @@ The functions run in the process of `sources.hub.process`, which imports nothing
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import datasets
 import pyarrow as pa
-import pyarrow.parquet as pq
 from datasets.table import table_cast
 
+from registry.base.locations import Location
+from registry.decode.parquet_files import InvalidParquetError, OpenParquet, open_parquet
+from registry.decode.stream import SourceBytes
+from registry.errors import SourceError
 from registry.progress import Progress
 from registry.sources.facts import Missing, SourceFacts
 from registry.sources.hub.api import ask_hub, request_commit
 from registry.sources.hub.builders import builder_of, check_split, prepare, quiet, split_names
-from registry.sources.hub.files import Commit, HubFile, fetch_file, list_all
-from registry.sources.hub.transfer import open_remote
+from registry.sources.hub.files import Commit, CommitFiles, fetch_file, list_all
 from registry.sources.pins import UnknownDigestError
+from registry.sources.ranges import RemoteRanges
+from registry.sources.transfer import RemoteFile
 
 if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
+    from registry.progress import Deadline
     from registry.sources.pins import SourceContext
 
 __all__ = ["write_first", "write_records", "write_some"]
@@ -126,48 +133,62 @@ def write_some(
 class _Parts:
     """The Parquet files of a split: a small one from the blobs, parts of others from the Hub.
 
-    A part has no digest. What protects it are the length of each range, and the checksums of pages
-    where the writer of the file made them.
+    A part has no digest. What protects it are the place and length of each range, and the checksums
+    of pages where the writer of the file made them.
     """
 
     def __init__(self, builder: Any, source: HfSource, commit: str, context: SourceContext) -> None:
         files, names = builder.config.data_files, split_names(source)
         named = [files[name] for name in (files if "all" in names else names)]
-        self._commit = Commit(source.path, commit)
-        self._paths = [self._commit.path_of(location) for location in chain.from_iterable(named)]
+        self._locations = [*map(Location, chain.from_iterable(named))]
+        of_commit = Commit(source.path, commit)
+        paths = [of_commit.path_of(location) for location in self._locations]
+        self._files = CommitFiles(of_commit, list_all(of_commit, paths))
         self._context = context
-        self._sizes = list_all(self._commit, self._paths)
-        self._opened: list[pq.ParquetFile] = []
-        self.features = builder.info.features or datasets.Features.from_arrow_schema(
-            next(self._files()).schema_arrow
-        )
-        """The types that `datasets` gives the columns: those of the first file."""
+        with self._open(self._locations[0]) as first:
+            self.features = builder.info.features or datasets.Features.from_arrow_schema(
+                first.parquet.schema_arrow
+            )
+            """The types that `datasets` gives the columns: those of the first file."""
 
     @property
     def rows(self) -> int:
         """Number of rows, from the footers of all files."""
-        return sum(file.metadata.num_rows for file in self._files())
+        total = 0
+        for location in self._locations:
+            with self._open(location) as file:
+                total += file.parquet.metadata.num_rows
+        return total
 
     def tables(self, rows: int) -> Iterator[pa.Table]:
         """Yield the rows, at most so many in a table."""
-        for file in self._files():
-            for batch in file.iter_batches(rows):
-                yield table_cast(pa.Table.from_batches([batch]), self.features.arrow_schema)
+        for location in self._locations:
+            with self._open(location) as file:
+                file.rows = rows
+                for batch in file.batches():
+                    yield table_cast(pa.Table.from_batches([batch]), self.features.arrow_schema)
 
-    def _files(self) -> Iterator[pq.ParquetFile]:
-        for number, path in enumerate(self._paths):
-            if number == len(self._opened):
-                self._opened.append(self._open(self._sizes[path]))
-            yield self._opened[number]
-
-    def _open(self, file: HubFile) -> pq.ParquetFile:
-        context = self._context
-        if file.size <= _SMALL_BYTES:
-            opened: Any = fetch_file(file, self._commit, context)
+    @contextlib.contextmanager
+    def _open(self, location: Location) -> Iterator[OpenParquet]:
+        context, files = self._context, self._files
+        listed = files.listed[files.commit.path_of(location)]
+        if listed.size <= _SMALL_BYTES:
+            file = SourceBytes.of_file(location, fetch_file(listed, files.commit, context))
         else:
-            remote = self._commit.remote(file)
-            opened = open_remote(remote, context.deadline, report=context.report)
-        return pq.ParquetFile(opened, pre_buffer=False, page_checksum_verification=True)
+            remote = (location, files, context.deadline)
+            file = SourceBytes(
+                location, partial(_stream, *remote), ranges=partial(RemoteRanges, *remote)
+            )
+        try:
+            with open_parquet(replace(file, limits=context.boundary.limits)) as opened:
+                yield opened
+        except InvalidParquetError as error:
+            message = f"{location}: not a Parquet file, or a damaged one: {error}"
+            raise SourceError(message) from error
+
+
+def _stream(location: Location, files: CommitFiles, deadline: Deadline) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(RemoteFile(location, files, deadline)))
 
 
 def _is_parquet(builder: Any) -> bool:
