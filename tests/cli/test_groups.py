@@ -137,7 +137,7 @@ def test_pages_name_the_groups_and_the_old_names_of_a_dataset(run: Run, groups: 
 
 def test_a_bundle_has_what_the_members_of_a_group_need(run: Run, groups: Path) -> None:
     assert run("lock", "board").code == 0
-    assert run("bundle", "board", "--output", "board.bundle").code == 0
+    assert run("bundle", "board", "--out", "board.bundle").code == 0
     (groups / "there").mkdir()
     done = run("unbundle", "board.bundle", "--root", "there")
     assert done.code == 0, done.err

@@ -163,7 +163,7 @@ def test_a_bundle_has_the_corrections_and_opens_both_versions_offline(
     names = ("sums", "two-shot")
     wanted = digests(locked, *names)
     file, there = tmp_path / "b.tar.zst", tmp_path / "there"
-    assert run("bundle", *names, "--output", str(file)).code == 0
+    assert run("bundle", *names, "--out", str(file)).code == 0
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "empty"))
     there.mkdir()
     assert run("unbundle", str(file), "--root", str(there)).code == 0

@@ -273,7 +273,8 @@ def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> 
 @options.names
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     required=True,
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
