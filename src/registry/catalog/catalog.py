@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import pairwise
@@ -121,11 +121,14 @@ class Catalog(Names):
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
         index, cache_dir = settings.index, settings.cache_dir if keep and not lenient else None
-        with _displaying(display):
+        try:
             if cache_dir is not None:
                 compiled = open_compiled(index, cache_dir, reach, deadline=deadline)
             else:
                 compiled = compile_catalog(index, reach=reach, lenient=lenient, deadline=deadline)
+        except ManifestError as error:
+            located = map(LocatedProblem, error.problems)
+            raise ManifestError(problem.displayed(display) for problem in located) from error
         permissions = compiled.permissions if rules is None else rules
         entries = compiled.entries(here, display)
         return cls(
@@ -370,16 +373,6 @@ class Catalog(Names):
         return replace(
             self, entries=reader.entries, groups=reader.groups, problems=problems, content=None
         )
-
-
-@contextlib.contextmanager
-def _displaying(display: Callable[[str], str]) -> Iterator[None]:
-    """Name the files of an error's problems as messages do."""
-    try:
-        yield
-    except ManifestError as error:
-        located = map(LocatedProblem, error.problems)
-        raise ManifestError(problem.displayed(display) for problem in located) from error
 
 
 def valid_index(path: Path) -> Document:

@@ -155,7 +155,13 @@ class Names(Mapping[str, DatasetSpec]):
         if found in self._groups_read:
             return self._groups_read[found]
         entry = self.groups[found]
-        own = [one for one in self.problems if _is_about_group(one, entry)]
+        path = json_path(("groups", found))
+        own = [
+            one
+            for one in self.problems
+            if one.file == entry.document.file
+            and (one.path in ("$", "$.groups") or is_within(one.path, path))
+        ]
         group, problems = read_group(found, self.groups, self.entries, self._present)
         errors = [*own, *(one for one in problems if one.severity == "error")]
         if errors:
@@ -221,10 +227,3 @@ class Names(Mapping[str, DatasetSpec]):
             return self.named(name)
         except ManifestError as error:
             raise LookupError(name) from error
-
-
-def _is_about_group(problem: Problem, entry: GroupEntry) -> bool:
-    """Return whether a problem of the files is about a group, or about its file as a whole."""
-    path = json_path(("groups", entry.name))
-    is_about = problem.path in ("$", "$.groups") or is_within(problem.path, path)
-    return is_about and problem.file == entry.document.file

@@ -1,4 +1,4 @@
-"""The layout of manifest files: the schema line and the order of keys, checked and fixed."""
+"""The layout of manifest files: the schema line and the order of keys, checked and written."""
 
 from __future__ import annotations
 

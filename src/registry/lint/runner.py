@@ -322,7 +322,10 @@ def _recall(place: Path, key: str, root: str) -> CheckResult | None:
     if (
         data is None
         or data["key"] != key
-        or not _are_unchanged(data["data"])
+        or any(
+            data_states(folder, pattern) != [(file, FileState(*state)) for file, state in found]
+            for folder, pattern, found in data["data"]
+        )
         or data["code"] != code_files(root, data["folders"])
         or [(file, FileState(*state)) for file, state in data["indexes"]] != nested_indexes(root)
     ):
@@ -346,16 +349,6 @@ def _remember(
     body = {"key": key, "problems": rows, "datasets": result.datasets, "data": states, **code}
     body["indexes"] = indexes
     write_best_effort(place, compact_json(body))
-
-
-def _are_unchanged(
-    states: Iterable[tuple[str, str, Sequence[tuple[str, Sequence[int]]]]],
-) -> bool:
-    """Return whether each path and glob still matches the same files, with the same states."""
-    return all(
-        data_states(folder, pattern) == [(file, FileState(*state)) for file, state in found]
-        for folder, pattern, found in states
-    )
 
 
 def _key(catalog: Catalog, select: Sequence[str], ignore: Sequence[str], locked: bool) -> str:

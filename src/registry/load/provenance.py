@@ -20,7 +20,6 @@ from registry.settings import INDEX_NAME, builtin_root
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from registry.base.materials import State
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.samples.provenance import AppliedCorrections, CatalogVersion, Provenance
@@ -90,7 +89,7 @@ class Described:
             ordered=None if pin is None else pin.ordered,
             fingerprint=samples_fingerprint(spec, pins),
             manifest=spec_digest(spec),
-            state=_state(spec, self._lock),
+            state="verified" if reviewed else "commit" if spec.has_commit else "floating",
             pins=tuple(replace(row, location=_named(row.location)) for row in rows),
             view=data_of(spec.view, keep=is_not_default),
             split=spec.split or getattr(spec.source, "split", None),
@@ -126,12 +125,6 @@ def _corrections(
     return AppliedCorrections(
         file=_named(portable(file.location, spec.folder)), sha256=file.sha256, **counts
     )
-
-
-def _state(spec: DatasetSpec, lock: PinnedSources | None) -> State:
-    if lock is not None and lock.reviewed is not None:
-        return "verified"
-    return "commit" if spec.has_commit else "floating"
 
 
 def _named(location: str) -> str:

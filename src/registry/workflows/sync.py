@@ -152,7 +152,11 @@ def divide(
         except ManifestError:
             key, size = name, 0
         else:
-            key, size = _bytes_read(spec), _size(spec, pin_of(spec))
+            places = [
+                {key: value for key, value in data_of(one).items() if key in one.location_keys}
+                for one in spec.concat or (spec.source,)
+            ]
+            key, size = digest_of(places), _size(spec, pin_of(spec))
         group = groups.setdefault(key, _Group())
         group.names.append(name)
         group.bytes = max(group.bytes, size)
@@ -168,16 +172,6 @@ def divide(
     return Division(
         shards=[sorted(one, key=order.__getitem__) for one in shards],
         bytes=[sizes[shard] for shard in range(count)],
-    )
-
-
-def _bytes_read(spec: DatasetSpec) -> str:
-    """Return the digest of where the bytes of a dataset are."""
-    return digest_of(
-        [
-            {key: value for key, value in data_of(source).items() if key in source.location_keys}
-            for source in spec.concat or (spec.source,)
-        ]
     )
 
 
