@@ -28,6 +28,7 @@ __all__ = [
     "most_manifests",
     "read_timeout",
     "remote_cache",
+    "usable_cores",
     "validate_seconds",
 ]
 
@@ -183,10 +184,10 @@ def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
 def most_jobs(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many processes one build may use, from REGISTRY_JOBS; 1 starts none."""
     given = environ.get("REGISTRY_JOBS")
-    return _number(environ, "REGISTRY_JOBS", 1, least=1) if given else _cores()
+    return _number(environ, "REGISTRY_JOBS", 1, least=1) if given else usable_cores()
 
 
-def _cores() -> int:
+def usable_cores() -> int:
     """Return how many cores this process may use, which may be fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

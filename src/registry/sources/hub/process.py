@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from registry.base.processes.executor import WorkerLostError, Workers, can_start, is_worker
 from registry.base.processes.forks import ForkSafeLock
 from registry.errors import MissingDependencyError, RegistryError, SourceError
+from registry.settings import usable_cores
 
 if TYPE_CHECKING:
     from registry.base.processes.child import Tell
@@ -44,8 +45,8 @@ class _Place(NamedTuple):
     """Without what is read at each use, which is sent with each call."""
 
 
-_MOST = 4
-"""Processes at a time: most of the time they wait for the Hub, and each has 150 MB of libraries."""
+_MOST = min(4, usable_cores())
+"""Processes at a time: each imports 150 MB of libraries, which takes a core a second or two."""
 
 _idle: list[tuple[_Place, Workers]] = []
 _changing = ForkSafeLock()
@@ -68,7 +69,7 @@ def call_datasets(function: str, where: str, context: SourceContext, *arguments:
     others = {
         name: value
         for name, value in os.environ.items()
-        if name not in ours and name != "PYTEST_CURRENT_TEST"
+        if name not in ours and name != "PYTEST_CURRENT_TEST"  # another one in each test of users
     }
     place = _Place(os.getpid(), os.getcwd(), tuple(sys.path), others)
     with _running():
