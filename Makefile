@@ -56,7 +56,7 @@ test: $(VENV)/.dev  ## run the tests (with another Python: PYTHON=python3.13; so
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(TESTS)
 
 quick:  ## run the part of the tests that other versions of Python and of packages can break (2 minutes)
-	$(MAKE) test TESTS="$(QUICK)"
+	REGISTRY_EXAMPLES=few $(MAKE) test TESTS="$(QUICK)"
 
 affected: $(VENV)/.dev  ## run the tests that a change reaches, from where the branch left main (or: BASE=REVISION)
 	tests="$$($(BIN)/python -m tests.affected $(BASE))" \
@@ -72,7 +72,8 @@ $(LOWEST)/.done: pyproject.toml Makefile | $(UV)
 	touch $@
 
 lowest: $(LOWEST)/.done  ## run the quick part with the lowest versions of packages that we allow (all: TESTS=tests)
-	$(LOWEST)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),$(QUICK))
+	REGISTRY_EXAMPLES=few $(LOWEST)/bin/python -m pytest --numprocesses 2 --dist worksteal \
+		$(or $(TESTS),$(QUICK))
 
 $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(PARITY)

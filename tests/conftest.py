@@ -56,8 +56,9 @@ _AMBIENT = (
 )
 _OF_TESTS = (
     *("REGISTRY_CLUSTER_", "REGISTRY_EVIDENCE_", "REGISTRY_FAULTS", "REGISTRY_INSPECT_"),
-    "REGISTRY_SHARED",
+    *("REGISTRY_EXAMPLES", "REGISTRY_SHARED"),
 )
+_SETTINGS = "_hypothesis_internal_use_settings"
 _NUMBERS = itertools.count()
 HUB = pytest.StashKey[HubEmulator]()
 _AUTHORITY = pytest.StashKey[trustme.CA]()
@@ -100,6 +101,24 @@ def pytest_configure(config: pytest.Config) -> None:
     }
     for name, value in settings.items():
         environment.setenv(name, value)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try a tenth of the generated examples with REGISTRY_EXAMPLES=few.
+
+    What another version of Python or of a package changes, the first examples show, and all of them
+    run once in CI.
+    """
+    if os.environ.get("REGISTRY_EXAMPLES") != "few":
+        return
+    for test in {one.obj for one in items if isinstance(one, pytest.Function)}:
+        if hypothesis.is_hypothesis_test(test):
+            # Hypothesis refuses `settings` on a test that has some.
+            given = getattr(test, _SETTINGS)
+            fewer = hypothesis.settings(
+                given, max_examples=min(given.max_examples, max(given.max_examples // 10, 25))
+            )
+            setattr(test, _SETTINGS, fewer)
 
 
 @pytest.fixture(autouse=True)
