@@ -70,12 +70,12 @@ def test_notebook_of_the_documentation_runs(run: Any) -> None:
     assert committed == [kinds(outputs) for outputs in found]
     catalog, names, dataset, sample, chat, described, frame, short = found[:8]
     assert "demo-mcq" in shown(names, "text/plain")
-    assert "<svg" in shown(catalog, "text/html")
+    assert "data:image/svg+xml," in shown(catalog, "text/html")
     assert "50 samples" in shown(dataset, "text/html")
     assert '<li class="target"><span class="letter">A</span>' in shown(sample, "text/html")
     assert '<span class="role">user</span>' in shown(chat, "text/html")
     assert "50 samples" in shown(described, "text/html")
-    assert "<svg" in shown(described, "text/html")
+    assert "data:image/svg+xml," in shown(described, "text/html")
     assert "demo-001" in shown(frame, "text/html")
     assert "demo-" in shown(short, "text/plain")
     sizes = [len(shown(one, "text/html")) for one in (catalog, dataset, sample, chat)]
