@@ -45,7 +45,7 @@ OPTIONS_OF_OTHER_PROGRAMS = {
     "--epochs": "inspect eval",
     "--include": "lm_eval",
     "--limit": "inspect eval",
-    "--log": "lm_eval, whose --log_samples has an underscore",
+    **dict.fromkeys(("--log", "--output"), "lm_eval, with an underscore: --log_samples"),
     "--log-dir": "inspect eval",
     "--model": "inspect eval",
     "--model-role": "inspect eval",
