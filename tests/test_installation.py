@@ -33,7 +33,7 @@ UNLISTED = {"_typeshed", "aiobotocore", "botocore", "pandas", "polars", "pydanti
 """For types and for those who have them, and parts of pydantic, aiohttp and s3fs."""
 WITHOUT_EXTRAS = """
 import sys
-for name in ("dask", "distributed", "inspect_ai", "jinja2", "s3fs"):
+for name in ("aiobotocore", "dask", "distributed", "inspect_ai", "jinja2", "s3fs"):
     sys.modules[name] = None
 """
 
@@ -94,6 +94,8 @@ def test_a_cause_is_found_behind_the_error_of_a_library() -> None:
     error.__cause__ = ModuleNotFoundError("No module named 's3fs'", name="s3fs")
 
     assert install_advice(error) == "pip install 'eval-registry[s3]'"
+    brought = ModuleNotFoundError("x", name="aiobotocore")
+    assert install_advice(brought) == install_advice(error)
     assert not install_advice(ModuleNotFoundError("No module named 'theirs'", name="theirs"))
     assert not install_advice(ValueError("protocol not known"))
 

@@ -11,6 +11,7 @@ __all__ = ["DISTRIBUTION", "extra_advice", "install_advice", "installed_release"
 
 DISTRIBUTION = "eval-registry"
 _EXTRAS = {
+    "aiobotocore": "s3",
     "dask": "dask",
     "distributed": "dask",
     "inspect_ai": "inspect",
@@ -19,7 +20,7 @@ _EXTRAS = {
     "math_core": "site",
     "s3fs": "s3",
 }
-"""Package → the extra that installs it, as in pyproject.toml."""
+"""Package → the extra that installs it, as in pyproject.toml; aiobotocore comes with s3fs."""
 
 
 def installed_release() -> str:
