@@ -72,8 +72,8 @@ $(LOWEST)/.done: pyproject.toml Makefile | $(UV)
 	touch $@
 
 lowest: $(LOWEST)/.done  ## run the quick part with the lowest versions of packages that we allow (all: TESTS=tests)
-	REGISTRY_EXAMPLES=few $(LOWEST)/bin/python -m pytest --numprocesses 2 --dist worksteal \
-		$(or $(TESTS),$(QUICK))
+	$(if $(TESTS),,REGISTRY_EXAMPLES=few) $(LOWEST)/bin/python -m pytest --numprocesses 2 \
+		--dist worksteal $(or $(TESTS),$(QUICK))
 
 $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(PARITY)

@@ -172,18 +172,21 @@ def label_line(text: str, *, most: int = 1000) -> str:
     return escape_control(" ".join(cut.split())) + ("…" if len(text) > most else "")
 
 
-def svg(plot: Plot, *, width: int = 320) -> str:
-    """Return a plot as an `<svg>` element: escaped, described, and without style attributes.
+def svg(plot: Plot, *, width: int = 320, style: str = "") -> str:
+    """Return a plot as an `<svg>` element: escaped, described, and with a style if one is given.
 
-    A page sets `--plot-bar`, `--plot-mark` and `--plot-text`; without them, the colors are that of
-    the text around it. Presentation attributes need no permission of a Content-Security-Policy.
+    A page, or the style, sets `--plot-bar`, `--plot-mark` and `--plot-text`; without them, the
+    colors are that of the text around it. Presentation attributes need no permission of a
+    Content-Security-Policy.
     """
     lines = 1 + len(plot.bars) + bool(plot.note)
     height = lines * _ROW + _GAP
+    styled = f' style="{style}"' if style else ""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" width="{width}"'
         f' height="{height}" viewBox="0 0 {width} {height}" font-size="12"'
-        ' font-family="system-ui, sans-serif" fill="var(--plot-text, currentColor)">'
+        ' font-family="system-ui, sans-serif" fill="var(--plot-text, currentColor)"'
+        f"{styled}>"
     )
     about = (
         f"<title>{escape(label_line(plot.title))}</title><desc>{escape(_described(plot))}</desc>"

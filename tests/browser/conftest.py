@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -65,6 +66,29 @@ def site(catalog: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 1, done.stderr  # two of the datasets are broken
     assert "2 broken" in done.stdout
     return out
+
+
+@contextlib.contextmanager
+def browse(root: Path, cache: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run `registry browse`, whose first line is its address, and end it."""
+    command = [sys.executable, "-m", "registry", "browse", "--no-open", "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--root", str(root)],
+        env={**os.environ, "REGISTRY_CACHE_DIR": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    ) as process:
+        yield process
+        process.terminate()
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """Return the address that `registry browse` prints."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
 
 
 Visit = Callable[..., Any]

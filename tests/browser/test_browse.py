@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, address_of, browse
 from tests.plugins.browse.catalogs import MANIFEST, write_catalog
 
 
@@ -22,25 +20,13 @@ def manifest(tmp_path: Path) -> Path:
 @pytest.fixture
 def process(manifest: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Run the command, and yield its process."""
-    command = [sys.executable, "-m", "registry", "browse", "--no-open", "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--root", str(manifest.parent)],
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(tmp_path / "cache")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    ) as process:
+    with browse(manifest.parent, tmp_path / "cache") as process:
         yield process
-        process.terminate()
-        process.communicate(timeout=20)
-        assert process.returncode == 0
 
 
 @pytest.fixture
 def address(process: subprocess.Popen[str]) -> str:
-    """Return the address that the command prints."""
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+    return address_of(process)
 
 
 def save(manifest: Path, old: str, new: str) -> None:

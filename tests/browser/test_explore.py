@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, address_of, browse
 
 
 @pytest.fixture(scope="module")
 def address(site: Path, catalog: Path) -> Iterator[str]:
     """Start a server of the catalog, whose samples the site has built; yield its address."""
-    command = [sys.executable, "-m", "registry", "browse", "--no-open", "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--root", str(catalog)],
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(site.parent / "cache")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.terminate()
+    with browse(catalog, site.parent / "cache") as process:
+        yield address_of(process)
 
 
 def numbers(page: Any) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, address_of, browse
 from tests.gallery import write_gallery
 
 RUNNING = ":is(script, iframe, a[href^=javascript], [style])"
@@ -48,17 +48,8 @@ def review(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """Run `browse`, and yield the address that it prints."""
-    command = [sys.executable, "-m", "registry", "browse", "--no-open", "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--root", "a"],
-        cwd=folder,
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(folder / "cache")},
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.terminate()
+    with browse(folder / "a", folder / "cache") as process:
+        yield address_of(process)
 
 
 @pytest.mark.parametrize("width", [360, 830, 1280])

@@ -70,7 +70,7 @@ _SAFE = " /:;,=()'"
 _AS_IT_IS = "mathjax_ignore tex2jax_ignore"
 # Grey has a contrast of at least 4.3 on the white and on the black of a notebook's theme, which a
 # picture can't ask for.
-_PLOT_COLORS = 'style="--plot-text:#767676;--plot-bar:#4a8fd6;--plot-mark:#c8741e" '
+_PLOT_COLORS = "--plot-text:#767676;--plot-bar:#4a8fd6;--plot-mark:#c8741e"
 
 _NOTE = 600
 """Bytes of the line below the plots."""
@@ -218,7 +218,7 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
 
 
 def _picture(plot: Plot) -> str:
-    drawing = svg(plot).replace("<svg ", f"<svg {_PLOT_COLORS}", 1)
+    drawing = svg(plot, style=_PLOT_COLORS)
     words = escape("\n".join(plain_lines(plot, ascii_only=False)), quote=True)
     return f'<img alt="{words}" src="data:image/svg+xml,{quote(drawing, safe=_SAFE)}">'
 

@@ -454,6 +454,11 @@ class DatasetSpec(_Model, frozen=True, kw_only=True, dict=True):
         return " ".join(filter(None, parts))
 
     @property
+    def explodes(self) -> tuple[Explode, ...]:
+        """The levels of `explode`, the outer one first."""
+        return () if self.explode is None else self.explode.levels
+
+    @property
     def sources(self) -> tuple[Source, ...]:
         """The sources whose records are concatenated."""
         return self.concat or (self.source,)

@@ -59,7 +59,7 @@ def named_columns(spec: DatasetSpec) -> list[NamedColumns]:
     the first operation on it, or with `{column|default}` or `{?column}` in a template.
     """
     uses = mapped_columns(spec)
-    for level, explode in enumerate(() if spec.explode is None else spec.explode.levels):
+    for level, explode in enumerate(spec.explodes):
         path = ("explode", *("then",) * level, "column")
         uses.append(NamedColumns(path, (explode.column,)))
     if spec.join is not None and spec.join.on is not None:

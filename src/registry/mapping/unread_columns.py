@@ -41,7 +41,7 @@ class UnreadColumns:
         read = mapping_dependencies(spec.fields, spec.where)
         if read is None:  # the whole record
             return cls()
-        steps = [] if spec.explode is None else [one.column for one in spec.explode.levels]
+        steps = [one.column for one in spec.explodes]
         steps += [spec.join.on] if spec.join is not None and spec.join.on else []
         return cls(_NAMES - {name.partition(".")[0] for name in (*read, *steps)})
 

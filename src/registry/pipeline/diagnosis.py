@@ -109,8 +109,8 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
                 counts[value] += 1
     if exploded:
         raise _error(spec, [_nothing_kept(spec.where, exploded, values)])
-    if count and spec.explode is not None:
-        lists = ", or ".join(f"the list '{one.column}'" for one in spec.explode.levels)
+    if count and spec.explodes:
+        lists = ", or ".join(f"the list '{one.column}'" for one in spec.explodes)
         message = f"{lists} is empty in all of {count_text(count, 'record')}"
         raise _error(spec, [Mismatch(("explode", "column"), message, _MEANT)])
 

@@ -137,8 +137,7 @@ def compile_transforms(spec: DatasetSpec, lookup: Lookup | None, boundary: Bound
     if lookup is not None:
         places = count(lookup.join.row_number or 0)  # they go on in the next file
         transforms.append(lambda rows: _join(rows, lookup, places))
-    levels = () if spec.explode is None else spec.explode.levels
-    transforms += [partial(_explode, explode=one, numbers=count()) for one in levels]
+    transforms += [partial(_explode, explode=one, numbers=count()) for one in spec.explodes]
     holds = None
     if spec.where is not None:
         holds = compile_condition(parse_condition(spec.where))

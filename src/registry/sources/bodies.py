@@ -439,8 +439,10 @@ def new_hash(name: str, size: int | None) -> Any:
 def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> Body:
     """Request a part of a file as the Hub's client does, which does not look at what it gets."""
     from huggingface_hub import get_session
-    from huggingface_hub.utils._headers import build_hf_headers
-    from huggingface_hub.utils._http import hf_raise_for_status
+    from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented there
+        build_hf_headers,
+        hf_raise_for_status,
+    )
 
     from registry.sources.hub.client import METERED
 
@@ -454,15 +456,13 @@ def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> B
         "Accept-Encoding": "identity",
         **({"Range": part} if part else {}),
     }
-    stack = contextlib.ExitStack()
     request = get_session().stream(
         "GET", files.url(location), headers=headers, extensions={METERED: True}
     )
-    response = stack.enter_context(request)
-    with contextlib.ExitStack() as failed:
-        failed.callback(stack.close)
+    with contextlib.ExitStack() as stack:
+        response = stack.enter_context(request)
         hf_raise_for_status(response)
-        failed.pop_all()
+        close = stack.pop_all().close
     first: int | None = 0
     if response.status_code == 206:
         first, _ = _content_range(response.headers.get("Content-Range"))
@@ -470,7 +470,7 @@ def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> B
     digests = _hub_digests(about)
     return Body(
         read=lambda: next(chunks, b""),
-        close=stack.close,
+        close=close,
         start=first,
         size=size,
         etag="".join(digest.hex() for digest in digests.values()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -73,6 +74,24 @@ def test_unexpected_errors_and_arguments_that_can_t_be_sent_are_raised_here(
         fetch_hub(source, pinned, context, num_proc="two")
     with pytest.raises(SourceError, match="org/odd: an argument can't be sent"):
         fetch_hub(source, pinned, context, features=lambda: None)
+
+
+def test_an_error_of_another_package_is_one_line_with_its_traceback_as_a_note(
+    context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its class may need that package to be unpickled."""
+
+    def fail(*_: object) -> None:
+        raise json.JSONDecodeError("odd", "{", 0)
+
+    monkeypatch.setattr(process, "_call", fail)
+    monkeypatch.setattr(signal, "alarm", lambda _: 0)
+    found = process.answer(print, {}, "write_some", "org/odd", context)
+    assert type(found) is RuntimeError
+    assert str(found) == "JSONDecodeError: odd: line 1 column 1 (char 0)"
+    (note,) = found.__notes__
+    assert note.startswith("Traceback")
+    assert "in fail" in note
 
 
 KILLED = """

@@ -122,9 +122,12 @@ def answer(
     except RegistryError:
         raise
     except Exception as error:  # noqa: BLE001 (raised again by the caller)
+        if type(error).__module__ == "builtins":
+            return error
         # Others may need `datasets` to be unpickled.
-        is_own = type(error).__module__ == "builtins"
-        return error if is_own else RuntimeError(format_exc())
+        sent = RuntimeError(f"{type(error).__name__}: {error}")
+        sent.add_note(format_exc())
+        return sent
     finally:
         signal.alarm(_IDLE_SECONDS)  # ends the process
 
