@@ -6,16 +6,13 @@ import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from registry import get_dataset
-from registry.pipeline.fingerprint import pin_all
 from registry.plugins.browse.live_catalog import LiveCatalog, LiveList, open_leniently
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.dataset_view import DatasetView
-from registry.plugins.site.explore.sample_table import Question
 from registry.settings import Settings
 from tests.plugins.browse.catalogs import MANIFEST, write_catalog
 
@@ -45,25 +42,6 @@ def test_state_stays_while_no_file_changes(live: LiveCatalog) -> None:
     live.list_file("index.html")
     assert states == {live.state("planets")}
     assert live.state() == live.state()
-
-
-def test_table_of_a_file_that_is_saved_meanwhile_is_read_again(
-    live: LiveCatalog, manifest: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = manifest.parent / "planets.csv"
-    texts = ["question,answer\nWhich is blue?,Neptune\n"]
-
-    def saved_meanwhile(*arguments: Any) -> Any:
-        pins = pin_all(*arguments)
-        if texts:
-            data.write_text(texts.pop(), encoding="utf-8")
-        return pins
-
-    monkeypatch.setattr("registry.load.records.pin_all", saved_meanwhile)
-    table = live.table("planets")
-    assert table is not None
-    assert not texts
-    assert "Which is blue?" in str(table.answer(Question()).rows)
 
 
 def edit_manifest(manifest: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import json
 import re
 import socket
 import threading
@@ -292,3 +293,26 @@ def test_rest_of_a_sample_that_is_cut_is_one_click_away(client: Client) -> None:
     assert whole.count('<article class="sample"') == 1
     assert "end of it" in whole
     assert "There is no sample 9" in client.ask("/samples/planets@9.html?whole=1")[2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("input: question", "input: qestion", "qestion"),
+        ("[space]", "[space", "no samples here now"),
+        (MANIFEST, "", "no samples here now"),
+    ],
+    ids=["field", "syntax", "half-saved"],
+)
+def test_table_of_a_dataset_that_is_edited_answers_with_its_problem(
+    old: str, new: str, problem: str, client: Client
+) -> None:
+    tables = "/tables/planets.json", "/tables/planets/rows.json?first=0"
+    for path in tables:
+        assert "problem" not in json.loads(client.ask(path)[2])
+    client.manifest.write_text(MANIFEST.replace(old, new), encoding="utf-8")
+    for path in tables:
+        # A failed request would be an error in the console of a page that is loaded again.
+        status, _, text = client.ask(path)
+        assert status == 200
+        assert problem in json.loads(text)["problem"]

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from registry import Catalog, ManifestError, RegistryError, SourceError
+from registry import Catalog, ManifestError, RegistryError
 from registry.api import (
     Cache,
     Compared,
@@ -249,14 +249,6 @@ class LiveCatalog:
 
     def table(self, name: str) -> SampleTable | None:
         """Return all samples of a dataset, or of a preview of it; None if there are none."""
-        try:
-            return self._table(name)
-        except SourceError:
-            return self._table(
-                name
-            )  # its file was being saved, as is usual here; else it fails too
-
-    def _table(self, name: str) -> SampleTable | None:
         catalog = self._catalog()
         return self._view_of(catalog).table(name) if name in site_names(catalog) else None
 

@@ -173,7 +173,7 @@ def _name_of(stem: str) -> str:
 
 
 async def _table(request: web.Request) -> web.StreamResponse:
-    return _json(await asyncio.to_thread(lambda: _table_of(request).head()))
+    return await _answered(request, SampleTable.head)
 
 
 async def _rows(request: web.Request) -> web.StreamResponse:
@@ -189,21 +189,30 @@ async def _rows(request: web.Request) -> web.StreamResponse:
         )
     except ValueError as error:
         raise web.HTTPBadRequest(reason="a part of the question is no number") from error
-    return _json(await asyncio.to_thread(lambda: _answer(_table_of(request), question)))
+    return await _answered(request, lambda table: _answer(table, question))
 
 
-def _table_of(request: web.Request) -> SampleTable:
+async def _answered(
+    request: web.Request, answer: Callable[[SampleTable], object]
+) -> web.StreamResponse:
+    """Answer about the table of a dataset: with its problem while it can't be read.
+
+    Its files are edited, so that is no failure of the server, nor of the page that asks.
+    """
     name = _name_of(request.match_info["name"])
-    if (table := request.app[_LIVE].table(name)) is None:
-        raise web.HTTPNotFound
-    return table
+    try:
+        if (table := await asyncio.to_thread(request.app[_LIVE].table, name)) is None:
+            raise RegistryError(f"{name} has no samples here now")
+        return _json(await asyncio.to_thread(answer, table))
+    except RegistryError as error:
+        return _json({"problem": escape_control(str(error))})
 
 
 def _answer(table: SampleTable, question: Question) -> dict[str, Any]:
     try:
         answer = table.answer(question)
     except IndexError as error:  # the dataset has changed meanwhile
-        raise web.HTTPBadRequest(reason="the table has no such column or group") from error
+        raise RegistryError("the table has no such column or group") from error
     return {"total": answer.total, "rows": answer.rows, "counts": answer.counts}
 
 

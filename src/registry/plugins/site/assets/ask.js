@@ -4,7 +4,9 @@ globalThis.registryServer = (stem) => {
   const get = async (path) => {
     const answer = await fetch(`../tables/${stem}${path}`);
     if (!answer.ok) throw new Error(await answer.text());
-    return answer.json();
+    const data = await answer.json();
+    if (data.problem) throw new Error(data.problem);
+    return data;
   };
   return {
     start: () => get(".json"),
