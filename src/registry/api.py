@@ -123,7 +123,7 @@ INTERNAL = {
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",
     "scaffold.new_manifest": "flow_text",
     "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache",
-    "sources.hub.card": "card_of",
+    "sources.hub.card": "card_of language_tags",
     "sources.pins": "SourceContext",
     "sources.remote_files": "fetch_blob_of",
     "sources.source_type": "reader_of",

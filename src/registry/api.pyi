@@ -223,6 +223,7 @@ from registry.settings import most_jobs as most_jobs
 from registry.settings import remote_cache as remote_cache
 from registry.sources.files import FileReader as FileReader
 from registry.sources.hub.card import card_of as card_of
+from registry.sources.hub.card import language_tags as language_tags
 from registry.sources.pins import SourceContext as SourceContext
 from registry.sources.remote_files import fetch_blob_of as fetch_blob_of
 from registry.sources.source_type import FormatReader as FormatReader

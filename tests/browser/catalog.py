@@ -37,6 +37,7 @@ datasets:
   talks:
     description: Conversations with a tool, a picture and code.
     license: mit
+    languages: [te, pt-BR]
     tags: [chat]
     source: {type: json, path: talks.jsonl}
     fields: {input: messages, target: answer, id: key}

@@ -70,6 +70,8 @@ def test_search_finds_while_typing(site: Path, visit: Visit) -> None:
     [
         ("tag:astronomy tag:mcq", ["planets", "planets-small"]),
         ("license:mit", ["talks", "unbuilt"]),
+        ("language:te", ["talks"]),
+        ("brazilian", ["talks"]),
         ("column:options description", []),
         ("column:options five", ["planets-small"]),
         (
@@ -120,6 +122,10 @@ def test_list_is_filtered_and_sorted(site: Path, visit: Visit) -> None:
     assert names(page) == ["unbuilt"]
     page.get_by_role("link", name="broken 2").click()
     page.locator("#search-status", has_text="2 datasets").wait_for()
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("link", name="Brazilian Portuguese 1").click()
+    page.locator("#search-status", has_text="1 dataset").wait_for()
+    assert page.get_by_role("searchbox").input_value() == "language:pt-BR"
     page.get_by_role("searchbox").fill("")
     page.get_by_label("Sort by").select_option("samples")
     page.locator("#search-status", has_text="datasets").wait_for()

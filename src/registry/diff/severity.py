@@ -94,6 +94,7 @@ _CLASS_OF_KEY = {
     "license": ChangeClass.DOCUMENTATION,
     "access": ChangeClass.DOCUMENTATION,
     "tags": ChangeClass.DOCUMENTATION,
+    "languages": ChangeClass.DOCUMENTATION,
     "deprecated": ChangeClass.DOCUMENTATION,
 }
 

@@ -50,6 +50,7 @@ DATASET_KEYS = (
     "license",
     "access",
     "tags",
+    "languages",
     "source",
     "splits",
     "default_split",

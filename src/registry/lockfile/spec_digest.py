@@ -18,8 +18,8 @@ __all__ = ["location_in", "portable", "requested_location", "spec_digest"]
 _BUILTIN = "package:registry/"
 _QUERY = "?…"
 _DOCUMENTATION = frozenset(
-    {"name", "folder", "description", "homepage", "license", "access", "tags", "split"}
-    | {"deprecated"}
+    {"name", "folder", "description", "homepage", "license", "access", "tags", "languages"}
+    | {"deprecated", "split"}
 )
 _NO_EFFECT = {"expect", "accept", "eval", "fewshot", "companion", "is_original"}
 

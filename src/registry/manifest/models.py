@@ -396,6 +396,8 @@ class DatasetSpec(_Model, frozen=True, kw_only=True, dict=True):
     """Whether the data is open to everybody; None if nobody has looked."""
     tags: tuple[Text, ...] = ()
     """Words to filter datasets by."""
+    languages: tuple[Text, ...] = ()
+    """BCP 47 tags of the languages of the samples; empty if nobody has said."""
     split: Text | None = None
     """Which of the splits that the manifest declares it is; None if it declares none."""
     source: Source

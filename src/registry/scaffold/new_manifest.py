@@ -27,6 +27,7 @@ class About:
     license: str | None = None
     """None if nobody has said it yet."""
     tags: Sequence[str] = ()
+    languages: Sequence[str] = ()
 
     def updated(self, description: str | None, license_: str | None) -> About:
         """Return the same with what the user says."""
@@ -103,7 +104,12 @@ def _about(name: str, about: About) -> Iterator[str]:
         yield f"  # registry: ignore missing-license -- {unknown}"
     yield f"  {flow_text(name)}:"
     yield f"    description: {flow_text(about.description)}"
-    known = {"homepage": about.homepage, "license": about.license, "tags": list(about.tags)}
+    known = {
+        "homepage": about.homepage,
+        "license": about.license,
+        "tags": list(about.tags),
+        "languages": list(about.languages),
+    }
     yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
 
 

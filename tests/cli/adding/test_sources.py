@@ -199,8 +199,8 @@ def test_offline_and_folders_have_no_card(context: SourceContext) -> None:
 
 
 def test_card_describes_the_dataset() -> None:
-    card = Card(title="Quiz", license="mit", tags=("qa",))
+    card = Card(title="Quiz", license="mit", tags=("qa",), languages=("te",))
     about = about_repository({"path": REPO, "name": "easy", "split": "test"}, card)
     assert about.description == "Quiz, the split easy, test."
     assert about.homepage == f"https://huggingface.co/datasets/{REPO}"
-    assert (about.license, about.tags) == ("mit", ("qa",))
+    assert (about.license, about.tags, about.languages) == ("mit", ("qa",), ("te",))

@@ -123,6 +123,7 @@ def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> Non
             "description": "Questions.",
             "homepage": None,
             "tags": tags,
+            "languages": [],
             "deprecated": None,
             "splits": [],
             "license": None,

@@ -11,6 +11,7 @@ datasets:
   mapped:
     license: mit
     tags: [small, mapped]
+    languages: [te, en]
     source: {type: json, path: x.jsonl}
     fields:
       input: {from: q, do: [strip, {split: ","}, {join: ";"}]}
@@ -37,6 +38,7 @@ def test_json_has_all_counts(run: Run, own: Path) -> None:
         "license_classes": {"not looked for": 2, "any use": 1},
         "licenses": {"(none)": 2, "mit": 1},
         "tags": {"small": 3, "text": 1, "mapped": 1},
+        "languages": {"(none)": 2, "te": 1, "en": 1},
         "operations": {"strip": 1, "split": 1, "join": 1, "int": 1},
     }
 

@@ -47,6 +47,7 @@ def imported(folder: Path, *distribution: Any, fields: list[Any], **keys: Any) -
         "name": "Quiz 1",
         "url": "https://example.org",
         "license": "mit",
+        "inLanguage": ["te", "en-IN", "Klingon"],
         "distribution": list(distribution),
         "recordSet": [{"@id": "r", "name": "r", "field": fields, **keys}],
     }
@@ -59,6 +60,7 @@ def test_a_table(tmp_path: Path) -> None:
     assert found.keys == {
         "homepage": "https://example.org",
         "license": "mit",
+        "languages": ["te", "en-IN"],
         "source": {"type": "csv", "path": "https://example.org/t.csv"},
     }
     assert found.left_out[0].why.endswith("columns: q, a")

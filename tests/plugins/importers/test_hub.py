@@ -153,13 +153,13 @@ def card(front: str) -> str:
     ],
 )
 def test_splits(tmp_path: Path, front: str, expected: dict[str, tuple[str, str | None]]) -> None:
-    text = card(f"license: mit\n{front}")
+    text = card(f"license: mit\nlanguage: [te]\n{front}")
     imported = read_card(write(tmp_path, "README.md", text), REPOSITORY_OPTIONS)
     found = {}
     for one in imported.datasets:
         source = one.keys["source"]
         assert (source["path"], source["revision"]) == ("acme/Quiz", "v2")
-        assert one.keys["license"] == "mit"
+        assert (one.keys["license"], one.keys["languages"]) == ("mit", ["te"])
         found[one.name] = (source["split"], source.get("name"))
         specs_of(one)
     assert found == expected

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from registry.errors import SourceError
+from registry.manifest.schema import read_schema
 from registry.progress import Deadline
-from registry.sources.hub.card import Card, card_of, read_card
+from registry.sources.hub.card import _LANGUAGE, Card, card_of, read_card
 from tests.servers.hub import HubEmulator, parquet_repo
 
 ROWS = [{"question": "?", "answer": "!"}]
@@ -94,3 +95,13 @@ def test_names_of_labels_count_if_they_are_the_same_everywhere(infos: Any, expec
 def test_title_is_a_text() -> None:
     assert card_of({"pretty_name": "GSM8K"}).title == "GSM8K"
     assert card_of({"pretty_name": ["x"]}).title is None
+
+
+def test_languages_are_those_that_a_manifest_may_name() -> None:
+    given = ["te", "pt-BR", "zh-Hans", "es-419", "te", "English", "code", "TE", "multilingual", 3]
+    assert card_of({"language": given}).languages == ("te", "pt-BR", "zh-Hans", "es-419")
+    assert card_of({"language": "hi"}).languages == ("hi",)
+    many = [f"a{a}{b}" for a in "abc" for b in "abcdefghijklmnopqrs"]
+    assert card_of({"language": many}).languages == ("mul",)
+    items = read_schema("manifest")["$defs"]["dataset"]["properties"]["languages"]["items"]
+    assert items["pattern"] == f"^{_LANGUAGE.pattern}$"

@@ -278,4 +278,5 @@ def about_repository(keys: Mapping[str, Any], card: Card) -> About:
         f"https://huggingface.co/datasets/{path}" if is_page else None,
         card.license,
         card.tags,
+        card.languages,
     )

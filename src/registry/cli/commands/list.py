@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["HEADERS", "Row", "command", "plain_cells", "terminal_lines"]
 
 
-_KEYS = ("name", "description", "homepage", "tags", "deprecated")
+_KEYS = ("name", "description", "homepage", "tags", "languages", "deprecated")
 _SORTS: dict[str, Callable[[Row], Any]] = {
     "name": lambda row: row.name,
     "samples": lambda row: (-(row.samples or 0), row.name),
@@ -125,7 +125,7 @@ def command(
 def _matches(spec: DatasetSpec, words: Iterable[str]) -> bool:
     name = spec.name.casefold()
     text = " ".join(
-        [spec.name, *spec.tags, str(spec.license or ""), spec.description or ""]
+        [spec.name, *spec.tags, *spec.languages, str(spec.license or ""), spec.description or ""]
     ).casefold()
     return all(word in text or fnmatchcase(name, word) for word in words)
 

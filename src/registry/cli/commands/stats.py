@@ -33,6 +33,7 @@ _COUNTS = {
     "license_classes": "Datasets by what their license allows",
     "licenses": "Datasets by license",
     "tags": "Datasets by tag",
+    "languages": "Datasets by language",
     "operations": "Datasets by operation of their fields",
 }
 """Key of the JSON → title of the plot."""
@@ -87,6 +88,7 @@ def _counts(
         counts["license_classes"][license_class(spec)] += 1
         counts["licenses"][_NONE if spec.license is None else str(spec.license)] += 1
         counts["tags"].update(set(spec.tags) or {_NONE})
+        counts["languages"].update(set(spec.languages) or {_NONE})
         counts["operations"].update(set(_operations(spec)))
     return {key: dict(found.most_common()) for key, found in counts.items()}
 

@@ -48,6 +48,7 @@ _DOCUMENTATION = (
     "license",
     "access",
     "tags",
+    "languages",
     "expect",
     "accept",
     "eval",

@@ -66,6 +66,7 @@ def _description(exported: Exported, *, size: int, sha256: str) -> dict[str, Any
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         **{key: value for key, value in known.items() if value is not None},
         **({"keywords": list(spec.tags)} if spec.tags else {}),
+        **({"inLanguage": list(spec.languages)} if spec.languages else {}),
         "identifier": exported.provenance.fingerprint,
         "distribution": [
             {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import FRAME_COLUMNS, FRAME_FIELDS, license_expression
+from registry.api import FRAME_COLUMNS, FRAME_FIELDS, language_tags, license_expression
 from registry.plugins.importers.models import (
     Imported,
     ImportedDataset,
@@ -142,6 +142,7 @@ def _about(data: dict[str, Any]) -> dict[str, Any]:
         "description": _line(data.get("description")),
         "homepage": url if is_web else None,
         "license": _license(data.get("license")),
+        "languages": language_tags(data.get("inLanguage")),
     }
 
 

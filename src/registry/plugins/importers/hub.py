@@ -57,7 +57,7 @@ def read_card(file: Path, options: ImportOptions) -> Imported:
     if not pairs:
         why = "neither `configs` nor `dataset_info` names a split"
         return Imported(refused=(NotImported(base, why),))
-    about, left_out = {"license": card.license}, list[LeftOut]()
+    about, left_out = {"license": card.license, "languages": list(card.languages)}, list[LeftOut]()
     if isinstance(given := data.get("license"), list) and len(given) > 1:
         left_out.append(LeftOut("license", f"several: {', '.join(map(str, given))}", "evaluation"))
     several_configs = len({config for config, _ in pairs}) > 1

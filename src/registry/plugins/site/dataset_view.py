@@ -86,6 +86,7 @@ class DatasetView:
     """An HTTP or HTTPS URL."""
     license: str = ""
     tags: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """Why it can't be used or built."""
     is_blocked: bool = False
@@ -270,6 +271,7 @@ def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
         "description": spec.summary,
         "license": str(spec.license or ""),
         "tags": tuple(map(str, spec.tags)),
+        "languages": tuple(map(str, spec.languages)),
         "columns": column_names(spec, pin),
         "expected": None if spec.view.only else expected,
         "source": spec.source.type,
@@ -324,6 +326,8 @@ def _facts(spec: DatasetSpec, pin: Pin | None, paths: ShownPaths) -> Iterator[tu
         yield "Selection", ", ".join(filter(None, order))
     if spec.eval and spec.eval.scorer:
         yield "Scored by", ", ".join(one.name for one in spec.eval.scorer)
+    if spec.languages:
+        yield "Languages", ", ".join(spec.languages)
     yield "State", state_of(spec, pin)
     yield "Pin", _pin_text(spec, pin)
 

@@ -63,6 +63,7 @@ class ListRow:
     name: str
     description: str = ""
     tags: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     license: str = ""
     samples: int | None = None
     """How many samples it has, or how many the manifest expects."""
@@ -101,6 +102,7 @@ def list_row(view: DatasetView, changes: Mapping[str, str] | None = None) -> Lis
         name=view.name,
         description=start_of(view.description, 300),
         tags=tuple(map(start_of, view.tags[:20])),
+        languages=view.languages,
         license=start_of(view.license),
         samples=view.expected if view.total is None else view.total,
         states=view.states,
@@ -142,6 +144,7 @@ def list_filters(rows: Sequence[ListRow]) -> list[tuple[str, str, list[tuple[str
     """Return the facets of the list besides the tags; those with one value tell nothing."""
     facets = (
         ("License", "license", [row.license or "none" for row in rows]),
+        ("Language", "language", [language for row in rows for language in row.languages]),
         ("Source", "source", [row.source for row in rows]),
         ("Lock", "lock", [row.lock for row in rows]),
         ("State", "is", [state for row in rows for state in row.states]),
@@ -314,5 +317,6 @@ def _line(row: ListRow) -> str:
         row.lock,
         row.changed,
         row.family,
+        row.languages,
     ]
     return json.dumps(values, separators=(",", ":")).replace("<", "\\u003c")

@@ -15,9 +15,12 @@ from registry.sources.hub.api import ask_hub
 if TYPE_CHECKING:
     from registry.progress import Deadline, Report
 
-__all__ = ["Card", "card_of", "read_card"]
+__all__ = ["Card", "card_of", "language_tags", "read_card"]
 
 _MOST_TAGS = 5
+_LANGUAGE = re.compile("[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
+"""A BCP 47 tag of a language, with a script or a region, as the schema of manifests has it."""
+_MOST_LANGUAGES = 50
 _NO_LICENSE = ("unknown", "other", "")
 _HUB_NAMES = {
     "odc-by": "ODC-By-1.0",
@@ -37,6 +40,8 @@ class Card(Struct, frozen=True, kw_only=True):
     """None if there is none, several, or one without a name."""
     tags: tuple[str, ...] = ()
     """Kinds of tasks, and the author's words."""
+    languages: tuple[str, ...] = ()
+    """Those that are named by a code."""
     splits: tuple[tuple[str, str], ...] = ()
     """Pairs of a configuration and a split; empty if the card names none."""
     labels: dict[str, tuple[str, ...]] = {}
@@ -73,9 +78,16 @@ def card_of(data: Mapping[str, Any]) -> Card:
         title=title if isinstance(title, str) and title.strip() else None,
         license=_spdx(licenses[0]) if is_known else None,
         tags=tuple(dict.fromkeys(tags))[:_MOST_TAGS],
+        languages=tuple(language_tags(data.get("language"))),
         splits=tuple(dict.fromkeys(_splits(data))),
         labels=dict(_labels(data)),
     )
+
+
+def language_tags(given: Any) -> list[str]:
+    """Return the tags of the languages that a card names; names in words have none."""
+    found = [one for one in _list(given) if isinstance(one, str) and _LANGUAGE.fullmatch(one)]
+    return list(dict.fromkeys(found)) if len(found) <= _MOST_LANGUAGES else ["mul"]
 
 
 def _spdx(name: str) -> str:

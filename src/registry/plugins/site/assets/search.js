@@ -25,12 +25,18 @@
   more.hidden = true;
   list.after(more);
 
+  const languageNames = new Intl.DisplayNames(["en"], { type: "language" });
+  const languageName = (tag) => languageNames.of(tag);
+  for (const link of document.querySelectorAll("[aria-labelledby=filter-language] a")) {
+    link.firstChild.textContent = `${languageName(link.firstChild.textContent.trim())} `;
+  }
+
   // Each chunk calls this with rows as `_line` of home_page.py writes them.
   globalThis.registryRows = (added) => {
-    for (const [name, description, tags, license, samples, states, columns, source, lock, changed, family] of added) {
-      const texts = [name, description, license, tags.join(" "), columns.join(" ")];
+    for (const [name, description, tags, license, samples, states, columns, source, lock, changed, family, languages] of added) {
+      const texts = [name, description, license, tags.join(" "), languages.map(languageName).join(" "), columns.join(" ")];
       rows.push({
-        name, description, tags, license, samples, states, columns, source, lock, changed, family,
+        name, description, tags, license, samples, states, columns, source, lock, changed, family, languages,
         text: texts.join("\n").toLowerCase(),
       });
     }
@@ -59,6 +65,7 @@
   const KEYS = {
     tag: (row, value) => row.tags.some((tag) => asWord(tag) === value),
     license: (row, value) => asWord(row.license || "none") === value,
+    language: (row, value) => row.languages.some((language) => asWord(language) === value),
     source: (row, value) => row.source === value,
     lock: (row, value) => row.lock === value,
     family: (row, value) => row.family === value || row.name === value,
