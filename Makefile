@@ -114,7 +114,7 @@ interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and oth
 $(BROWSER)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(BROWSER)
 	$(INSTALL) $(BROWSER) --editable '.[test]' playwright==1.65.2 axe-playwright-python==0.1.8 \
-		pillow==13.0.0
+		cmarkgfm==2025.10.22 pillow==13.0.0
 	touch $@
 
 browser: $(BROWSER)/.done  ## look at pages with Chromium, which has to be installed (apt-get install chromium)

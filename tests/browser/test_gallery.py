@@ -14,6 +14,19 @@ import pytest
 from tests.browser.conftest import Visit, address_of, browse
 from tests.gallery import write_gallery
 
+COMMENT = """
+body {margin: 16px; font: 14px/1.5 "Noto Sans", Helvetica, Arial, sans-serif}
+code {padding: .2em .4em; font: 85% "Liberation Mono", monospace; white-space: break-spaces}
+pre {padding: 16px; overflow: auto}
+pre code {padding: 0; font-size: 11.9px; white-space: pre}
+"""
+"""How GitHub shows a comment, as far as it decides what fits."""
+TAGS = "[...new Set([...document.querySelectorAll('body *')].map((one) => one.tagName))]"
+WIDER = """
+[...document.querySelectorAll("body, pre")]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => one.tagName)
+"""
 RUNNING = ":is(script, iframe, a[href^=javascript], [style])"
 
 
@@ -33,15 +46,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def diff(folder: Path, *options: str) -> str:
+    """Return what `diff` prints of the two."""
+    done = subprocess.run(
+        [sys.executable, "-m", "registry", "diff", "a", "b", "--build", *options],
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env={**os.environ, "REGISTRY_CACHE_DIR": str(folder / "cache")},
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 1
+    return done.stdout
+
+
 @pytest.fixture(scope="module")
 def review(folder: Path) -> Path:
     """Make the page of the review, by the command."""
     file = folder / "review.html"
-    command = [sys.executable, "-m", "registry", "diff", "a", "b", "--build", "--format", "html"]
-    with file.open("wb") as out:
-        environment = {**os.environ, "REGISTRY_CACHE_DIR": str(folder / "cache")}
-        done = subprocess.run(command, stdout=out, cwd=folder, env=environment, check=False)
-    assert done.returncode == 1
+    file.write_text(diff(folder, "--format", "html"), encoding="utf-8")
     return file
 
 
@@ -63,6 +86,23 @@ def test_review_fits_the_page_and_runs_nothing(review: Path, visit: Visit, width
     assert page.title().startswith("Review")
     assert page.locator(f"article {RUNNING}").count() == 0
     assert review.stat().st_size < 300_000
+
+
+def test_markdown_of_a_review_fits_a_comment_and_stays_text(folder: Path, visit: Visit) -> None:
+    cmark = pytest.importorskip("cmarkgfm", reason="cmarkgfm is not installed")
+    text = diff(folder, "--format", "markdown", "-n", "60")
+    # Without its filter of tags, so that a text that became a tag would be one.
+    body = cmark.markdown_to_html_with_extensions(
+        text, cmark.Options.CMARK_OPT_UNSAFE, ["table", "strikethrough", "autolink"]
+    )
+    file = folder / "comment.html"
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{COMMENT}</style>'
+    file.write_text(f"{head}<title>Comment</title>{body}", encoding="utf-8")
+    page = visit(file.as_uri(), viewport={"width": 830, "height": 900})
+    assert body.count("@@ id ") == 60 + 52
+    assert set(page.evaluate(TAGS)) == {"CODE", "H3", "H4", "LI", "P", "PRE", "STRONG", "UL"}
+    assert page.evaluate(WIDER) == []
+    assert page.title() == "Comment"
 
 
 def test_browse_fits_the_page_and_runs_nothing(address: str, visit: Visit) -> None:
