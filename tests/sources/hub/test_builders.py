@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from huggingface_hub import DatasetCard, repocard
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
@@ -63,3 +65,16 @@ def test_the_card_is_read_with_the_token_of_the_load(
     source = HfSource(path="org/private", split="test", revision=commit)
     builder_of(source, context, commit, str(tmp_path / "work"), token="hf_own")
     assert cards == [Commit("org/private", commit, "hf_own")]
+
+
+def test_cards_are_parsed_by_libyaml_and_their_errors_worded_by_the_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(repocard, "yaml", yaml)  # restored after the test
+    builders.parse_cards_by_libyaml()
+    with pytest.raises(yaml.YAMLError) as raised:
+        DatasetCard("---\nlicense: *none\n---\n")
+    assert str(raised.value).endswith("    license: *none\n             ^")
+    monkeypatch.delattr(yaml, "safe_load")
+    card = DatasetCard("---\nconfigs:\n- {config_name: ä, data_files: a.csv}\n---\n").data
+    assert vars(card)["configs"] == [{"config_name": "ä", "data_files": "a.csv"}]

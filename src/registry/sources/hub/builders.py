@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import datasets
+import yaml
 from datasets.packaged_modules.folder_based_builder.folder_based_builder import FolderBasedBuilder
 from datasets.table import embed_table_storage
 from datasets.utils.py_utils import NestedDataStructure, map_nested
@@ -32,13 +34,22 @@ if TYPE_CHECKING:
     from registry.manifest.source_models import HfSource
     from registry.sources.pins import SourceContext
 
-__all__ = ["Prepared", "builder_of", "check_split", "prepare", "quiet", "split_names"]
+__all__ = [
+    "Prepared",
+    "builder_of",
+    "check_split",
+    "parse_cards_by_libyaml",
+    "prepare",
+    "quiet",
+    "split_names",
+]
 
 # Arguments of `load_dataset` that are not those of `load_dataset_builder`.
 _OF_LOADING = ("keep_in_memory", "num_proc", "save_infos", "streaming", "verification_mode")
 # Arrow's offsets are 32 bits: what has files as values must have few of them in a batch.
 _MEDIA_ROWS = 100
 _LOCKING = ("builder", "utils.extract", "utils.file_utils")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
@@ -191,6 +202,25 @@ def quiet() -> None:
     replaced = {f"datasets.{module}": "FileLock" for module in _LOCKING}
     for module, name in {**replaced, "huggingface_hub.file_download": "WeakFileLock"}.items():
         setattr(importlib.import_module(module), name, _lock_if_possible)
+    parse_cards_by_libyaml()
+
+
+def parse_cards_by_libyaml() -> None:
+    """Let the Hub's client parse cards by libyaml, for the rest of this process.
+
+    Each load of a dataset parses the card of its repository; PyYAML's own parser needs 0.2 s for
+    one of 57 configurations.
+    """
+    cards: Any = importlib.import_module("huggingface_hub.repocard")
+    cards.yaml = SimpleNamespace(**{**vars(yaml), "safe_load": _loaded})
+
+
+def _loaded(text: str) -> Any:
+    """Parse YAML; an error is worded as the client's own parser words it."""
+    try:
+        return yaml.load(text, Loader=_LOADER)  # noqa: S506 (a safe one)  # nosec B506
+    except yaml.YAMLError:
+        return yaml.safe_load(text)
 
 
 @contextlib.contextmanager
