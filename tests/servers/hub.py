@@ -303,9 +303,10 @@ def _info(_call: _Call, commit: _Commit, _path: str) -> _Reply:
     return _json_reply(info)
 
 
+@functools.lru_cache(maxsize=1000)
 def _card_data(readme: bytes) -> object:
     found = re.match(rb"---\n(.*?)^---$", readme, re.DOTALL | re.MULTILINE)
-    return yaml.safe_load(found[1]) if found else None
+    return yaml.load(found[1], Loader=yaml.CSafeLoader) if found else None
 
 
 def _tree(call: _Call, commit: _Commit, under: str) -> _Reply:
