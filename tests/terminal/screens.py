@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,10 +129,18 @@ def render(pieces: Sequence[str], *, columns: int, code: int = 0) -> Screen:
     for piece in pieces:
         stream.feed(piece)
         if len(pieces) < 200:
-            frames.append(_text(screen.display))
-    return Screen(
-        code, columns, tuple(_text(screen.display).split("\n")), "".join(pieces), tuple(frames)
-    )
+            frames.append(_shown(screen))
+    return Screen(code, columns, tuple(_shown(screen).split("\n")), "".join(pieces), tuple(frames))
+
+
+def _shown(screen: Any) -> str:
+    used = (number for number, line in screen.buffer.items() if line)
+    # Drawing the empty lines below would take nearly all of the time.
+    kept, screen.lines = screen.lines, 1 + max(used, default=-1)
+    try:
+        return _text(screen.display)
+    finally:
+        screen.lines = kept
 
 
 def _text(lines: Sequence[str]) -> str:
