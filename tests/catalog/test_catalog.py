@@ -14,10 +14,11 @@ from registry import DatasetNotFoundError, ManifestError, get_dataset, list_data
 from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.lint.runner import check as check_all
+from registry.manifest import merge
 from registry.settings import builtin_root, find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 
@@ -637,3 +638,22 @@ def test_a_catalog_prints_in_one_line(tmp_path: Path) -> None:
 
     assert shown.startswith("Catalog('")
     assert shown.endswith("datasets.yaml': 1 dataset, 1 problem)")
+
+
+def test_no_more_of_a_long_chain_is_read_than_its_limit(
+    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = "".join(f"  d{n}: {{extends: d{n - 1}}}\n" for n in range(1, 1000))
+    write(d=f"{dataset('d0')}{links}")
+    catalog, steps = Catalog.open(), 0
+    current_name = merge.current_name
+
+    def counted(name: str, entries: Mapping[str, merge.Entry]) -> str:
+        nonlocal steps
+        steps += 1
+        return current_name(name, entries)
+
+    monkeypatch.setattr(merge, "current_name", counted)
+    with pytest.raises(ManifestError, match="more than 32 ancestors"):
+        catalog["d999"]
+    assert steps < 100

@@ -223,7 +223,7 @@ class Catalog(Names):
         if (member := self.member(name)) is not None:
             name = member.dataset
             overrides |= {} if member.only is None else {"only": member.only}
-        if self.splits_of(name) and isinstance(overrides.get("split"), str):
+        if isinstance(overrides.get("split"), str) and self.splits_of(name):
             name = self.named(name, overrides.pop("split"))
         name = self.named(name)
         if source is not None:
