@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -119,6 +120,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 given, max_examples=min(given.max_examples, max(given.max_examples // 10, 25))
             )
             setattr(test, _SETTINGS, fewer)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported and collected out of each collection of garbage: a sixth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
