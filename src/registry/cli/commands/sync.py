@@ -34,7 +34,7 @@ from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Lock, read_lock
 from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
-from registry.workflows.engines import ENGINES, engine_of
+from registry.workflows.engines import CLUSTERS, ENGINES, engine_of
 from registry.workflows.sync import Shard, SyncResult, divide, sync
 from registry.yamldoc.reader import read_yaml
 
@@ -106,12 +106,13 @@ class _ShardType(click.ParamType[Shard]):
     default="local",
     show_default=True,
     help="Where datasets are built: by threads, which give large builds to processes; by processes,"
-    " which map large sources in parts; or by a Dask cluster (docs/reference/scale.md).",
+    " which map large sources in parts; or by a Dask or Ray cluster (docs/reference/scale.md).",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="The scheduler of the Dask cluster, tcp://HOST:PORT. Default: workers of this machine.",
+    help="The scheduler of the cluster: tcp://HOST:PORT of Dask, HOST:PORT or ray://HOST:PORT of"
+    " Ray. Default: workers of this machine.",
 )
 @click.option(
     "--shard",
@@ -156,14 +157,14 @@ def command(
     there. One that fails does not stop the others, but the exit code is then 1. Questionable
     samples, such as blank targets, are reported as warnings.
     """
-    if scheduler is not None and engine != "dask":
-        raise click.UsageError("--scheduler needs --engine dask")
+    if scheduler is not None and engine not in CLUSTERS:
+        raise click.UsageError("--scheduler needs --engine dask or ray")
     if fewshot is not None and (reviewed is not None or not names):
         raise click.UsageError("--fewshot needs NAMES, and excludes --reviewed")
     if pinned and names:
         raise click.UsageError("--pinned excludes NAMES")
-    if pack and (not push or engine == "dask" or shard is not None):
-        raise click.UsageError("--pack needs --push, and excludes --engine dask and --shard")
+    if pack and (not push or engine in CLUSTERS or shard is not None):
+        raise click.UsageError("--pack needs --push, and excludes --engine dask, ray and --shard")
     builder = engine_of(engine, scheduler)
     remote = options.require_remote_cache() if push else options.opened_remote_cache()
     catalog, cache, settings = options.open_catalog(
@@ -201,7 +202,7 @@ def command(
         engine=builder,
     )
     # A worker of a cluster asks for what it builds.
-    is_used = not refresh and engine != "dask"
+    is_used = not refresh and engine not in CLUSTERS
     with _packed(chosen, remote if is_used else None, lock, cache, settings):
         results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
     failed = any(result.error or result.push_error for result in results)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import uuid
-from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
 
 from registry import MissingDependencyError, RegistryError
 from registry.api import Progress, SyncResult, install_advice
+from registry.plugins.cluster.agreement import agree, facts, lost, marker_in
 
 if TYPE_CHECKING:
-    from registry.api import Cache, Order
-    from registry.plugins.dask.dask_worker import Facts, JobRequest
+    from registry.api import Order
+    from registry.plugins.cluster.agreement import JobRequest
 
 __all__ = ["DaskEngine"]
 
@@ -43,12 +40,12 @@ class DaskEngine:
 
     def run(self, order: Order) -> Generator[SyncResult]:
         """Build the datasets."""
-        with _quiet(), self._client(order) as client, _marker(order.cache) as marker:
-            ask = self._agree(client, order, marker)
+        with _quiet(), self._client(order) as client, marker_in(order.cache) as marker:
+            ask = agree(order, client.run(facts, marker, on_error="return"), marker)
             try:
                 yield from self._results(client, order, ask)
             except BaseException:  # an interrupt, or a caller that stops early
-                from registry.plugins.dask.dask_worker import stop
+                from registry.plugins.cluster.dask_worker import stop
 
                 with contextlib.suppress(OSError):  # a cluster that is gone has nothing to end
                     client.run(stop, ask.run, wait=False, on_error="ignore")
@@ -78,31 +75,6 @@ class DaskEngine:
         with client:
             yield client
 
-    def _agree(self, client: Any, order: Order, marker: Path) -> JobRequest:
-        """Compare all workers with this process; return the arguments that all tasks share.
-
-        Raises:
-            RegistryError: a worker differs, or its samples would reach neither this cache nor a
-                remote one.
-        """
-        from registry.plugins.dask.dask_worker import JobRequest, SampleStore, facts
-
-        own = facts()
-        found: Mapping[str, Any] = client.run(facts, marker, on_error="return")
-        for address, there in found.items():
-            _check_worker(address, there, own)
-        is_seen = all(there.sees for there in found.values())
-        if not is_seen and not own.remote:
-            blind = next(address for address, there in found.items() if not there.sees)
-            raise RegistryError(
-                f"the worker {blind} does not see the cache {order.cache.root}, and there is no"
-                " remote cache for its samples (REGISTRY_REMOTE_CACHE names one, for all workers)"
-            )
-        push = order.push_to is not None or not is_seen
-        folder = order.cache.root if is_seen else None
-        place = SampleStore(folder=folder, marker=marker, push=push)
-        return JobRequest(run=f"registry-{uuid.uuid4().hex}", place=place, expected=own)
-
     def _results(self, client: Any, order: Order, ask: JobRequest) -> Generator[SyncResult]:
         def show(event: tuple[float, tuple[Any, ...]]) -> None:
             name, stage, done, total, note = event[1]
@@ -116,12 +88,7 @@ class DaskEngine:
             yield from self._finished(client, order, ask, waiting, running)
         except (self._distributed.CancelledError, self._distributed.comm.CommClosedError):
             # The client has waited for the scheduler to come back.
-            for name in [*running.values(), *waiting]:
-                error = RegistryError(
-                    f"{name}: the scheduler {scheduler} was lost before the samples were built"
-                    " (run the command again: what was built is cached)"
-                )
-                yield SyncResult(name=name, status="failed", error=error)
+            yield from lost([*running.values(), *waiting], f"the scheduler {scheduler}")
             return
         except BaseException:
             client.unsubscribe_topic(ask.run)
@@ -138,7 +105,7 @@ class DaskEngine:
         running: dict[Any, str],
     ) -> Generator[SyncResult]:
         """Submit what waits, and yield what is finished; `running` is what is neither."""
-        from registry.plugins.dask import dask_worker
+        from registry.plugins.cluster import dask_worker
 
         finished = self._distributed.as_completed()
         while True:
@@ -180,35 +147,3 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in levels.items():
             logger.setLevel(level)
-
-
-@contextlib.contextmanager
-def _marker(cache: Cache) -> Iterator[Path]:
-    """Yield a file in a cache: a process that sees it uses the same folder."""
-    with cache.temporary() as folder:
-        path = folder / f"seen-{uuid.uuid4().hex}"
-        path.touch()
-        yield path
-
-
-def _check_worker(address: str, there: Facts | Exception, own: Facts) -> None:
-    if isinstance(there, Exception):
-        raise RegistryError(
-            f"the worker {address} can't run registry: {type(there).__name__}: {there}"
-            " (install the same version there)"
-        ) from there
-    if replace(there, sees=True) == own:
-        return
-    what = {
-        "python": "Python",
-        "registry": "registry",
-        "remote": "REGISTRY_REMOTE_CACHE",
-    }
-    for field, shown in what.items():
-        mine, other = getattr(own, field), getattr(there, field)
-        if mine != other:
-            values = "" if field != "python" else f" {other}, here {mine}"
-            raise RegistryError(
-                f"the worker {address} has another {shown}{values} (make them equal: samples"
-                " must not depend on the machine)"
-            )

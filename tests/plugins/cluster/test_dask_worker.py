@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.manifest.models import to_spec
-from registry.plugins.dask import dask_worker
-from registry.plugins.dask.dask_worker import JobRequest, SampleStore, StoppedError, facts, stop
+from registry.plugins.cluster import dask_worker
+from registry.plugins.cluster.agreement import JobRequest, SampleStore, StoppedError, facts
+from registry.plugins.cluster.dask_worker import stop
 from registry.progress import Progress
 from registry.workflows.engines import Job
 

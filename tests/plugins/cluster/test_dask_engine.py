@@ -28,8 +28,7 @@ from dask import distributed
 from registry.base.cache_access import CACHE_FORMAT
 from registry.catalog.catalog import Catalog
 from registry.errors import RegistryError
-from registry.plugins.dask import dask_worker
-from registry.plugins.dask import engine as dask
+from registry.plugins.cluster import agreement, dask_engine, dask_worker
 from registry.progress import Progress
 from registry.workflows.engines import engine_of
 from tests.conftest import S3, permit
@@ -139,7 +138,7 @@ def test_graph_names_variables_and_has_no_values(
 def test_worker_with_other_code_is_named(
     make_catalog: MakeCatalog, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_worker, "package_version_key", lambda: "other")
+    monkeypatch.setattr(agreement, "package_version_key", lambda: "other")
     engine = engine_of("dask", cluster.scheduler_address)
     with pytest.raises(RegistryError, match=r"the worker tcp://\S+ has another registry"):
         run(make_catalog(files=2), tmp_path / "dask", engine)
@@ -157,7 +156,7 @@ class NotHere:
 def test_samples_that_would_go_nowhere_are_an_error(
     make_catalog: MakeCatalog, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask, "_marker", lambda cache: NotHere())
+    monkeypatch.setattr(dask_engine, "marker_in", lambda cache: NotHere())
     engine = engine_of("dask", cluster.scheduler_address)
     with pytest.raises(RegistryError, match=r"does not see the cache .*REGISTRY_REMOTE_CACHE"):
         run(make_catalog(files=2), tmp_path / "dask", engine)
@@ -170,7 +169,7 @@ def test_workers_with_folders_of_their_own_push(
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://remote-cache/team")
     monkeypatch.setenv("REGISTRY_REMOTE_TRUST", "anyone")
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "of the workers"))
-    monkeypatch.setattr(dask, "_marker", lambda cache: NotHere())
+    monkeypatch.setattr(dask_engine, "marker_in", lambda cache: NotHere())
     catalog = make_catalog(files=3)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
@@ -220,7 +219,7 @@ def test_interrupt_of_the_terminal_does_not_reach_the_own_workers() -> None:
 def test_scheduler_that_is_not_there_is_an_error(
     make_catalog: MakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr(dask_engine, "_CONNECT_SECONDS", 1)
     engine = engine_of("dask", "tcp://127.0.0.1:9")
     with pytest.raises(RegistryError, match="no scheduler with a worker answers"):
         run(make_catalog(files=1), tmp_path / "dask", engine)

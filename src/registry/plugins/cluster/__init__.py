@@ -1,0 +1,1 @@
+"""Builds by the workers of a cluster, of Dask or Ray."""

@@ -1,1 +1,0 @@
-"""Builds by the workers of a Dask cluster."""
