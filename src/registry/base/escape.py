@@ -57,6 +57,7 @@ _VIRAMA = 9
 _WINDOW = 32
 """How far a joiner's neighbours are looked for, past marks."""
 _SYMBOLS = {"\n": "⏎", "\t": "⇥"}
+_SYMBOLS_OF = str.maketrans(_SYMBOLS)
 _LAYOUT = {"\n": "\n", "\t": "\t"}
 
 # Letters that most fonts draw as a Latin one (Unicode's confusables.txt, the whole-letter rows of
@@ -86,7 +87,9 @@ _COMMAND = re.compile(
 
 def escape_control(text: str) -> str:
     """Return a text as one line: a newline as `⏎`, a tab as `⇥`, invisible characters as codes."""
-    return text if _is_all_visible(text) else "".join(_escaped(text, _SYMBOLS, _code))
+    if _is_all_visible(_without_layout(text)):
+        return text.translate(_SYMBOLS_OF)
+    return "".join(_escaped(text, _SYMBOLS, _code))
 
 
 def escaped_characters(text: str) -> list[str]:
@@ -98,7 +101,7 @@ def escaped_characters(text: str) -> list[str]:
 
 def show_invisible(text: str) -> str:
     """Return a text with its newlines and tabs, and codes in place of invisible characters."""
-    if _is_all_visible(text.replace("\n", " ").replace("\t", " ")):
+    if _is_all_visible(_without_layout(text)):
         return text
     return "".join(_escaped(text, _LAYOUT, _code))
 
@@ -167,6 +170,10 @@ def _escape_quoted(text: str, code: Callable[[str], str]) -> str:
     return _COMMAND.sub(lambda match: f"{match['before'] or ''}{code(match[0][-1])}", text)
 
 
+def _without_layout(text: str) -> str:
+    return text.replace("\n", " ").replace("\t", " ")
+
+
 def _is_all_visible(text: str) -> bool:
     # All invisible characters but the blank ones are not printable, and so are some spaces.
     return text.isprintable() and (text.isascii() or _BLANK.search(text) is None)
@@ -174,7 +181,11 @@ def _is_all_visible(text: str) -> bool:
 
 def _escaped(text: str, kept: dict[str, str], code: Callable[[str], str]) -> list[str]:
     """Return each character of a text as it is shown."""
-    hidden = {place for place, one in enumerate(text) if _is_hidden(text, place, one)}
+    hidden = {
+        place
+        for place, one in enumerate(text)
+        if not " " <= one <= "~" and _is_hidden(text, place, one)
+    }
     # An escaped character is no neighbour that a joiner could join.
     shown = "".join("\0" if place in hidden else one for place, one in enumerate(text))
     return [
