@@ -212,7 +212,7 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
     held = [one for value in values for one in value.values() if one is not None]
     # In a table, each record has all keys, and null where it has fewer choices.
     drop = ["drop_null"] if any(None in value.values() for value in values) else []
-    marks = [_filled_items(value) for value in values]
+    marks = [[one for one in value.values() if one is not None] for value in values]
     if all(len(one) > 1 and is_mask_of(one, one) for one in marks):
         marked = {"from": column, "do": [*first, *drop, "items", "letters_where"]}
         return Choices(
@@ -257,10 +257,6 @@ def is_mask_of(value: Any, texts: Sequence[Any]) -> bool:
     if not isinstance(value, list) or len(value) != len(texts) or not value:
         return False
     return all(type(mark) in (int, bool) and mark in (0, 1) for mark in value)
-
-
-def _filled_items(value: Mapping[str, Any]) -> list[Any]:
-    return [one for one in value.values() if one is not None]
 
 
 def _from_columns(columns: Columns) -> Choices | None:

@@ -256,13 +256,9 @@ class SampleFile:
             yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
 
 
-def _without_record(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.select([name for name in batch.schema.names if name != "record"])
-
-
 def _take(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     """Return rows of a batch; consecutive rows are not copied."""
-    batch = _without_record(batch)
+    batch = batch.select([name for name in batch.schema.names if name != "record"])
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return batch.slice(first, len(rows))

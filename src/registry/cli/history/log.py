@@ -60,17 +60,13 @@ def command(
             for one in islice(changes_of(history, state, progress_lines()), most):
                 found.append(one)
                 if not as_json:
-                    print_line(_line(one))
+                    print_line(f"{commit_line(one.commit)}  {_what(one)}")
             if as_json:
                 print_json([_data(one, commits) for one in found])
     except RevisionError as error:
         print_line(f"error: {error}", err=True)
         return UNREADABLE
     return UNREADABLE if any(one.unknown for one in found) else CLEAN
-
-
-def _line(one: Change) -> str:
-    return f"{commit_line(one.commit)}  {_what(one)}"
 
 
 def _what(one: Change) -> str:

@@ -45,7 +45,9 @@ def find_dataset(run: Run, here: Here) -> Match | None:
     best: Match | None = None
     for names in sorted(groups.values(), key=stated.isdisjoint):
         # Of those over the same samples: the one that is named, else the one with all samples.
-        names.sort(key=lambda name: (name not in stated, _is_part(here, name), name))
+        names.sort(
+            key=lambda name: (name not in stated, here.catalog.resolve(name).view.is_part, name)
+        )
         try:
             found = match(run.samples, names[0], here.open(names[0], offline=True), names[1:])
         except RegistryError:
@@ -55,10 +57,6 @@ def find_dataset(run: Run, here: Here) -> Match | None:
         if best.exact == len(run.samples):
             break
     return best if best is not None and best.inputs else None
-
-
-def _is_part(here: Here, name: str) -> bool:
-    return here.catalog.resolve(name).view.is_part
 
 
 def match(

@@ -113,7 +113,7 @@ def _found(run: Run, here: Here) -> _Finding:
         return _by_provenance(run.provenance, here)
     for is_original in (False, True) if run.ordered is not None else ():
         if names := here.names_with(run.ordered or "", original=is_original):
-            name = _preferred(names, run)
+            name = next((one for one in names if one in (run.dataset, run.task)), names[0])
             without = ", without corrections" if is_original else ""
             return _Finding(
                 verdict="same",
@@ -132,10 +132,6 @@ def _found(run: Run, here: Here) -> _Finding:
                 needed=here.needed(stated),
             )
     return _by_content(run, here)
-
-
-def _preferred(names: list[str], run: Run) -> str:
-    return next((name for name in names if name in (run.dataset, run.task)), names[0])
 
 
 def _by_provenance(stated: Provenance, here: Here) -> _Finding:
