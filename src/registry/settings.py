@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "BYTES",
     "INDEX_NAME",
+    "SECONDS",
     "Remote",
     "Settings",
+    "amount",
     "builtin_root",
     "deadline_seconds",
     "find_root",
@@ -45,6 +49,9 @@ _REMOTE_SECONDS = 30
 # An HMAC with a shorter key can be guessed.
 _LEAST_KEY = 16
 _ANYONE = "anyone"
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BYTES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -63,6 +70,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Use the pins of the lockfile even if the manifest differs, and look nothing up."""
     allow_paths: tuple[str, ...] = ()
     """Absolute paths of files and folders that manifests may read, beside the catalog's own."""
+    cache_size: int | None = None
+    """Bytes above which what the cache has used least recently is removed."""
 
     @property
     def lock_file(self) -> Path:
@@ -82,8 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Combine arguments and environment; an argument other than None takes precedence.
 
         Reads REGISTRY_ROOT, REGISTRY_CACHE_DIR, REGISTRY_OFFLINE, HF_HUB_OFFLINE,
-        REGISTRY_LOCKED, REGISTRY_FROZEN and REGISTRY_ALLOW_PATHS, whose paths are separated as
-        those of PATH.
+        REGISTRY_LOCKED, REGISTRY_FROZEN, REGISTRY_CACHE_SIZE and REGISTRY_ALLOW_PATHS, whose paths
+        are separated as those of PATH.
         """
         given = root or environ.get("REGISTRY_ROOT")
         index = _absolute(given) if given else find_root(Path.cwd())
@@ -102,7 +111,32 @@ class Settings(Struct, frozen=True, kw_only=True):
                 for path in environ.get("REGISTRY_ALLOW_PATHS", "").split(os.pathsep)
                 if path
             ),
+            cache_size=_cache_size(environ.get("REGISTRY_CACHE_SIZE")),
         )
+
+
+def _cache_size(given: str | None) -> int | None:
+    if not given:
+        return None
+    try:
+        return int(amount(given, BYTES, what="size", example="500MB or 20GB"))
+    except ValueError as error:
+        raise RegistryError(f"REGISTRY_CACHE_SIZE: {error}") from error
+
+
+def amount(text: str, units: Mapping[str, int], *, what: str, example: str) -> float:
+    """Return a number with a unit, whatever its case, in the smallest of the units.
+
+    Raises:
+        ValueError: it is none; the message has `what` it should be, and an `example`.
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)", text)
+    factors = {unit.casefold(): factor for unit, factor in units.items()}
+    factor = factors.get(found[2].casefold()) if found else None
+    if found is None or factor is None:
+        message = f"'{text}' is not a {what}: give a number and a unit, such as {example}"
+        raise ValueError(f"{message} (units: {', '.join(units)})")
+    return float(found[1]) * factor
 
 
 def _user_cache_dir() -> Path:

@@ -18,7 +18,15 @@ import pytest
 from registry.base.fs import write_cached
 from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents
-from registry.cache.housekeeping import DAY, Removal, clear, clear_items, prune, prune_old_leftovers
+from registry.cache.housekeeping import (
+    DAY,
+    Removal,
+    clear,
+    clear_items,
+    keep_to_size,
+    prune,
+    prune_old_leftovers,
+)
 from registry.progress import Deadline, Report, silent
 from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
 
@@ -173,6 +181,15 @@ def test_what_was_used_last_is_kept_up_to_a_size(cache: Cache, kept: int, left: 
     assert sum(item.total for item in contents(cache)) <= kept * 2000
     assert [name for name in order if name in found] == order[: len(found)]
     assert len(found) >= left
+
+
+def test_a_size_is_kept_by_what_was_not_used_for_two_hours(cache: Cache) -> None:
+    paths = fill(cache)
+    assert keep_to_size(cache, 100_000) == []
+    removed = keep_to_size(cache, 0)
+    assert [one.kind for one in removed] == ["exports", "blobs", "records"]
+    left = [name for name, path in paths.items() if path.exists()]
+    assert left == ["samples a", "samples b", "view of b"]
 
 
 def test_what_is_not_referenced_is_pruned(cache: Cache) -> None:

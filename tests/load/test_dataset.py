@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from registry.cache.cache import Cache
 from registry.errors import LockStaleError, SourceError
 from registry.load.dataset import CachedSamples, get_dataset, list_datasets
+from registry.settings import Settings
 from tests.conftest import OneDataset
 
 
@@ -36,6 +39,21 @@ def test_pin_does_not_cover_other_data(root: Path, switch: str) -> None:
             locked=switch == "locked",
             frozen=switch == "frozen",
         )
+
+
+def test_a_build_keeps_the_cache_to_its_size(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def names() -> list[str]:
+        return [path.name for path in (cache.versioned / "samples").iterdir()]
+
+    cache = Cache(Settings.from_environment().cache_dir)
+    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "1B")
+    get_dataset("data", root=root)
+    (first,) = names()
+    os.utime(cache.versioned / "samples" / first / "meta.json", (0, 0))
+    (root.parent / "data.jsonl").write_text('{"q": "c", "a": "C"}\n')
+    get_dataset("data", root=root)
+    assert first not in names()
+    assert len(names()) == 1
 
 
 @pytest.mark.parametrize("source", [1, {"path": "x.csv"}, Path("x.csv")])

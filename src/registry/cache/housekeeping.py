@@ -18,16 +18,27 @@ from registry.errors import count_text
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
 
-__all__ = ["DAY", "Removal", "Removed", "clear", "clear_items", "prune", "prune_old_leftovers"]
+__all__ = [
+    "DAY",
+    "Removal",
+    "Removed",
+    "clear",
+    "clear_items",
+    "keep_to_size",
+    "prune",
+    "prune_old_leftovers",
+]
 
 DAY = 24 * 60 * 60
 _UNKNOWN = (
     "nobody can tell whether a process is writing it: the file system has no locks, or denies"
     " access (end what uses the cache and remove it, or try again in a day)"
 )
+_LEAST_USED = "the least recently used"
 _LEFT = "left by a process that ended early"
 _PARTS = ("samples", "views", "records", "exports", "blobs", "sources", "index")
 """Folders of the cache whose names with a dot, and only these, are temporary."""
+_SPARED = 2 * 60 * 60
 _ENTRIES = ("samples", "views", "records", "exports")
 
 
@@ -145,6 +156,7 @@ def prune(
     *,
     older: float | None = None,
     keep_size: int | None = None,
+    spared: float = 0.0,
     is_referenced: Callable[[Item], bool] | None = None,
     dry_run: bool = False,
 ) -> Removal:
@@ -154,17 +166,33 @@ def prune(
         cache: The cache.
         older: Remove items that were not used for this many seconds.
         keep_size: Remove the least recently used items until the others have this many bytes.
+        spared: What was used in so many seconds is kept, whatever the size.
         is_referenced: Remove items for which this is false.
         dry_run: Remove nothing, only return what would be removed.
     """
     removal = Removal(folder=cache.versioned, dry_run=dry_run)
     _remove_leftovers(cache, removal, older=0)
     chosen = _choose(
-        contents(cache), time.time(), older=older, keep_size=keep_size, is_referenced=is_referenced
+        contents(cache),
+        time.time(),
+        older=older,
+        keep_size=keep_size,
+        spared=spared,
+        is_referenced=is_referenced,
     )
     for item, reason in chosen:
         removal.remove_item(item, reason)
     return removal
+
+
+def keep_to_size(cache: Cache, size: int) -> list[Removed]:
+    """Remove what was used least recently from a cache that is larger; return what that was.
+
+    What was used within two hours is kept: the time of a use is noted once an hour, and who uses
+    it may be running.
+    """
+    removed = prune(cache, keep_size=size, spared=_SPARED).removed
+    return [one for one in removed if one.reason == _LEAST_USED]
 
 
 def _choose(
@@ -173,6 +201,7 @@ def _choose(
     *,
     older: float | None,
     keep_size: int | None,
+    spared: float,
     is_referenced: Callable[[Item], bool] | None,
 ) -> Iterator[tuple[Item, str]]:
     """Yield the items to remove with the reason, those that were used last at the end."""
@@ -183,8 +212,8 @@ def _choose(
             reason = "no dataset of the catalog uses it"
         elif older is not None and now - item.last_used > older:
             reason = f"not used for {_duration_text(now - item.last_used)}"
-        elif keep_size is not None and left > keep_size:
-            reason = "the least recently used"
+        elif keep_size is not None and left > keep_size and now - item.last_used >= spared:
+            reason = _LEAST_USED
         else:
             continue
         left -= item.total

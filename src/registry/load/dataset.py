@@ -175,6 +175,10 @@ def get_dataset(
         result.dataset.rename(asked)
     # Once, when they are built: a warm open says nothing new.
     if not result.cached:
+        if settings.cache_size is not None:
+            from registry.cache.housekeeping import keep_to_size
+
+            keep_to_size(Cache(settings.cache_dir), settings.cache_size)
         from registry.pipeline.expectations import warning_texts
 
         for text in warning_texts(spec, result.entry.meta):

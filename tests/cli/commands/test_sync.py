@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 import yaml
 from click import unstyle
 
+from registry.cache.cache import Cache
+from registry.cache.contents import contents
 from registry.cli.commands.sync import SyncLines, print_failures
 from registry.errors import (
     LockStaleError,
@@ -20,6 +23,7 @@ from registry.errors import (
     Problem,
     RegistryError,
 )
+from registry.settings import Settings
 from registry.workflows.sync import SyncResult
 from tests.cli.invocation import BAD_KEY, MISSING_FILE, SYNTAX, Invocation, Run, write
 
@@ -330,3 +334,25 @@ def test_other_messages_differ_by_what_they_are_about(capsys: Capture) -> None:
         "error: a: field a: no input",
         "error: b: field b: no input",
     ]
+
+
+def test_a_cache_of_a_size_loses_what_was_used_least_recently(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("sync", "qa").code == 0
+    cache = Cache(Settings.from_environment().cache_dir)
+    for item in contents(cache):
+        for path in (item.path, item.path / "meta.json"):
+            if path.exists():
+                os.utime(path, (0, 0))
+    fields = "fields: {input: a, target: q}"
+    write(own, "z", f"datasets: {{z: {{source: {{type: csv, path: qa.csv}}, {fields}}}}}\n")
+    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "1kB")
+    result = run("sync", "z")
+    assert result.code == 0
+    assert "of the cache, the least recently used: " in result.err
+    assert [item.meta["name"] for item in contents(cache) if item.kind == "samples"] == ["z"]
+    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "20 apples")
+    result = run("sync")
+    assert result.code == 1
+    assert "REGISTRY_CACHE_SIZE: '20 apples' is not a size: give a number and a unit" in result.err

@@ -19,7 +19,7 @@ from registry.base.fs import file_sha256
 from registry.base.materials import SamplesId
 from registry.base.names import display_path
 from registry.cache.cache import Cache
-from registry.cache.housekeeping import prune_old_leftovers
+from registry.cache.housekeeping import keep_to_size, prune_old_leftovers
 from registry.cache.remote import Packed, Packs, RemoteCache
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
@@ -205,6 +205,8 @@ def command(
     is_used = not refresh and engine not in CLUSTERS
     with _packed(chosen, remote if is_used else None, lock, cache, settings):
         results = _run(run, chosen, _totals(catalog, chosen), as_json=as_json)
+    if settings.cache_size is not None:
+        _keep_to_size(cache, settings.cache_size)
     failed = any(result.error or result.push_error for result in results)
     if settings.locked and not names:
         _print_rest(results, catalog, pins)
@@ -225,6 +227,13 @@ def _pinned(names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[s
                 continue
         found.append(name)
     return found
+
+
+def _keep_to_size(cache: Cache, size: int) -> None:
+    if removed := keep_to_size(cache, size):
+        what = f"{count_text(len(removed), 'item')} of the cache, the least recently used"
+        total = size_text(sum(one.bytes for one in removed))
+        print_line(f"removed {what}: {total} (REGISTRY_CACHE_SIZE)", err=True)
 
 
 def _print_rest(results: Sequence[SyncResult], catalog: Catalog, pins: CatalogPins) -> None:
