@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from registry.api import (
     Cache,
     Job,
     Order,
-    Progress,
+    Report,
     Settings,
     SyncResult,
     digest_of,
@@ -78,12 +78,6 @@ class JobRequest(Struct, frozen=True, kw_only=True):
     """Names the run of the caller."""
     place: SampleStore
     expected: Facts
-
-
-class Report(Protocol):
-    """Takes the progress of a task; raises StoppedError when the caller has stopped."""
-
-    def __call__(self, progress: Progress) -> None: ...
 
 
 @contextlib.contextmanager
@@ -165,7 +159,11 @@ def lost(names: Iterable[str], what: str) -> Iterator[SyncResult]:
 
 
 def build(ask: JobRequest, job: Job, *, address: str, report: Report, calls: Any) -> SyncResult:
-    """Build a dataset in a task of a worker; `calls` gives its files to further tasks."""
+    """Build a dataset in a task of a worker.
+
+    `report` raises StoppedError when the caller has stopped; `calls` gives the files to further
+    tasks.
+    """
     # The worker may have come since the caller compared them.
     if text := _difference(ask):
         error = RegistryError(f"the worker {address} {text}")
