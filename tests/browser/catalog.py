@@ -37,7 +37,6 @@ datasets:
   talks:
     description: Conversations with a tool, a picture and code.
     license: mit
-    languages: [te, pt-BR]
     tags: [chat]
     source: {type: json, path: talks.jsonl}
     fields: {input: messages, target: answer, id: key}
@@ -56,6 +55,7 @@ datasets:
   unbuilt:
     description: Its source can't be read.
     license: mit
+    languages: [te, pt-BR]
     tags: [chat]
     source: {type: json, path: missing.jsonl}
     fields: {input: "column of <i>its own</i>", target: answer}
