@@ -185,9 +185,14 @@ def test_what_was_used_last_is_kept_up_to_a_size(cache: Cache, kept: int, left: 
 
 def test_a_size_is_kept_by_what_was_not_used_for_two_hours(cache: Cache) -> None:
     paths = fill(cache)
-    assert keep_to_size(cache, 100_000) == []
-    removed = keep_to_size(cache, 0)
-    assert [one.kind for one in removed] == ["exports", "blobs", "records"]
+    leftovers = leave(cache, 3 * HOUR)
+    size = sum(item.total for item in contents(cache))
+    removal, left_bytes = keep_to_size(cache, size)
+    assert (removal.removed, left_bytes) == ([], size)
+    removal, left_bytes = keep_to_size(cache, 0)
+    assert [one.kind for one in removal.removed] == ["exports", "blobs", "records"]
+    assert left_bytes == sum(item.total for item in contents(cache)) > 0
+    assert all(path.exists() for path in leftovers.values())
     left = [name for name, path in paths.items() if path.exists()]
     assert left == ["samples a", "samples b", "view of b"]
 

@@ -34,7 +34,6 @@ _UNKNOWN = (
     "nobody can tell whether a process is writing it: the file system has no locks, or denies"
     " access (end what uses the cache and remove it, or try again in a day)"
 )
-_LEAST_USED = "the least recently used"
 _LEFT = "left by a process that ended early"
 _PARTS = ("samples", "views", "records", "exports", "blobs", "sources", "index")
 """Folders of the cache whose names with a dot, and only these, are temporary."""
@@ -156,7 +155,6 @@ def prune(
     *,
     older: float | None = None,
     keep_size: int | None = None,
-    spared: float = 0.0,
     is_referenced: Callable[[Item], bool] | None = None,
     dry_run: bool = False,
 ) -> Removal:
@@ -166,7 +164,6 @@ def prune(
         cache: The cache.
         older: Remove items that were not used for this many seconds.
         keep_size: Remove the least recently used items until the others have this many bytes.
-        spared: What was used in so many seconds is kept, whatever the size.
         is_referenced: Remove items for which this is false.
         dry_run: Remove nothing, only return what would be removed.
     """
@@ -177,7 +174,6 @@ def prune(
         time.time(),
         older=older,
         keep_size=keep_size,
-        spared=spared,
         is_referenced=is_referenced,
     )
     for item, reason in chosen:
@@ -185,26 +181,31 @@ def prune(
     return removal
 
 
-def keep_to_size(cache: Cache, size: int) -> list[Removed]:
-    """Remove what was used least recently from a cache that is larger; return what that was.
+def keep_to_size(cache: Cache, size: int) -> tuple[Removal, int]:
+    """Remove what was used least recently from a cache that is larger; return how large it is then.
 
     What was used within two hours is kept: the time of a use is noted once an hour, and who uses
     it may be running.
     """
-    removed = prune(cache, keep_size=size, spared=_SPARED).removed
-    return [one for one in removed if one.reason == _LEAST_USED]
+    removal, items = Removal(folder=cache.versioned), contents(cache)
+    for item, reason in _choose(items, time.time(), keep_size=size, spared=_SPARED):
+        removal.remove_item(item, reason)
+    return removal, sum(item.total for item in items) - removal.bytes
 
 
 def _choose(
     items: Iterable[Item],
     now: float,
     *,
-    older: float | None,
-    keep_size: int | None,
-    spared: float,
-    is_referenced: Callable[[Item], bool] | None,
+    older: float | None = None,
+    keep_size: int | None = None,
+    spared: float = 0.0,
+    is_referenced: Callable[[Item], bool] | None = None,
 ) -> Iterator[tuple[Item, str]]:
-    """Yield the items to remove with the reason, those that were used last at the end."""
+    """Yield the items to remove with the reason, those that were used last at the end.
+
+    What was used in the seconds that are `spared` is kept, whatever the size.
+    """
     by_use = sorted(items, key=lambda item: (item.last_used, item.kind, item.key))
     left = sum(item.total for item in by_use)
     for item in by_use:
@@ -213,7 +214,7 @@ def _choose(
         elif older is not None and now - item.last_used > older:
             reason = f"not used for {_duration_text(now - item.last_used)}"
         elif keep_size is not None and left > keep_size and now - item.last_used >= spared:
-            reason = _LEAST_USED
+            reason = "the least recently used"
         else:
             continue
         left -= item.total

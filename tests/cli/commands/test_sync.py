@@ -347,10 +347,14 @@ def test_a_cache_of_a_size_loses_what_was_used_least_recently(
                 os.utime(path, (0, 0))
     fields = "fields: {input: a, target: q}"
     write(own, "z", f"datasets: {{z: {{source: {{type: csv, path: qa.csv}}, {fields}}}}}\n")
-    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "1kB")
+    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "2kB")
     result = run("sync", "z")
     assert result.code == 0
     assert "of the cache, the least recently used: " in result.err
+    assert "more than REGISTRY_CACHE_SIZE" not in result.err
+    assert "at most 2.0 kB are kept (REGISTRY_CACHE_SIZE)" in run("cache", "list").err
+    monkeypatch.setenv("REGISTRY_CACHE_SIZE", "1B")
+    assert "what was used in the last two hours stays" in run("sync", "z").err
     assert [item.meta["name"] for item in contents(cache) if item.kind == "samples"] == ["z"]
     monkeypatch.setenv("REGISTRY_CACHE_SIZE", "20 apples")
     result = run("sync")

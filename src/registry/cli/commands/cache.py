@@ -27,6 +27,7 @@ from registry.errors import (
 from registry.extensions import our_own
 from registry.lockfile.pin_cache import CatalogPins
 from registry.progress import Progress
+from registry.settings import Settings
 from registry.workflows.states import CacheUsage, cache_usage
 
 __all__ = ["command"]
@@ -107,7 +108,9 @@ def list_entries(as_json: bool, root: str | None) -> int:
         return CLEAN
     _print_entries(samples, usage)
     parts = ", ".join(f"{kind} {size_text(size)}" for kind, size in sizes.items() if size)
-    print_line(f"{parts or 'empty'}, under {cache.root}", err=True)
+    most = Settings.from_environment(root=root).cache_size
+    limit = "" if most is None else f", at most {size_text(most)} are kept (REGISTRY_CACHE_SIZE)"
+    print_line(f"{parts or 'empty'}, under {cache.root}{limit}", err=True)
     if any(not usage.users(item) for item in samples):
         print_line("(NAME): built for it, and no dataset of this catalog uses it now", err=True)
     return CLEAN

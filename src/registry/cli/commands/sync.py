@@ -230,10 +230,18 @@ def _pinned(names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[s
 
 
 def _keep_to_size(cache: Cache, size: int) -> None:
-    if removed := keep_to_size(cache, size):
-        what = f"{count_text(len(removed), 'item')} of the cache, the least recently used"
-        total = size_text(sum(one.bytes for one in removed))
-        print_line(f"removed {what}: {total} (REGISTRY_CACHE_SIZE)", err=True)
+    removal, left = keep_to_size(cache, size)
+    for path, why in removal.errors.items():
+        print_line(f"warning: {path}: can't be removed: {why}", err=True)
+    if removal.removed:
+        what = f"{count_text(len(removal.removed), 'item')} of the cache, the least recently used"
+        print_line(f"removed {what}: {size_text(removal.bytes)} (REGISTRY_CACHE_SIZE)", err=True)
+    if left > size:
+        print_line(
+            f"the cache has {size_text(left)}, more than REGISTRY_CACHE_SIZE: what was used in the"
+            " last two hours stays",
+            err=True,
+        )
 
 
 def _print_rest(results: Sequence[SyncResult], catalog: Catalog, pins: CatalogPins) -> None:
