@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ def test_every_module_has_a_docstring_and_existing_public_names() -> None:
     names = [
         ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
         for path in sorted((source / "registry").rglob("*.py"))
-        if path.name != "__main__.py"
+        if path.name != "__main__.py" and (path.name != "ray_worker.py" or find_spec("ray"))
     ]
     modules = [importlib.import_module(name) for name in names]
     starts = {one.__name__: (one.__doc__ or "").strip().partition("\n")[0] for one in modules}

@@ -77,7 +77,7 @@ def test_tools_that_read_datasets_have_exact_versions() -> None:
 def test_browser_has_an_environment_with_exact_versions() -> None:
     text = commands("browser")
     pinned = set(re.findall(r"\s([\w-]+)==\d[\d.]*\d(?=\s)", text))
-    assert pinned == {"playwright", "axe-playwright-python", "pillow"}
+    assert pinned == {"playwright", "axe-playwright-python", "cmarkgfm", "pillow"}
     assert ".venv-browser/bin/python -m pytest" in text
     assert not re.search(r"\.venv[ /]", text)
 
