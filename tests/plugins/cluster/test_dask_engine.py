@@ -25,19 +25,18 @@ pytest.importorskip("distributed", reason="needs the extra `dask`")
 
 from dask import distributed
 
-from registry.base.cache_access import CACHE_FORMAT
 from registry.catalog.catalog import Catalog
 from registry.errors import RegistryError
 from registry.plugins.cluster import agreement, dask_engine, dask_worker
 from registry.progress import Progress
 from registry.workflows.engines import engine_of
 from tests.conftest import S3, permit
+from tests.plugins.cluster.lost import check_lost
 from tests.workflows.conftest import BAD, MakeCatalog, digest_in, run
 
 # The cluster's own sockets and loops end when Python collects them.
 pytestmark = pytest.mark.filterwarnings("default")
 
-FEW = "{source: {type: json, path: '../../p0000.jsonl'}, fields: {input: q, target: a}}"
 RECORDS = int(os.environ.get("REGISTRY_CLUSTER_RECORDS", "4000"))
 WORKERS = int(os.environ.get("REGISTRY_CLUSTER_WORKERS", "2"))
 FILES = 200 if RECORDS >= 100_000 else 40
@@ -267,25 +266,5 @@ def test_lost_scheduler_ends_the_run_with_what_is_done_and_what_is_not(
     make_catalog: MakeCatalog, tmp_path: Path, scheduler: tuple[str, Callable[[], None]]
 ) -> None:
     address, kill = scheduler
-    make_catalog(files=40, records=2_000, few=FEW.replace("../..", str(tmp_path)))
-    command = [sys.executable, "-m", "registry", "sync", "--engine", "dask", "--jobs", "1"]
-    started = subprocess.Popen(
-        [*command, "--scheduler", address, "few", "many"],
-        cwd=tmp_path / "catalog",
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(tmp_path / "cache")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    samples = tmp_path / "cache" / f"v{CACHE_FORMAT}" / "samples"
-    while not samples.is_dir() or not any(samples.iterdir()):
-        assert started.poll() is None, started.communicate()
-        time.sleep(0.02)
-    kill()
-    out, err = started.communicate(timeout=60)
-    assert started.returncode == 1, err
-    assert "few" in out
-    assert f"the scheduler {address} was lost" in err
-    assert "run the command again: what was built is cached" in err
-    assert "Traceback" not in err
-    assert "bug" not in err
+    what = f"the scheduler {address}"
+    check_lost(make_catalog, tmp_path, "dask", address, kill, what=what, records=2_000)

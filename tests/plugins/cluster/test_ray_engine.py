@@ -19,12 +19,12 @@ pytest.importorskip("ray", reason="needs ray, as `make interop` has it")
 
 import ray
 
-from registry.base.cache_access import CACHE_FORMAT
 from registry.errors import RegistryError
 from registry.plugins.cluster import agreement
 from registry.plugins.cluster.ray_worker import Board
 from registry.progress import Progress
 from registry.workflows.engines import engine_of
+from tests.plugins.cluster.lost import check_lost
 from tests.workflows.conftest import BAD, MakeCatalog, digest_in, make_catalog, run
 
 __all__ = ["make_catalog"]
@@ -76,7 +76,7 @@ def test_worker_with_other_code_is_named(
     make_catalog: MakeCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agreement, "package_version_key", lambda: "other")
-    with pytest.raises(RegistryError, match=r"the worker [\d.]+ has another registry"):
+    with pytest.raises(RegistryError, match=r"the worker [\d.:]+ has another registry"):
         run(make_catalog(files=2), tmp_path / "ray", "ray")
 
 
@@ -164,26 +164,5 @@ def test_lost_cluster_ends_the_run_with_what_is_done_and_what_is_not(
     make_catalog: MakeCatalog, tmp_path: Path, head: tuple[str, Callable[[], None]]
 ) -> None:
     address, kill = head
-    few = "{source: {type: json, path: '../../p0000.jsonl'}, fields: {input: q, target: a}}"
-    make_catalog(files=40, records=20_000, few=few.replace("../..", str(tmp_path)))
-    command = [sys.executable, "-m", "registry", "sync", "--engine", "ray", "--jobs", "1"]
-    running = subprocess.Popen(
-        [*command, "--scheduler", address, "few", "many"],
-        cwd=tmp_path / "catalog",
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(tmp_path / "cache")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    samples = tmp_path / "cache" / f"v{CACHE_FORMAT}" / "samples"
-    while not samples.is_dir() or not any(samples.iterdir()):
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.02)
-    kill()
-    out, err = running.communicate(timeout=120)
-    assert running.returncode == 1, err
-    assert "few" in out
-    assert "many: the Ray cluster was lost before the samples were built" in err
-    assert "run the command again: what was built is cached" in err
-    assert "Traceback" not in err
-    assert "bug" not in err
+    what = "the Ray cluster"
+    check_lost(make_catalog, tmp_path, "ray", address, kill, what=what, records=20_000)

@@ -56,8 +56,8 @@ _INDENT = 2
     "--search",
     metavar="WORDS",
     default="",
-    help="Only datasets that have all of these words in the name, a tag, the license or the"
-    " description.",
+    help="Only datasets that have all of these words in the name, a tag, a language, the license or"
+    " the description.",
 )
 @click.option(
     "--sort",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ __all__ = [
     "facts",
     "lost",
     "marker_in",
+    "submitted",
 ]
 
 
@@ -146,6 +147,27 @@ def _checked(address: str, there: Facts | Exception, own: Facts) -> Facts:
                 " must not depend on the machine)"
             )
     return there
+
+
+def submitted(
+    order: Order,
+    waiting: Iterator[str],
+    running: dict[Any, str],
+    *,
+    most: int,
+    submit: Callable[[str, Job], Any],
+) -> Iterator[SyncResult]:
+    """Submit what waits until `most` tasks are `running`; yield what can't be submitted.
+
+    As many as keep the workers busy are enough: each may hold rows of several files.
+    """
+    while len(running) < most and (name := next(waiting, None)) is not None:
+        try:
+            job = order.job(name)
+        except RegistryError as error:
+            yield SyncResult(name=name, status="failed", error=error)
+        else:
+            running[submit(name, job)] = name
 
 
 def lost(names: Iterable[str], what: str) -> Iterator[SyncResult]:

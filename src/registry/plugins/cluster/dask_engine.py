@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from registry import MissingDependencyError, RegistryError
 from registry.api import Progress, SyncResult, install_advice
-from registry.plugins.cluster.agreement import agree, facts, lost, marker_in
+from registry.plugins.cluster.agreement import agree, facts, lost, marker_in, submitted
 
 if TYPE_CHECKING:
-    from registry.api import Order
+    from registry.api import Job, Order
     from registry.plugins.cluster.agreement import JobRequest
 
 __all__ = ["DaskEngine"]
@@ -108,19 +108,16 @@ class DaskEngine:
         from registry.plugins.cluster import dask_worker
 
         finished = self._distributed.as_completed()
+
+        def submit(name: str, job: Job) -> Any:
+            key = f"{name}-{ask.run}"
+            future = client.submit(dask_worker.build, ask, job, pure=False, key=key)
+            finished.add(future)
+            return future
+
         while True:
-            # As many as keep the workers busy: each may hold rows of several files.
             most = max(order.jobs, sum(client.nthreads().values()))
-            while len(running) < most and (name := next(waiting, None)) is not None:
-                try:
-                    job = order.job(name)
-                except RegistryError as error:
-                    yield SyncResult(name=name, status="failed", error=error)
-                    continue
-                key = f"{name}-{ask.run}"
-                future = client.submit(dask_worker.build, ask, job, pure=False, key=key)
-                running[future] = name
-                finished.add(future)
+            yield from submitted(order, waiting, running, most=most, submit=submit)
             if not running:
                 return
             future = next(finished)

@@ -7,16 +7,15 @@ import logging
 import os
 import socket
 from collections.abc import Generator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from registry import MissingDependencyError, RegistryError
 from registry.api import Progress, SyncResult, install_advice
-from registry.plugins.cluster.agreement import Facts, agree, facts, lost, marker_in
+from registry.plugins.cluster.agreement import Facts, agree, facts, lost, marker_in, submitted
 
 if TYPE_CHECKING:
-    from registry.api import Order
+    from registry.api import Job, Order
 
 __all__ = ["RayEngine"]
 
@@ -49,10 +48,13 @@ class RayEngine:
             ask = agree(order, self._facts(marker), marker)
             board = self._ray.remote(ray_worker.Board).options(num_cpus=0).remote()
             build = self._ray.remote(ray_worker.build)
+
+            def submit(_: str, job: Job) -> Any:
+                return build.remote(ask, board, job)
+
             waiting = iter(order.names)
             running: dict[Any, str] = {}
             try:
-                submit = partial(build.remote, ask, board)
                 yield from self._results(order, submit, board, waiting, running)
             except self._ray.exceptions.RayTaskError:
                 raise
@@ -101,7 +103,9 @@ class RayEngine:
             if node["Alive"] and node["Resources"].get("CPU"):
                 there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
                 task = ask.options(num_cpus=0, max_retries=0, scheduling_strategy=there)
-                asked[f"{node['NodeManagerAddress']}"] = task.remote(marker)
+                asked[f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"] = task.remote(
+                    marker
+                )
         found: dict[str, Facts | Exception] = {}
         for address, later in asked.items():
             try:
@@ -123,16 +127,9 @@ class RayEngine:
         running: dict[Any, str],
     ) -> Generator[SyncResult]:
         """Submit what waits, and yield what is finished; `running` is what is neither."""
-        # As many as keep the workers busy: each may hold rows of several files.
         most = max(order.jobs, int(self._ray.cluster_resources().get("CPU", 1)))
         while True:
-            while len(running) < most and (name := next(waiting, None)) is not None:
-                try:
-                    job = order.job(name)
-                except RegistryError as error:
-                    yield SyncResult(name=name, status="failed", error=error)
-                    continue
-                running[submit(job)] = name
+            yield from submitted(order, waiting, running, most=most, submit=submit)
             if not running:
                 return
             finished, _ = self._ray.wait(list(running), timeout=_POLL_SECONDS)
