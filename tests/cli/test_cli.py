@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -258,6 +260,40 @@ def test_unexpected_error_has_exit_code_3_and_a_traceback_only_on_request(
     monkeypatch.setenv("REGISTRY_TRACEBACK", "1")
     assert main(["list"]) == 3
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        ImportError("libarrow.so.1: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_lack_of_memory_is_not_taken_for_a_bug(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def starved(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("registry.cli.options.open_catalog", starved)
+    result = run("list")
+    assert result.code == 1
+    what = str(error) or "MemoryError"
+    advice = "end other programs, or take a smaller dataset"
+    assert result.err == f"error: there is not enough memory ({advice}): {what}\n"
+
+
+def test_limit_of_memory_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def starved(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("registry.cli.options.open_catalog", starved)
+    monkeypatch.setattr("resource.getrlimit", lambda _: (300 << 20, resource.RLIM_INFINITY))
+    advice = "`ulimit -v` allows 300 MiB, and a small build takes 350: raise it"
+    assert run("list").err == f"error: there is not enough memory ({advice}): MemoryError\n"
 
 
 def test_unexpected_error_and_its_traceback_are_escaped(

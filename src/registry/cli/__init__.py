@@ -31,6 +31,9 @@ CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Why a stream takes no more: its disk or quota is full, its file too large, or its device gone."""
 
+_NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread")
+"""What the system says, in other errors than MemoryError, of a process that gets no more."""
+
 _GROUPS = {
     "Write and check manifests": {
         "init": "Create a catalog with an example.",
@@ -248,8 +251,31 @@ def _run(arguments: Sequence[str] | None) -> int:
         # A stream has no file name. A file has one, and that of the cache is a CacheError.
         if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
             raise
+        if _is_out_of_memory(error):
+            what = escape_control(str(error)) or type(error).__name__
+            print(
+                f"error: there is not enough memory ({_memory_advice()}): {what}", file=sys.stderr
+            )
+            return PROBLEMS
         return _unexpected(error)
     return result if isinstance(result, int) else CLEAN
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    text = str(error).casefold()
+    return isinstance(error, MemoryError) or (
+        isinstance(error, ImportError | OSError | RuntimeError)
+        and any(words in text for words in _NO_MEMORY)
+    )
+
+
+def _memory_advice() -> str:
+    import resource  # a process that lacks memory asks; no command needs it
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return "end other programs, or take a smaller dataset"
+    return f"`ulimit -v` allows {limit >> 20} MiB, and a small build takes 350: raise it"
 
 
 def _unexpected(error: Exception) -> int:
