@@ -115,7 +115,7 @@ INTERNAL = {
     "progress": "Deadline log_waits silent",
     "samples.digest": "samples_id",
     "samples.display.sample": "sample_body",
-    "samples.fields": "COMPARED SETTINGS field_data",
+    "samples.fields": "COMPARED NAMES SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
     "samples.letters": "index_of letter_of",
     "samples.provenance": "Provenance read_provenance",

@@ -204,6 +204,7 @@ from registry.progress import silent as silent
 from registry.samples.digest import samples_id as samples_id
 from registry.samples.display.sample import sample_body as sample_body
 from registry.samples.fields import COMPARED as COMPARED
+from registry.samples.fields import NAMES as NAMES
 from registry.samples.fields import SETTINGS as SETTINGS
 from registry.samples.fields import field_data as field_data
 from registry.samples.frames.layout import frame_schema as frame_schema

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import FRAME_COLUMNS, FRAME_FIELDS, language_tags, license_expression
+from registry.api import FRAME_COLUMNS, FRAME_FIELDS, NAMES, language_tags, license_expression
 from registry.plugins.importers.models import (
     Imported,
     ImportedDataset,
@@ -131,7 +131,8 @@ def _exported(name: str, source: dict[str, Any], about: dict[str, Any]) -> Impor
     """Return a dataset of a file that `registry export` wrote, whose columns are known."""
     keys = {key: value for key, value in about.items() if value}
     why = "they run code or place files: add what the samples need"
-    left_out = LeftOut("fields.sandbox, files, setup, checkpoint", why)
+    rest = ", ".join(name for name in NAMES if name not in FRAME_FIELDS)
+    left_out = LeftOut(f"fields.{rest}", why)
     return ImportedDataset(name, {**keys, "source": source, "fields": FRAME_FIELDS}, (left_out,))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import card_of
+from registry.api import NAMES, card_of
 from registry.plugins.importers.models import (
     Imported,
     ImportedDataset,
@@ -36,7 +36,7 @@ _TASK = (
     *("solvers", "scorers"),
 )
 _FIELDS = ("input", "target", "choices", "metadata", "input_image", "description")
-_UNREAD = ("id", "sandbox", "files", "setup", "checkpoint")
+_UNREAD = tuple(name for name in NAMES if name not in _FIELDS)
 _KINDS = {"choices": "column or list of columns", "metadata": "list of columns"}
 _LITERAL = "literal:"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from registry.api import infer_source_keys
+from registry.api import NAMES, infer_source_keys
 from registry.plugins.importers.field_code import UntranslatableError, constant_of
 from registry.plugins.importers.functions import fields_of_function
 from registry.plugins.importers.models import (
@@ -32,10 +32,6 @@ _SOURCE = ("split", "name", "data_dir", "revision", "data_files", "encoding", "d
 _VIEW = ("auto_id", "limit")
 _SEEDED = ("shuffle", "seed", "shuffle_choices")
 _PASSED = frozenset(("trust", "cached", "dialect"))
-_FIELD_SPEC = (
-    *("input", "target", "choices", "id", "metadata", "sandbox", "files", "setup"),
-    *("checkpoint", "description"),
-)
 
 
 def read(file: Path, options: ImportOptions) -> Imported:
@@ -250,7 +246,7 @@ def _field_spec(keywords: list[ast.keyword], scope: _Module) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for one in keywords:
         value = scope.constants.get(one.value.id) if isinstance(one.value, ast.Name) else one.value
-        if one.arg not in _FIELD_SPEC or value is None:
+        if one.arg not in NAMES or value is None:
             raise UntranslatableError(f"FieldSpec({one.arg}=…) is not written out")
         fields[one.arg] = constant_of(value)
     return fields
