@@ -5,13 +5,83 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pydantic import BaseModel
 
-from registry import CheckpointSampleConfig, MappingError, Sample, SandboxEnvironmentSpec
+from registry import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    CheckpointSampleConfig,
+    MappingError,
+    Sample,
+    SandboxEnvironmentSpec,
+)
+from registry.base.digest import from_json
 from registry.samples.checkpoint import TurnInterval
+from registry.samples.content import (
+    Citation,
+    ContentCitation,
+    ContentDocument,
+    ContentImage,
+    ContentReasoning,
+    ContentText,
+    DocumentCitation,
+    DocumentRange,
+)
 from registry.samples.frames.layout import COLUMNS, frame_schema
-from registry.samples.frames.rows import columns_of, frame_batch
+from registry.samples.frames.rows import (
+    columns_of,
+    frame_batch,
+    message_data,
+    message_row,
+    metadata_kinds,
+    metadata_struct,
+)
+from registry.samples.messages import ChatMessage, ToolCall, ToolCallContent, ToolCallError
+from registry.store.conversations import conversation_data, conversation_to_json
+from registry.store.schema import metadata_type_of
+
+VALUES: list[list[Any]] = [
+    ["a", None],
+    [1, 2],
+    [1.5, None],
+    [True],
+    [["a", None], []],
+    [[1]],
+    [{"a": 1}],
+    [1, 1.5],
+    [True, 1],
+    [1 << 63],
+    [b"x"],
+    [None],
+]
+
+CITED: list[Citation] = [
+    ContentCitation(cited_text=(0, 3)),
+    DocumentCitation(range=DocumentRange(type="page", start_index=0, end_index=1)),
+]
+CALL = ToolCall("c1", "f", {"x": [1, None]}, view=ToolCallContent(format="text"))
+MESSAGES: list[ChatMessage] = [
+    ChatMessageSystem(content="Be brief.", id="m1", source="input"),
+    ChatMessageUser(content="Hi", id="m2", metadata={"unset": 1, "a": None}, role="user"),
+    ChatMessageUser(
+        content=[
+            ContentText(text="one"),
+            ContentImage(image="a.png", detail="low"),
+            ContentText(text="two", citations=CITED, type="text"),
+        ],
+        id="m3",
+    ),
+    ChatMessageUser(content=[ContentDocument(document="a.pdf"), ContentText(text="")], id="m4"),
+    ChatMessageAssistant(content="", id="m5", tool_calls=[CALL], model=None),
+    ChatMessageAssistant(content=[ContentReasoning(reasoning="hm")], id="m6", source="generate"),
+    ChatMessageTool(
+        content="no", id="m7", tool_call_id="c1", error=ToolCallError("timeout", "late")
+    ),
+]
 
 
 class Compose(BaseModel):
@@ -72,3 +142,73 @@ def test_a_value_that_arrow_lacks_is_an_error_with_its_position() -> None:
     samples = [Sample(input="q"), Sample(input="\ud800")]
     with pytest.raises(MappingError, match=r"sample 8: input can't be a value of Arrow: .*surrog"):
         frame_batch(samples, first=7)
+
+
+@pytest.mark.parametrize("values", VALUES, ids=repr)
+def test_kinds_are_those_of_the_cache(values: list[Any]) -> None:
+    found = metadata_kinds({"k": value} for value in values)["k"]
+    # The cache finds out that an int is too large when it writes it.
+    assert found == ("json" if values == [1 << 63] else metadata_type_of(values))
+
+
+@pytest.mark.parametrize("values", VALUES, ids=repr)
+def test_values_are_kept(values: list[Any]) -> None:
+    items = [{"k": value} for value in values]
+    kinds = metadata_kinds(items)
+    found = [row["k"] for row in metadata_struct(items, kinds).to_pylist()]
+    if kinds["k"] == "json":
+        found = [None if text is None else from_json(text) for text in found]
+    assert (found, list(map(type, found))) == (values, list(map(type, values)))
+
+
+def test_keys_of_all_samples_are_members_in_the_order_of_their_first_use() -> None:
+    items = [{"b": 1}, None, {"a": "x", "b": 2}, {}]
+    kinds = metadata_kinds(items)
+    assert list(kinds.items()) == [("b", "int"), ("a", "str")]
+    assert metadata_struct(items, kinds).to_pylist() == [
+        {"b": 1, "a": None},
+        None,
+        {"b": 2, "a": "x"},
+        {"b": None, "a": None},
+    ]
+
+
+def test_metadata_without_keys_keeps_its_length() -> None:
+    made = metadata_struct([None, {}], metadata_kinds([None, {}]))
+    assert (made.type, made.to_pylist()) == (pa.struct([]), [None, {}])
+
+
+def row_of_message(message: ChatMessage) -> dict[str, Any]:
+    return message_row(message_data(message))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.id)
+def test_rows_of_models_and_of_the_cache_are_equal(message: ChatMessage) -> None:
+    (stored,) = conversation_data(conversation_to_json([message]))
+    assert message_row(stored) == row_of_message(message)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.id)
+def test_a_message_can_be_made_again_from_its_row(message: ChatMessage) -> None:
+    row = row_of_message(message)
+    rest = from_json(row["rest"]) if row["rest"] else {}
+    fields = {"role": row["role"], "content": row["content"], "id": row["id"], **rest}
+    again = type(message).model_validate(fields)
+    assert again.model_dump(exclude={"source"}) == message.model_dump(exclude={"source"})
+
+
+def test_plain_messages_have_no_rest() -> None:
+    assert row_of_message(MESSAGES[0]) == {
+        "role": "system",
+        "content": "Be brief.",
+        "id": "m1",
+        "rest": None,
+    }
+
+
+def test_content_of_parts_is_their_text_and_rest_has_the_parts() -> None:
+    row = row_of_message(MESSAGES[2])
+    assert row["content"] == MESSAGES[2].text == "one\ntwo"
+    parts = json.loads(row["rest"])["content"]
+    assert [part["type"] for part in parts] == ["text", "image", "text"]
+    assert parts[1] == {"type": "image", "image": "a.png", "detail": "low"}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from registry.errors import MissingDependencyError
 from registry.samples.frames.layout import MetadataForm, MetadataKind, frame_schema
-from registry.samples.frames.metadata import metadata_kinds
-from registry.samples.frames.rows import frame_batch
+from registry.samples.frames.rows import frame_batch, metadata_kinds
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,27 +1,45 @@
-"""Samples as rows of a frame: what holds for every dataset, wherever its samples are."""
+"""Samples as rows of a frame: what holds for every dataset, wherever its samples are.
+
+A message is a struct of its role, its text, and the rest as JSON; metadata is JSON, or a struct of
+the keys of all samples, each with the common type of its values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pydantic import BaseModel
 
-from registry.base.digest import to_json
+from registry.base.digest import canonical_json, to_json
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS, Field, field_data
-from registry.samples.frames.conversations import message_data, message_row
-from registry.samples.frames.layout import COLUMNS, MetadataKind, frame_schema
-from registry.samples.frames.metadata import metadata_struct
+from registry.samples.frames.layout import COLUMNS, METADATA_TYPES, MetadataKind, frame_schema
 
 if TYPE_CHECKING:
+    from registry.samples.messages import ChatMessage
     from registry.samples.sample import Sample
 
-__all__ = ["columns_of", "frame_batch", "sandbox_text"]
+__all__ = [
+    "columns_of",
+    "frame_batch",
+    "message_data",
+    "message_row",
+    "metadata_kinds",
+    "metadata_struct",
+    "sandbox_text",
+]
 
 _FAILURES = (UnicodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
+
+_KINDS: dict[type, MetadataKind] = {str: "str", int: "int", float: "float", bool: "bool"}
+_INT64 = 1 << 63
+
+_NESTED = ("content", "citations")
+"""Fields whose values are lists of models with a field that identifies the class."""
 
 
 def frame_batch(
@@ -119,3 +137,84 @@ _READERS: dict[str, Callable[[Sample], Any]] = {
     "sandbox": _sandbox,
 }
 """Column → its value in a sample."""
+
+
+def metadata_kinds(items: Iterable[Mapping[str, Any] | None]) -> dict[str, MetadataKind]:
+    """Return the keys of metadata in the order of their first use, with the types of their values.
+
+    Values of several types, and of any but str, int, float, bool and lists of str, are `json`.
+    """
+    found: dict[str, set[MetadataKind]] = {}
+    for item in items:
+        for key, value in (item or {}).items():
+            kinds = found.setdefault(key, set())
+            if value is not None:
+                kinds.add(_kind_of(value))
+    return {key: _common(kinds) for key, kinds in found.items()}
+
+
+def _kind_of(value: Any) -> MetadataKind:
+    kind = type(value)
+    if kind is list:
+        return "str_list" if set(map(type, value)) <= {str, NoneType} else "json"
+    if kind is int and not -_INT64 <= value < _INT64:
+        return "json"
+    return _KINDS.get(kind, "json")
+
+
+def _common(kinds: set[MetadataKind]) -> MetadataKind:
+    """Return the kind of a column: that of all its values."""
+    return kinds.pop() if len(kinds) == 1 else "json"
+
+
+def metadata_struct(
+    items: Sequence[Mapping[str, Any] | None], kinds: Mapping[str, MetadataKind]
+) -> pa.Array:
+    """Return metadata as a struct column; a key that a sample lacks is null."""
+    if not kinds:  # without a child, only the values say how many rows there are
+        return pa.array([None if item is None else {} for item in items], pa.struct([]))
+    children = [
+        _child([(item or {}).get(key) for item in items], kind) for key, kind in kinds.items()
+    ]
+    fields = [pa.field(key, METADATA_TYPES[kind]) for key, kind in kinds.items()]
+    mask = pa.array([item is None for item in items], pa.bool_())
+    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+
+
+def _child(values: Sequence[Any], kind: MetadataKind) -> pa.Array:
+    if kind == "json":
+        values = [None if value is None else to_json(value) for value in values]
+    return pa.array(values, METADATA_TYPES[kind])
+
+
+def message_data(message: ChatMessage) -> dict[str, Any]:
+    """Return the fields of a message that were set, and those that identify its class."""
+    data = message.model_dump(exclude_unset=True)
+    _add_types(message, data)
+    return data
+
+
+def _add_types(model: Any, data: dict[str, Any]) -> None:
+    """Add the discriminators that were not set to the data of a model, in place."""
+    for name in ("role", "type"):
+        if hasattr(model, name):
+            data[name] = getattr(model, name)
+    for name in _NESTED:
+        models = getattr(model, name, None)
+        if isinstance(models, Sequence) and not isinstance(models, str):
+            for inner, values in zip(models, data[name], strict=True):
+                _add_types(inner, values)
+
+
+def message_row(data: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return a message as a row of `layout.MESSAGE`, from the data of `message_data`."""
+    rest = {key: value for key, value in data.items() if value is not None}
+    role, content, identifier = rest.pop("role"), rest.pop("content"), rest.pop("id", None)
+    if rest.get("source") == "input":  # as every message of a dataset
+        del rest["source"]
+    if not isinstance(content, str):
+        rest = {"content": content, **rest}
+        content = "\n".join(part["text"] for part in content if part["type"] == "text")
+    # Keys in a fixed order: which fields were set first says nothing.
+    text = canonical_json(rest).decode() if rest else None
+    return {"role": role, "content": content, "id": identifier, "rest": text}

@@ -9,10 +9,8 @@ import msgspec
 import pyarrow as pa
 
 from registry.base.digest import from_json
-from registry.samples.frames.conversations import message_row
 from registry.samples.frames.layout import METADATA_TYPES, MetadataKind, frame_schema
-from registry.samples.frames.metadata import metadata_kinds, metadata_struct
-from registry.samples.frames.rows import sandbox_text
+from registry.samples.frames.rows import message_row, metadata_kinds, metadata_struct, sandbox_text
 from registry.store.conversations import conversation_data
 from registry.store.json_texts import to_json_texts
 from registry.store.rows import FILE_COLUMNS, metadata_of
