@@ -14,13 +14,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from registry.base.arrow import list_offsets
 from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
 from registry.mapping.coerce import to_input
 from registry.mapping.columnar import mapper as columnar
 from registry.mapping.columnar import mapper as module
-from registry.mapping.columnar.mapper import ColumnarMapper, input_columns
+from registry.mapping.columnar.mapper import (
+    FIELD_COLUMNS,
+    ColumnarMapper,
+    cast_to_metadata_type,
+    input_columns,
+    metadata_type_of_column,
+)
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
@@ -28,11 +35,14 @@ from registry.store.columns import field_columns
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
 from registry.store.schema import (
+    METADATA_TYPES,
     MetadataType,
     MetadataTypeMismatchError,
+    batch_from,
     json_keys,
 )
 from registry.store.writer import SampleWriter
+from tests.mapping.columnar.views import COLUMNS, view_of
 from tests.roads import outcome
 from tests.roads.outcome import Case, frozen
 
@@ -81,8 +91,21 @@ _inputs = st.one_of(
     _values,
 )
 
+FIELDS: dict[str, list[str]] = {
+    "input": [],
+    "target": ["text", "large", "nulls", "none", "empty", "filled"],
+    "choices": ["none", "empty"],
+    "id": ["text", "large", "nulls", "none", "int", "int8"],
+    "sandbox": ["none"],
+    "files": ["none"],
+    "setup": ["none", "empty", "text", "nulls"],
+    "checkpoint": ["none", "empty"],
+    "description": ["none", "empty"],
+}
+CASES = [(name, column) for name, columns in FIELDS.items() for column in columns]
 
-def view_of(records: list[dict[str, Any]] = RECORDS, **constants: Any) -> RecordBatchView:
+
+def view_from(records: list[dict[str, Any]] = RECORDS, **constants: Any) -> RecordBatchView:
     batch = pa.RecordBatch.from_pylist(records)
     return RecordBatchView(Frame(batch), constants, np.arange(1, len(records) + 1))
 
@@ -91,7 +114,7 @@ def mapped(
     fields: dict[str, Any], view: RecordBatchView | None = None, **options: Any
 ) -> pa.RecordBatch:
     mapper = ColumnarMapper(FieldsSpec(**fields), **options)
-    return mapper.map(view or view_of(), None)[0]
+    return mapper.map(view or view_from(), None)[0]
 
 
 COLUMNS_ONLY = {"input": "q", "target": "a", "choices": "l", "id": "n", "metadata": ["a", "f", "o"]}
@@ -125,7 +148,7 @@ def test_bare_columns_stay_arrow_columns(monkeypatch: pytest.MonkeyPatch) -> Non
     ids=str,
 )
 def test_a_mapped_view_is_freed_without_the_collector(raw: Any) -> None:
-    view = view_of()
+    view = view_from()
     freed = weakref.ref(view)
     gc.disable()  # as it is while records are mapped
     try:
@@ -152,7 +175,7 @@ def test_a_mapper_depends_on_the_columns_of_fields_and_condition() -> None:
 )
 def test_metadata_has_the_type_of_its_column(name: str, kind: MetadataType) -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata={"k": name}))
-    batch, metadata_types = mapper.map(view_of(), None)
+    batch, metadata_types = mapper.map(view_from(), None)
     assert metadata_types == {"k": kind}
     columns = {"metadata_values": batch.column("metadata_values").to_pylist()}
     outer, _, inner = name.partition(".")
@@ -193,7 +216,7 @@ def test_metadata_without_keys_has_no_columns(metadata: Any, wanted: Any) -> Non
 
 
 def test_whole_records_have_the_constant_columns_too() -> None:
-    view = view_of([{"q": "x"}], k=[1], q="over")
+    view = view_from([{"q": "x"}], k=[1], q="over")
     batch = mapped({"input": "q", "metadata": "*"}, view)
     assert batch.column("input").to_pylist() == ["over"]
     columns = {"metadata_values": batch.column("metadata_values").to_pylist()}
@@ -201,7 +224,7 @@ def test_whole_records_have_the_constant_columns_too() -> None:
 
 
 def test_dicts_with_different_keys_are_json_as_a_whole() -> None:
-    view = view_of([{"q": "x", "m": '{"y": 1}'}, {"q": "x", "m": '{"z": 1}'}])
+    view = view_from([{"q": "x", "m": '{"y": 1}'}, {"q": "x", "m": '{"z": 1}'}])
     batch = mapped({"input": "q", "metadata": "m"}, view)
     assert "metadata_values" not in batch.schema.names
     assert batch.column("metadata").to_pylist() == ['{"y":1}', '{"z":1}']
@@ -210,7 +233,7 @@ def test_dicts_with_different_keys_are_json_as_a_whole() -> None:
 def test_without_samples_the_metadata_types_are_unchanged() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata="m"), {"value": "q", "equals": "no"})
     for metadata_types in (None, {}, {"y": "int"}):
-        batch, found = mapper.map(view_of(), metadata_types)  # type: ignore[arg-type]
+        batch, found = mapper.map(view_from(), metadata_types)  # type: ignore[arg-type]
         assert (batch.num_rows, found) == (0, metadata_types)
 
 
@@ -223,7 +246,7 @@ def test_mapping_error_is_not_columnar() -> None:
 def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:
-        mapper.map(view_of(), {"a": "int"})
+        mapper.map(view_from(), {"a": "int"})
     assert caught.value.key == "a"
 
 
@@ -344,3 +367,68 @@ def test_plain_messages_create_no_model(value: Any, monkeypatch: pytest.MonkeyPa
     expected = columns_or_error(by_value, [value])
     monkeypatch.delattr(module, "to_input")
     assert columns_or_error(lambda some: input_columns(some, [1]), [value]) == expected
+
+
+@pytest.mark.parametrize(("name", "column"), CASES, ids=str)
+def test_a_column_gives_the_same_field_as_its_values(name: str, column: str) -> None:
+    view = view_of()
+    values = FieldMapper(FieldsSpec(**{name: column})).field(name, view)
+    wanted = field_columns(name, values, view.numbers)
+    found = FIELD_COLUMNS[name](COLUMNS[column])
+    assert found is not None
+    whole = [batch_from(columns, view.count, {}) for columns in (found, wanted)]
+    assert whole[0].schema == whole[1].schema
+    assert whole[0].to_pylist() == whole[1].to_pylist()
+    whole[0].validate(full=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        *[("input", one) for one in ("text", "nulls", "none", "empty", "int", "texts")],
+        *[("target", one) for one in ("texts", "holes", "numbers", "dictionary", "int", "float")],
+        # `texts` has lists that end in whitespace, beside a null.
+        *[("choices", one) for one in ("texts", "nulls", "text", "holes", "numbers", "int")],
+        *[("id", one) for one in ("float", "flag", "uint64", "texts")],
+        *[(name, "text") for name in ("sandbox", "files", "checkpoint", "description")],
+        *[("setup", one) for one in ("texts", "dictionary")],
+    ],
+)
+def test_the_values_decide_where_the_type_does_not(name: str, column: str) -> None:
+    assert FIELD_COLUMNS[name](COLUMNS[column]) is None
+
+
+def test_items_under_a_null_list_are_ignored() -> None:
+    items, mask = pa.array(list("abcdef")), pa.array([False, True, False])
+    masked = pa.ListArray.from_arrays([0, 2, 4, 6], items, mask=mask)
+    assert list_offsets(cast_to_metadata_type(masked, "str_list")).tolist() == [0, 2, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *[(name, "str") for name in ("text", "large", "nulls", "none")],
+        *[("texts", "str_list"), ("holes", "str_list"), ("int8", "int"), ("int", "int")],
+        *[("float", "float"), ("float32", "float"), ("flag", "bool")],
+        *[(name, None) for name in ("empty", "uint64", "dictionary", "view", "numbers", "deep")],
+    ],
+)
+def test_a_column_has_a_metadata_type(name: str, kind: MetadataType | None) -> None:
+    column = COLUMNS[name]
+    assert metadata_type_of_column(column) == kind
+    if kind is not None:
+        made = cast_to_metadata_type(column, kind)
+        assert made is not None
+        assert (made.type, made.to_pylist()) == (METADATA_TYPES[kind], column.to_pylist())
+
+
+@pytest.mark.parametrize("kind", METADATA_TYPES)
+def test_a_column_of_nulls_has_any_metadata_type(kind: MetadataType) -> None:
+    made = cast_to_metadata_type(pa.nulls(2, pa.int8()), kind)
+    assert made is not None
+    assert (made.type, made.to_pylist()) == (METADATA_TYPES[kind], [None, None])
+
+
+def test_a_column_is_not_cast_to_a_different_metadata_type() -> None:
+    assert cast_to_metadata_type(pa.array([1]), "str") is None
+    assert cast_to_metadata_type(pa.array(["x"]), "json") is None
