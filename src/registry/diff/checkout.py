@@ -1,4 +1,4 @@
-"""Find the files of a snapshot: in a folder, or extracted from a git revision."""
+"""Find the files of a snapshot: in a folder, or extracted from a git revision that people name."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from typing import Any
 
 from msgspec import structs
 
+from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.base.processes.forks import cached_property
-from registry.base.processes.git import repository_of
-from registry.diff.git.revisions import commit_of, fork_point
-from registry.diff.git.tree import Tree, matching, missing_submodules, open_tree
-from registry.errors import ManifestError, Problem, RevisionError
+from registry.base.processes.git import Repository, repository_of
+from registry.diff.git_tree import Tree, matching, missing_submodules, open_tree
+from registry.errors import ManifestError, Problem, RevisionError, did_you_mean
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
 
-__all__ = ["Checkout", "checkout_of", "folder_checkout"]
+__all__ = ["Checkout", "checkout_of", "commit_of", "folder_checkout", "fork_point"]
+
+# The remote's branches first: a local `main` is often behind, and would report others' changes.
+# Full names, as a branch of a stranger may be called `origin/main`.
+_MAIN_BRANCHES = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+)
 
 
 @dataclass(frozen=True)
@@ -215,3 +225,53 @@ def _catalog_files(tree: Tree, name: str, index: Path) -> Iterator[str]:
     for pattern in included if isinstance(included, list) else ():
         if isinstance(pattern, str) and not pattern.startswith(("package:", "/")):
             yield from matching(tree, os.path.join(os.path.dirname(name), pattern))
+
+
+def commit_of(repository: Repository, revision: str) -> str:
+    """Return the full id of a commit.
+
+    Raises:
+        RevisionError: no commit has that name; the message suggests the closest branch or tag.
+    """
+    shown = escape_control(revision)
+    if revision.startswith("-") or not revision:
+        raise RevisionError(f"'{shown}' is not a revision: it starts with `-` or is empty")
+    if ".." in revision:
+        raise RevisionError(f"'{shown}' is a range; pass its ends as two arguments: BASE HEAD")
+    name = f"{revision}^{{commit}}"  # follows an annotated tag to its commit
+    done = repository.run("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+    if done.returncode == 0:
+        return done.stdout.split()[-1]
+    names = [_short(ref) for ref in _refs(repository)]
+    hint = escape_control(did_you_mean(revision, names)) or "try `git fetch`"
+    raise RevisionError(f"no folder with a datasets.yaml and no revision '{shown}' ({hint})")
+
+
+def fork_point(repository: Repository) -> str:
+    """Return the commit where the current one left the main branch.
+
+    Raises:
+        RevisionError: there is no main branch, or no commit in common.
+    """
+    refs = set(_refs(repository))
+    main = next((ref for ref in _MAIN_BRANCHES if ref in refs), None)
+    if main is None:
+        tried = ", ".join(map(_short, _MAIN_BRANCHES))
+        raise RevisionError(f"no main branch (tried {tried}); pass the base: diff BASE")
+    done = repository.run("merge-base", "HEAD", main)
+    if done.returncode != 0:
+        hint = "in a shallow clone run `git fetch --unshallow`, or pass the base: diff BASE"
+        raise RevisionError(f"HEAD and {_short(main)} have no commit in common ({hint})")
+    return done.stdout.strip()
+
+
+def _refs(repository: Repository) -> list[str]:
+    """Return the full names of branches and tags."""
+    prefixes = ("refs/heads", "refs/remotes", "refs/tags")
+    # Not `splitlines`: a name may contain U+2028, which is an end of a line to Python only.
+    return repository.git("for-each-ref", "--format=%(refname)", *prefixes).split("\n")[:-1]
+
+
+def _short(ref: str) -> str:
+    """Return a name as people write it: `main`, `origin/main`, `v1`."""
+    return ref.split("/", 2)[2]

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from registry.diff.sample_text import field_bytes, field_text
-from registry.diff.sequences import longest_ascent
-from registry.diff.words import MIN_SIMILARITY, similarity, word_set
+from registry.diff.words import MIN_SIMILARITY, longest_ascent, similarity, word_set
 from registry.samples.fields import COMPARED
 
 if TYPE_CHECKING:

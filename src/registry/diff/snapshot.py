@@ -14,7 +14,7 @@ from typing import Any
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
-from registry.diff.git.tree import files_below
+from registry.diff.git_tree import files_below
 from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Reach, Snapshot
 from registry.diff.reach import index_reach, reach_of

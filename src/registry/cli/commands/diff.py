@@ -15,8 +15,7 @@ from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff
 from registry.diff.report.summary import abbreviate
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
-from registry.diff.review.snapshots import reviewed_state
-from registry.diff.review.state import ReviewedState, write_state
+from registry.diff.review.state import ReviewedState, reviewed_state, write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
 from registry.errors import RevisionError

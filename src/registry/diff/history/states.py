@@ -15,9 +15,8 @@ from registry.base.locations import Location
 from registry.base.processes.git import repository_of
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog
-from registry.diff.checkout import Checkout, checkout_of, folder_checkout
+from registry.diff.checkout import Checkout, checkout_of, commit_of, folder_checkout
 from registry.diff.compare import compare
-from registry.diff.git.revisions import commit_of
 from registry.diff.history.commits import Commits
 from registry.diff.local_files import local_patterns
 from registry.diff.models import CatalogDiff

@@ -13,7 +13,7 @@ import yaml
 from registry.base.escape import escape_control
 from registry.diff.models import Chunk, KeyChange
 from registry.diff.report.summary import SHA256, cut_middle, places, value_text
-from registry.diff.sequences import Match, matches
+from registry.diff.words import Match, matches
 from registry.errors import count_text
 from registry.manifest.origins import Origin
 

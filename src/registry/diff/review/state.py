@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -23,17 +23,26 @@ from registry.base.materials import SamplesId
 from registry.boundary.boundary import Boundary
 from registry.diff.local_files import digest_of_file, files_of, local_patterns
 from registry.diff.models import Reach
-from registry.errors import ReviewError
+from registry.errors import RegistryError, ReviewError
+from registry.load.cached import find_samples_id
 from registry.lockfile.models import Lock, Pin
+from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_set
+
+if TYPE_CHECKING:
+    from registry.base.materials import SamplesId
+    from registry.boundary.boundary import Boundary
+    from registry.cache.cache import Cache
+    from registry.diff.snapshot import OpenSnapshot
 
 __all__ = [
     "ReviewedDataset",
     "ReviewedSide",
     "ReviewedState",
     "read_state",
+    "reviewed_state",
     "side_of",
     "write_state",
 ]
@@ -202,3 +211,38 @@ def read_state(path: Path) -> ReviewedState:
     if state.with_digest().digest != state.digest:
         raise ReviewError(f"{path}: its digest does not match, so it was edited ({hint})")
     return state
+
+
+def reviewed_state(base: OpenSnapshot, head: OpenSnapshot, cache: Cache) -> ReviewedState:
+    """Return what both sides of a diff are, with the samples that are pinned or cached."""
+    # No code is run that only the change under review trusts.
+    sides = [_side(one, base.boundary, cache) for one in (base, head)]
+    return ReviewedState(base=sides[0], head=sides[1])
+
+
+def _side(snapshot: OpenSnapshot, rules: Boundary, cache: Cache) -> ReviewedSide:
+    index = {key: origin.value for key, origin in snapshot.snapshot.index.items()}
+    samples = {name: _cached_samples(snapshot, name, rules, cache) for name in snapshot.specs}
+    return side_of(
+        snapshot.specs,
+        snapshot.lock,
+        index,
+        snapshot.boundary,
+        samples={name: one for name, one in samples.items() if one is not None},
+        reach=snapshot.snapshot.reach,
+    )
+
+
+def _cached_samples(
+    snapshot: OpenSnapshot, name: str, rules: Boundary, cache: Cache
+) -> SamplesId | None:
+    spec = snapshot.specs[name]
+    if spec.mapper is not None and spec.mapper not in rules.trust:
+        return None
+    try:
+        lock = pin_sources(spec, snapshot.lock.pins.get(name))
+        if lock is not None and lock.samples is not None:
+            return None  # the pin has them
+        return find_samples_id(spec, cache, lock, boundary=snapshot.boundary)
+    except RegistryError:  # they are unknown, as `sync --reviewed` says then
+        return None

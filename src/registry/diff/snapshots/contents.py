@@ -14,7 +14,7 @@ from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index
 from registry.catalog.permissions import permissions_of
 from registry.diff.checkout import Checkout
-from registry.diff.git.tree import matching
+from registry.diff.git_tree import matching
 from registry.diff.local_files import (
     FileDigest,
     digest_of_file,

@@ -20,8 +20,7 @@ from registry.boundary.boundary import Boundary
 from registry.diff.checkout import Checkout
 from registry.diff.local_files import digest_of_file
 from registry.diff.models import Chunk, Example, FieldChange
-from registry.diff.sequences import Match, matches
-from registry.diff.words import is_similar, word_diff
+from registry.diff.words import Match, is_similar, matches, word_diff
 from registry.errors import ReachError
 
 __all__ = ["ChangedCode", "changed_code", "python_files_of"]

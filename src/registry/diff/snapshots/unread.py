@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from registry.base.packages import PACKAGE
 from registry.catalog.reader import may_hide_datasets
-from registry.diff.git.tree import may_contain
+from registry.diff.git_tree import may_contain
 from registry.diff.local_files import local_patterns
 from registry.diff.snapshots.contents import Contents
 from registry.errors import Problem

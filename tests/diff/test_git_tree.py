@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from registry.base.processes.git import repository_of
-from registry.diff.git.revisions import commit_of
-from registry.diff.git.tree import (
+from registry.diff.checkout import commit_of
+from registry.diff.git_tree import (
     Tree,
     files_below,
     matching,

@@ -1,1 +1,0 @@
-"""Read git repositories that nobody vouches for."""
