@@ -72,7 +72,7 @@ def warm(*, name: str, root: str | None = None) -> float:
 
 def explored(*, rows: int) -> float:
     """Return the seconds of the slowest question about the table of many samples."""
-    from registry.plugins.site.explore.sample_table import Question, SampleTable
+    from registry.plugins.site.sample_table import Question, SampleTable
 
     table = SampleTable.of(_whole(get_dataset("real-explored"), rows))
     names = [column.name for column in table.columns]

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from registry.errors import ManifestError
+from registry.plugins.importers.command import detect_kind, files_of, import_files
 from registry.plugins.importers.models import ImportOptions
-from registry.plugins.importers.run import detect_kind, files_of, import_files
 from tests.interop.lm_eval_tasks import compare, compare_filter, signature_of
 
 __all__ = ["Counts", "count", "main"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from registry.errors import RegistryError
+from registry.plugins.importers.command import KINDS
 from registry.plugins.importers.models import ImportOptions
-from registry.plugins.importers.run import KINDS
 from tests.plugins.importers import (
     test_catalogs,
     test_croissant,

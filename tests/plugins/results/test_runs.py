@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from registry.api import LogError
-from registry.plugins.results.runs import Run, read_runs, score_of, stated_provenance, text_or_texts
+from registry.plugins.results.runs import (
+    Run,
+    read_object,
+    read_rows,
+    read_runs,
+    score_of,
+    stated_provenance,
+    text_or_texts,
+)
 from tests.plugins.results.conftest import QUESTIONS, WriteLog, WriteRows, row
 
 
@@ -105,3 +114,36 @@ def test_rows_of_another_program_are_refused(write_rows: WriteRows) -> None:
     folder = write_rows([row(0, "One?", "1"), {"other": 1}])
     with pytest.raises(LogError, match="a row has no `doc_id`, so lm-eval did not write it"):
         read_runs(folder)
+
+
+def test_nan_is_read_as_python_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": NaN}')
+    assert math.isnan(read_object(tmp_path / "a.json")["a"])
+
+
+def test_other_values_than_objects_are_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[1]")
+    (tmp_path / "a.jsonl").write_text('1\n\n{"a": 1}\n')
+    assert read_object(tmp_path / "a.json") == {}
+    assert list(read_rows(tmp_path / "a.jsonl")) == [{}, {"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'{"a": 1}\n{"b": ', "a.jsonl:2: it is truncated: the JSON ends too early"),
+        (b'{"a": 1}\n{b}\n', "a.jsonl:2: no valid JSON: Expecting property name"),
+        (b'{"a": 1}\n\xff\n', "no valid JSON: 'utf-8' codec can't decode"),
+        (b"[" * 100_000, "a.jsonl:1: no valid JSON: "),
+    ],
+)
+def test_damage_is_named_with_its_line(text: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(text)
+    with pytest.raises(LogError) as caught:
+        list(read_rows(tmp_path / "a.jsonl"))
+    assert message in str(caught.value)
+
+
+def test_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="no valid JSON: Is a directory"):
+        read_object(tmp_path)

@@ -21,10 +21,9 @@ from registry.errors import RegistryError, SourceError, count_text, list_names
 from registry.load.records import inspect_source
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
-from registry.scaffold.file_layout import Layout, infer_layout
 from registry.scaffold.guess import INPUTS, Ask, Guess, Question, refuse
-from registry.scaffold.join import infer_join, nearest_join
 from registry.scaffold.new_manifest import Join
+from registry.scaffold.several_files import Layout, infer_join, infer_layout, nearest_join
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import reader_of
 

@@ -34,7 +34,6 @@ from registry.plugins.site.catalog_view import CatalogView, Kept, is_about, site
 from registry.plugins.site.compare_page import Comparison, Side, compare_page
 from registry.plugins.site.dataset_page import dataset_page
 from registry.plugins.site.dataset_view import DatasetView
-from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.home_page import (
     ROWS_PER_PAGE,
     ListFrame,
@@ -57,6 +56,7 @@ from registry.plugins.site.sample_pages import (
     sample_articles,
     sample_page,
 )
+from registry.plugins.site.sample_table import SampleTable
 
 __all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
 

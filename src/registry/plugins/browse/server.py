@@ -20,7 +20,7 @@ from registry.api import escape_control
 from registry.plugins.browse.gate import HEADERS, Gate
 from registry.plugins.browse.live_catalog import SEARCH_FILE, LiveCatalog
 from registry.plugins.site.environment import SCRIPTS, STYLE, asset
-from registry.plugins.site.explore.sample_table import Question, SampleTable
+from registry.plugins.site.sample_table import Question, SampleTable
 
 __all__ = ["application", "free_socket", "serving"]
 

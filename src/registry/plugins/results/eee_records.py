@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from registry.api import display_path
-from registry.plugins.results.json_files import read_object, read_rows
-from registry.plugins.results.runs import Run, RunSample, score_of, stated_provenance
+from registry.plugins.results.runs import (
+    Run,
+    RunSample,
+    read_object,
+    read_rows,
+    score_of,
+    stated_provenance,
+)
 
 __all__ = ["is_log", "read"]
 

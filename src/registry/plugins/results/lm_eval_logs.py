@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from registry.api import LogError, display_path, letter_of
-from registry.plugins.results.json_files import read_object, read_rows
 from registry.plugins.results.runs import (
     Run,
     RunSample,
+    read_object,
+    read_rows,
     score_of,
     stated_provenance,
     text_or_texts,

@@ -70,9 +70,9 @@ from registry.plugins.site.dataset_view import (
     summarized,
 )
 from registry.plugins.site.environment import visible
-from registry.plugins.site.explore.sample_table import SampleTable
-from registry.plugins.site.explore.table_files import fitting_table
 from registry.plugins.site.manifest_lines import manifest_part
+from registry.plugins.site.sample_table import SampleTable
+from registry.plugins.site.table_files import fitting_table
 
 __all__ = ["CatalogView", "Kept", "is_about", "site_names"]
 

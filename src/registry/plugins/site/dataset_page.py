@@ -11,7 +11,6 @@ from registry.plugins.site.about import About
 from registry.plugins.site.compare_page import compare_file, compare_pages
 from registry.plugins.site.dataset_view import DatasetView, SpecRow
 from registry.plugins.site.environment import LINKED_POLICY, fitting, html_size, linked_page
-from registry.plugins.site.explore.table_files import table_file, table_scripts
 from registry.plugins.site.sample_pages import (
     SamplePage,
     linked_pages,
@@ -19,6 +18,7 @@ from registry.plugins.site.sample_pages import (
     sample_file,
     sample_pages,
 )
+from registry.plugins.site.table_files import table_file, table_scripts
 
 __all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
 

@@ -28,8 +28,8 @@ from registry.api import (
 )
 from registry.plugins.site.compare_page import Comparison
 from registry.plugins.site.environment import cut, shorten
-from registry.plugins.site.explore.sample_table import SampleTable
 from registry.plugins.site.manifest_lines import ManifestPart
+from registry.plugins.site.sample_table import SampleTable
 
 __all__ = [
     "DatasetView",

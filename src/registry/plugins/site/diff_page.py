@@ -54,7 +54,7 @@ from registry.plugins.site.environment import (
     shorten,
     standalone_page,
 )
-from registry.plugins.site.sample_view import body_html
+from registry.plugins.site.sample_pages import body_html
 
 __all__ = ["ExampleLook", "by_importance", "diff_page", "example_html", "examples_html"]
 

@@ -1,7 +1,8 @@
-"""Which samples are on which page: as many as have room on each, and never fewer than one."""
+"""Samples on pages: each as notebooks show it, as many on a page as have room, and never none."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,19 +12,21 @@ from typing import Any
 from markupsafe import Markup
 
 from registry import Sample
-from registry.api import Allowance, file_stem
+from registry.api import Allowance, cut, file_stem, json_html, sample_body, visible
 from registry.plugins.site.environment import encoded_size, fitting, render
-from registry.plugins.site.sample_view import sample_view
 
 __all__ = [
     "SAMPLES_PER_PAGE",
     "SamplePage",
+    "SampleView",
+    "body_html",
     "linked_pages",
     "page_start",
     "sample_articles",
     "sample_file",
     "sample_page",
     "sample_pages",
+    "sample_view",
 ]
 
 SAMPLES_PER_PAGE = 20
@@ -33,6 +36,13 @@ _SAMPLE_SIZE, _PICTURES_SIZE = 24_000, 150_000
 _WHOLE_SIZE, _WHOLE_PICTURES = 8_000_000, 32_000_000
 """Bytes of the page of one sample, which a server makes."""
 _FAR_JUMPS = 6
+
+_JSON_TEXT, _JSON_LINE = 4_000, 60
+_ID_TEXT = 200
+
+
+_CUT = re.compile(r'<p class="quiet small">[^<]* not shown')
+"""A note of `display`; no text of a sample has the tag."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,3 +181,59 @@ def sample_articles(
         view = sample_view(sample, number, allowance, record, report)
         rest = f"../{sample_file(name, number, is_whole=True)}" if name and view.is_cut else ""
         yield render("sample.html", sample=view, rest=rest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleView:
+    """A sample; `number` is its position from 1."""
+
+    number: int
+    id: str
+    body: Markup
+    data: Markup
+    """The sample as JSON."""
+    record: Markup | None
+    """The record that it was made of, if it is known."""
+    report: str
+    """The row of a corrections file that reports a fault of it, or the command that prints it."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something of it is left out, which a note says."""
+        return any(_CUT.search(html) for html in (self.body, self.data, self.record or ""))
+
+
+def body_html(sample: Sample, allowance: Allowance) -> Markup:
+    """Return what a sample has as HTML, within an allowance."""
+    return Markup(sample_body(sample, allowance))  # nosec B704 # noqa: S704 (it is escaped)
+
+
+def sample_view(
+    sample: Sample,
+    number: int,
+    allowance: Allowance,
+    record: tuple[int, Mapping[str, Any]] | None = None,
+    report: str = "",
+) -> SampleView:
+    """Return what a page shows of a sample, and of its numbered record, within an allowance."""
+    body = body_html(sample, allowance)
+    data = sample.model_dump(mode="json", exclude_none=True)
+    return SampleView(
+        number=number,
+        id="" if sample.id is None else _shown_id(str(sample.id)),
+        body=body,
+        data=_json(data, allowance),
+        record=record and _json(record[1], allowance, label=f"record {record[0]:,}"),
+        report=report,
+    )
+
+
+def _json(value: Any, allowance: Allowance, *, label: str = "") -> Markup:
+    html = json_html(value, allowance, most=_JSON_TEXT, line=_JSON_LINE, label=label)
+    return Markup(html)  # nosec B704 # noqa: S704 (it is escaped)
+
+
+def _shown_id(identifier: str) -> str:
+    # As its link has it: with the codes of invisible characters.
+    start, note = cut(identifier, _ID_TEXT)
+    return visible(start) + ("…" if note else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from registry.api import file_stem
-from registry.plugins.site.explore.sample_table import SampleTable
+from registry.plugins.site.sample_table import SampleTable
 
 __all__ = ["fitting_table", "table_file", "table_scripts"]
 

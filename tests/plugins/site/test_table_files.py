@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from registry import MemoryDataset, Sample
-from registry.plugins.site.explore.sample_table import SampleTable
-from registry.plugins.site.explore.table_files import fitting_table, table_file, table_scripts
+from registry.plugins.site.sample_table import SampleTable
+from registry.plugins.site.table_files import fitting_table, table_file, table_scripts
 
 
 def table(count: int, length: int = 500) -> SampleTable:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registry import ChatMessageUser, MemoryDataset, Sample
-from registry.plugins.site.explore.sample_table import Question, SampleTable
+from registry.plugins.site.sample_table import Question, SampleTable
 
 TEXTS = ("Ein Apfel", "apples, two", "Κόσμος", "ÄPFEL", "a.c (x)", "", "x" * 90)
 
