@@ -37,9 +37,11 @@ ROWS = 2000
 # `verify` ends with 1 where it finds what was flipped, and 130 is a signal.
 ENDS = (0, 1, 130)
 READER = """
-import sys
+import os, sys
 from registry import get_dataset
 
+# A pipe that nobody reads would stop it after 64 KiB of warnings.
+os.dup2(os.open(sys.argv[3], os.O_CREAT | os.O_WRONLY), sys.stderr.fileno())
 names, rows = sys.argv[1].split(","), int(sys.argv[2])
 while sys.stdin.readline():
     for name in names:
@@ -114,7 +116,8 @@ class Soak:
                 self.faults.append(f"{command}: {process.returncode}: {err[-1000:]}")
 
     def _read(self, end: float, _chance: random.Random) -> None:
-        reader = start(["-c", READER, ",".join(self._names), str(ROWS)], self._root)
+        log = self._root / f"reader-{threading.get_ident()}.err"
+        reader = start(["-c", READER, ",".join(self._names), str(ROWS), str(log)], self._root)
         assert reader.stdin is not None
         assert reader.stdout is not None
         while time.monotonic() < end and reader.poll() is None:
@@ -123,9 +126,9 @@ class Soak:
             for _name in self._names:
                 line = reader.stdout.readline().strip()
                 self.counts[line.partition(" ")[0] or "ended"] += 1
-        _, err = reader.communicate()
+        reader.communicate()
         if reader.returncode or self.counts["WRONG"]:
-            self.faults.append(f"reader: {reader.returncode}: {err[-1000:]}")
+            self.faults.append(f"reader: {reader.returncode}: {log.read_text()[-4000:]}")
 
     def _flip(self, end: float, chance: random.Random) -> None:
         """Replace files of the cache by ones with another bit, as a disk would."""

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from registry import CacheError, get_dataset
+from registry.errors import DamagedEntryError
+from registry.store.arrow_dataset import ArrowDataset
 from tests.conftest import OneDataset
 from tests.faults.damaged_cache import digest_of
 from tests.faults.process import write_catalog
@@ -149,6 +151,38 @@ def test_batch_that_is_damaged_before_it_is_read_is_built_again(
         right = digest_of(get_dataset("data", root=root))
         assert (done.returncode, done.stdout) == (0, f"{right} {right} {dataset[3].input[:3]}\n")
     assert len(list(cache_dir.glob("v*/quarantine/*"))) == 2
+
+
+@pytest.mark.parametrize("times", [3, 4])
+def test_samples_may_be_damaged_again_before_they_are_read(
+    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """What is damaged each time that it was built again is an error in the end."""
+    right = digest_of(get_dataset("data", root=root))
+    dataset = get_dataset("data", root=root)
+    assert isinstance(dataset, ArrowDataset)
+    origin, opened = dataset.origin, []
+    assert origin is not None
+
+    def harm() -> None:
+        (samples,) = cache_dir.glob("v*/samples/*/samples.arrow")  # not those in the quarantine
+        flip(samples, 1000)
+
+    def harmed() -> ArrowDataset:
+        again = origin()
+        opened.append(again)
+        if len(opened) < times:
+            harm()
+        return again
+
+    monkeypatch.setattr(dataset, "origin", harmed)
+    harm()
+    if times > 3:
+        with pytest.raises(DamagedEntryError, match="open it again"):
+            list(dataset)
+    else:
+        assert digest_of(dataset) == right
+    assert len(opened) == 3
 
 
 def test_samples_that_can_not_be_built_again_are_an_error(root: Path, cache_dir: Path) -> None:

@@ -41,6 +41,8 @@ _PREFETCH_ROWS = 1 << 16
 _PREFETCH_BYTES = 1 << 25
 _FIRST_ROWS = 1 << 8
 _NAMED = 20
+_REOPENINGS = 3
+"""How often one reading opens its file again; what is damaged each time is no chance."""
 """Number of changed samples that a provenance names."""
 
 Finish = Callable[[Sample], Sample]
@@ -342,11 +344,8 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         numbers: NDArray[Any] | StoredArray | range,
         part: int | slice | NDArray[np.int64],
     ) -> Any:
-        try:
-            return numbers[part]
-        except DamagedEntryError as error:  # neither the view nor the samples can be read
-            self._reopen(error)
-            return numbers[part]
+        # Neither a damaged view nor the samples can be read.
+        return self._reading(lambda _: numbers[part])
 
     def _build(
         self, rows: NDArray[np.int64], start: int, view: ViewArrays | None = None
@@ -361,27 +360,30 @@ class ArrowDataset(StoredFrameMethods, Dataset):
         return self._finished(samples, rows.tolist(), start, choices)
 
     def _columns(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, Columns]]:
-        """Yield groups of rows; a damaged file is opened again once."""
-        done = 0
-        try:
-            for count, part in self._file.read(rows):
-                yield count, part
-                done += count
-        except DamagedEntryError as error:
-            self._reopen(error)
-            yield from self._file.read(rows[done:])
+        """Yield groups of rows; a damaged file is opened again."""
+        done = failures = 0
+        while done < len(rows):
+            try:
+                for count, part in self._file.read(rows[done:]):
+                    yield count, part
+                    done += count
+            except DamagedEntryError as error:
+                failures += 1
+                self._reopen(error, failures)
 
     def _reading(self, read: Callable[[SampleFile], _Result]) -> _Result:
-        """Return what a function reads in the file; a damaged file is opened again once."""
-        try:
-            return read(self._file)
-        except DamagedEntryError as error:
-            self._reopen(error)
-            return read(self._file)
+        """Return what a function reads in the file; a damaged file is opened again."""
+        failures = 0
+        while True:
+            try:
+                return read(self._file)
+            except DamagedEntryError as error:
+                failures += 1
+                self._reopen(error, failures)
 
-    def _reopen(self, error: DamagedEntryError) -> None:
+    def _reopen(self, error: DamagedEntryError, failures: int) -> None:
         """Continue with the same samples in another file; they are built again if necessary."""
-        if self.origin is None:
+        if self.origin is None or failures > _REOPENINGS:
             raise error
         try:
             file, opened = self.origin().as_opened()
