@@ -71,16 +71,16 @@ INTERNAL = {
     "cli.streams": "unescaped",
     "cli.terminal": "columns_of paint print_styled wrap",
     "corrections.rows": "file_text infer_rows report_rows report_text",
-    "diff.corrections": "CORRECTIONS_SHOWN correction_lines corrections_between corrections_of",
-    "diff.report.edits": "edits is_block value_lines",
-    "diff.report.effects": "Code bar_of effect left_out row_of",
+    "diff.corrections": "correction_lines corrections_between corrections_of",
+    "diff.report.edits": "edits facts",
+    "diff.report.effects": "Code effect left_out row_of",
     "diff.models": "CatalogDiff Chunk CorrectionChange DatasetChange Example FieldChange"
     " KeyChange SampleChange",
     "diff.samples": "Compared STATUSES Samples Status compare_samples equal_samples",
     "diff.severity": "ChangeClass by_severity change_class",
     "diff.report.summary": (
-        "abbreviate display_value facts_by_importance headline inherited_keys reach_remark "
-        "sample_line sentence users_text value_text"
+        "abbreviate display_value headline inherited_keys reach_remark "
+        "sample_line sentence users_text"
     ),
     "diff.words": "excerpt",
     "display.html": "Allowance cut sample_css visible",

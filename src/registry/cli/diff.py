@@ -18,26 +18,23 @@ from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
 from registry.cli.streams import unescaped
 from registry.cli.terminal import is_dumb
-from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
+from registry.diff.corrections import correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
-from registry.diff.report.edits import edits, is_block, value_lines
-from registry.diff.report.effects import bar_of, effect, left_out, row_of
+from registry.diff.report.edits import Fact, edits, facts
+from registry.diff.report.effects import effect, left_out, row_of
 from registry.diff.report.summary import (
     abbreviate,
     counts,
     display_value,
-    facts_by_importance,
     headline,
     inherited_keys,
     reach_remark,
     sample_line,
     users_text,
-    value_text,
     verdict,
 )
 from registry.diff.words import excerpt
 from registry.extensions import our_own
-from registry.manifest.origins import Origin
 
 __all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "printer_of"]
 
@@ -164,7 +161,7 @@ def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
         yield title
         yield from printer.wrap(rest.removeprefix(": "), 2)
     if (what := effect(change)) != change.status:
-        row = row_of(bar_of(change.samples), _CELLS)
+        row = row_of(change.samples, _CELLS)
         bar = "".join(_BAR[word] * count for word, count in row.items())
         shown = "".join(
             printer.paint(_BAR[word] * count, _BAR[word]) for word, count in row.items()
@@ -174,8 +171,8 @@ def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
     yield from _keys(change.keys, printer)
     for keys, dataset in inherited_keys(change):
         yield from printer.wrap(escape_control(f"{keys}: same change as in {dataset}"), 2)
-    for key, origin in facts_by_importance(change):
-        yield from _fact(escape_control(key), origin, printer)
+    for fact in facts(change):
+        yield from _fact(fact, printer)
     if change.used_by:
         yield from printer.wrap(f"used by: {_names(change.used_by)}", 2)
     if change.samples is not None:
@@ -183,7 +180,7 @@ def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
             yield from printer.wrap(escape_control(f"samples: {line}"), 2)
         for warning in change.samples.warnings:
             yield from printer.wrap(escape_control(f"warning: {warning}"), 2, "-")
-        for line in correction_lines(change.samples.corrections, most=CORRECTIONS_SHOWN):
+        for line in correction_lines(change.samples.corrections):
             yield from printer.wrap(escape_control(f"correction {line}"), 2)
         for example in change.samples.examples:
             yield from _example(example, printer)
@@ -191,12 +188,10 @@ def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
             yield from printer.wrap(rest, 4)
 
 
-def _fact(key: str, origin: Origin, printer: Printer) -> Iterator[str]:
-    if not is_block(origin.value):
-        yield from printer.wrap(f"{key}: {value_text(origin)}", 2)
-        return
-    yield from printer.wrap(f"{key}:", 2)
-    for line in value_lines(origin.value):
+def _fact(fact: Fact, printer: Printer) -> Iterator[str]:
+    key = escape_control(fact.key)
+    yield from printer.wrap(f"{key}:" if fact.lines else f"{key}: {fact.text}", 2)
+    for line in fact.lines:
         yield from printer.wrap(escape_control(line), 4)
 
 

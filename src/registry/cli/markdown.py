@@ -11,27 +11,24 @@ from html import escape
 
 from registry.base.cells import fold
 from registry.base.escape import escape_control
-from registry.diff.corrections import CORRECTIONS_SHOWN, correction_lines
+from registry.diff.corrections import correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
-from registry.diff.report.edits import Edit, edits, is_block, value_lines
-from registry.diff.report.effects import Code, bar_of, effect, left_out, row_of
+from registry.diff.report.edits import Edit, Fact, edits, facts
+from registry.diff.report.effects import Code, effect, left_out, row_of
 from registry.diff.report.summary import (
     abbreviate,
     classes_text,
     cut_middle,
     display_value,
-    facts_by_importance,
     inherited_keys,
     reach_remark,
     sample_line,
     sentence,
     users_text,
-    value_text,
     verdict,
 )
 from registry.diff.words import excerpt
 from registry.errors import count_text
-from registry.manifest.origins import Origin
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 
@@ -127,15 +124,15 @@ def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator
     if is_renamed:
         yield f"- from {code_span(change.old_name)}"
     if (what := effect(change)) != change.status:
-        row = row_of(bar_of(change.samples), _CELLS)
+        row = row_of(change.samples, _CELLS)
         bar = "".join(_BAR[word] * count for word, count in row.items())
         yield from (f"{bar} {what}".lstrip(), "")
     for edit in edits(change.keys):
         yield from _edit(edit)
     for keys, dataset in inherited_keys(change):
         yield f"- {code_span(keys)}: same change as in {code_span(dataset)}"
-    for key, origin in facts_by_importance(change):
-        yield from _fact(key, origin, _SIGNS.get(change.status, " "))
+    for fact in facts(change):
+        yield from _fact(fact, _SIGNS.get(change.status, " "))
     if change.used_by:
         yield f"- used by {_names(change.used_by)}"
     if not (change.keys or change.inherited or change.facts) and change.place:
@@ -144,8 +141,8 @@ def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator
     if samples is not None:
         yield from (f"- samples: {code_span(line)}" for line in [sample_line(samples)] if line)
         yield from (f"- warning: {code_span(one)}" for one in samples.warnings)
-        rows = correction_lines(samples.corrections, most=CORRECTIONS_SHOWN)
-        yield from (f"- correction {code_span(one)}" for one in rows)
+        rows = map(code_span, correction_lines(samples.corrections))
+        yield from (f"- correction {one}" for one in rows)
         lines = list(_example_lines(samples)) if examples else []
         yield from ("", *_fence(lines)) if lines else ()
         rest = left_out(samples, None if examples else 0)
@@ -166,12 +163,12 @@ def _edit(edit: Edit) -> Iterator[str]:
         yield f"  - inherited by {_names(edit.inherited_by)}"
 
 
-def _fact(key: str, origin: Origin, sign: str) -> Iterator[str]:
-    if not is_block(origin.value):
-        yield f"- {code_span(key)}: {code_span(value_text(origin))}"
+def _fact(fact: Fact, sign: str) -> Iterator[str]:
+    if not fact.lines:
+        yield f"- {code_span(fact.key)}: {code_span(fact.text)}"
         return
-    lines = [line for text in value_lines(origin.value) for line in _lines(sign, text)]
-    yield from (f"- {code_span(key)}", "", *(f"  {line}" for line in _fence(lines)), "")
+    lines = [line for text in fact.lines for line in _lines(sign, text)]
+    yield from (f"- {code_span(fact.key)}", "", *(f"  {line}" for line in _fence(lines)), "")
 
 
 def _names(names: Sequence[str]) -> str:

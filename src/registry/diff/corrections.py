@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
     from registry.manifest.models import DatasetSpec
 
-__all__ = ["CORRECTIONS_SHOWN", "correction_lines", "corrections_between", "corrections_of"]
+__all__ = ["correction_lines", "corrections_between", "corrections_of"]
 
-CORRECTIONS_SHOWN = 20
+_SHOWN = 20
 """Rows that a report shows; all are in the file itself, and in `--format json`."""
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -46,7 +46,7 @@ def corrections_between(
     )
 
 
-def correction_lines(changes: Iterable[CorrectionChange], *, most: int) -> Iterator[str]:
+def correction_lines(changes: Iterable[CorrectionChange], *, most: int = _SHOWN) -> Iterator[str]:
     """Yield a line for each of the first changes, with its reason and source."""
     rows = list(changes)
     for row in rows[:most]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.diff.models import KeyChange
-from registry.diff.report.edits import edits, value_lines
+from registry.diff.models import DatasetChange, KeyChange
+from registry.diff.report.edits import edits, facts, value_lines
 from registry.manifest.origins import Origin
 from registry.yamldoc.reader import parse_yaml
 
@@ -102,3 +102,15 @@ json_values = st.recursive(
 def test_lines_are_yaml_of_the_value(value: Any) -> None:
     made = {"key": value}
     assert parse_yaml("\n".join([*value_lines(made), ""]), file="").value == made
+
+
+def test_facts_start_with_what_a_reviewer_reads_first() -> None:
+    keys = ["fields.input", "limit", "source.path", "seed", "license", "description"]
+    made = DatasetChange(
+        name="d",
+        status="added",
+        facts={key: Origin(key=key, value=1, layer="own", file="m.yaml", line=1) for key in keys},
+    )
+    assert [one.key for one in facts(made)] == [
+        *("description", "license", "source.path", "fields.input", "limit", "seed")
+    ]

@@ -19,7 +19,6 @@ from registry.diff.report.summary import (
     abbreviate,
     counts,
     display_value,
-    facts_by_importance,
     headline,
     inherited_keys,
     places,
@@ -130,14 +129,6 @@ def test_missing_value_differs_from_an_empty_one(value: Origin | None, text: str
 )
 def test_places_of_old_and_new_value(old: Origin | None, new: Origin, text: str) -> None:
     assert places(KeyChange(key="k", kind="", old=old, new=new)) == text
-
-
-def test_facts_start_with_what_a_reviewer_reads_first() -> None:
-    keys = ["fields.input", "limit", "source.path", "seed", "license", "description"]
-    change = DatasetChange(name="d", status="added", facts={key: origin(1) for key in keys})
-    assert [key for key, _ in facts_by_importance(change)] == [
-        *("description", "license", "source.path", "fields.input", "limit", "seed")
-    ]
 
 
 def test_inherited_keys_are_grouped_by_dataset() -> None:

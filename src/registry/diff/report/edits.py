@@ -1,23 +1,26 @@
-"""Changed keys of a manifest as lines of YAML: removed, added, and the equal ones around them."""
+"""Keys of a manifest as lines of YAML: those of a new dataset, and those that changed.
+
+Changed ones are removed and added lines, with the equal ones around them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from registry.base.escape import escape_control
-from registry.diff.models import Chunk, KeyChange
+from registry.diff.models import Chunk, DatasetChange, KeyChange
 from registry.diff.report.summary import SHA256, cut_middle, places, value_text
 from registry.diff.words import Match, matches
 from registry.errors import count_text
 from registry.manifest.origins import Origin
 
-__all__ = ["Edit", "edits", "is_block", "value_lines"]
+__all__ = ["Edit", "Fact", "edits", "facts", "value_lines"]
 
 _FIELD = re.compile(r"fields\.[^.\[]+")
 _CONTEXT = 2
@@ -25,6 +28,9 @@ _CONTEXT = 2
 _MOST_LINES = 60
 _SHORT = 60
 """Characters of a list on one line."""
+# What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
+_FIRST = ("description", "license", "access", "source", "mapper", "fields")
+_LAST = ("bytes.", "pin.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +47,16 @@ class Edit:
         """The old and the new value, if each is one line."""
         signs = [one.sign for one in self.lines]
         return (self.lines[0].text, self.lines[1].text) if signs == ["-", "+"] else None
+
+
+class Fact(NamedTuple):
+    """A key of a new dataset."""
+
+    key: str
+    text: str
+    """Its value on one line."""
+    lines: Sequence[str] = ()
+    """Its value as YAML, if that is better to read."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -60,13 +76,27 @@ def edits(changes: Iterable[KeyChange]) -> Iterator[Edit]:
     for (key, inherited_by), group in groupby(changes, _identity):
         found = list(group)
         old, new = (_value(key, [getattr(one, side) for one in found]) for side in ("old", "new"))
-        if len(found) == 1 and not any(map(is_block, (old, new))):
+        if len(found) == 1 and not any(map(_is_block, (old, new))):
             values = (value_text(found[0].old), value_text(found[0].new))
             lines: tuple[Chunk, ...] = (Chunk("-", values[0]), Chunk("+", values[1]))
         else:
             lines = tuple(_diff(value_lines(old), value_lines(new)))
         where = dict.fromkeys(place for one in found for place in places(one).split(" → "))
         yield Edit(key=key, lines=lines, places=" → ".join(where), inherited_by=inherited_by)
+
+
+def facts(change: DatasetChange) -> Iterator[Fact]:
+    """Yield the values of a new dataset, the most important first."""
+
+    def importance(key: str) -> int:
+        ranks = (n for n, first in enumerate(_FIRST) if key.startswith(first))
+        return next(ranks, len(_FIRST) + key.startswith(_LAST))
+
+    for key in sorted(change.facts, key=importance):
+        origin = change.facts[key]
+        yield Fact(
+            key, value_text(origin), value_lines(origin.value) if _is_block(origin.value) else ()
+        )
 
 
 def _identity(change: KeyChange) -> tuple[str, tuple[str, ...]]:
@@ -86,7 +116,7 @@ def _value(key: str, origins: Iterable[Origin | None]) -> Any:
     return found or None
 
 
-def is_block(value: Any) -> bool:
+def _is_block(value: Any) -> bool:
     """Return whether a value is better read as lines of YAML than as JSON on one line."""
     if isinstance(value, list):
         return any(isinstance(one, (dict, list)) for one in value) or len(str(value)) > _SHORT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from registry.diff.models import DatasetChange, SampleChange
 from registry.diff.severity import SAME_SAMPLES
@@ -12,7 +11,6 @@ from registry.errors import count_text
 from registry.samples.fields import COMPARED
 
 __all__ = [
-    "Bar",
     "Code",
     "Sentence",
     "bar_of",
@@ -53,19 +51,10 @@ def plain(sentence: Sentence) -> str:
     return "".join(sentence)
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A number of samples with one fate."""
-
-    word: str
-    """`removed`, `changed`, `added`, `moved` or `same`."""
-    count: int
-
-
-def bar_of(samples: SampleChange | None) -> tuple[Bar, ...]:
+def bar_of(samples: SampleChange | None) -> dict[str, int]:
     """Return how many samples have which fate; nothing if they were not compared."""
     if samples is None or samples.new is None or samples.old is None:
-        return ()
+        return {}
     counts = {
         "removed": samples.removed,
         "changed": samples.changed,
@@ -76,12 +65,12 @@ def bar_of(samples: SampleChange | None) -> tuple[Bar, ...]:
     kept = samples.old - samples.removed
     counts["moved"] = min(counts["moved"], max(kept - counts["changed"], 0))
     counts["same"] = max(kept - counts["changed"] - counts["moved"], 0)
-    return tuple(Bar(word, count) for word, count in counts.items() if count)
+    return {word: count for word, count in counts.items() if count}
 
 
-def row_of(bar: Iterable[Bar], cells: int) -> dict[str, int]:
-    """Return how many of some cells each part of a bar gets, at least one; the rest is the same."""
-    parts = {one.word: one.count for one in bar}
+def row_of(samples: SampleChange | None, cells: int) -> dict[str, int]:
+    """Return how many of some cells each fate gets, at least one; the rest is the same."""
+    parts = bar_of(samples)
     if not parts:
         return {}
     total = sum(parts.values())

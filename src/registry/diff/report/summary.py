@@ -29,7 +29,6 @@ __all__ = [
     "counts",
     "cut_middle",
     "display_value",
-    "facts_by_importance",
     "headline",
     "inherited_keys",
     "places",
@@ -49,9 +48,6 @@ _MAX_EFFECTS = 3
 """Datasets that a headline names."""
 _STATUSES = ("removed", "added", "renamed")
 
-# What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
-_FIRST_FACTS = ("description", "license", "access", "source", "mapper", "fields")
-_LAST_FACTS = ("bytes.", "pin.")
 _MAX_LENGTH = 160
 SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
 _SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
@@ -180,16 +176,6 @@ def places(change: KeyChange) -> str:
     """Return the places of the old and the new value, or the one place that both have."""
     found = [one.place for one in (change.old, change.new) if one is not None]
     return escape_control(" → ".join(dict.fromkeys(found)))
-
-
-def facts_by_importance(change: DatasetChange) -> list[tuple[str, Origin]]:
-    """Return the values of a new dataset, the most important first."""
-
-    def importance(fact: tuple[str, Origin]) -> int:
-        ranks = (n for n, first in enumerate(_FIRST_FACTS) if fact[0].startswith(first))
-        return next(ranks, len(_FIRST_FACTS) + fact[0].startswith(_LAST_FACTS))
-
-    return sorted(change.facts.items(), key=importance)
 
 
 def inherited_keys(change: DatasetChange) -> Iterator[tuple[str, str]]:

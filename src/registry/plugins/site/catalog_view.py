@@ -20,7 +20,6 @@ from registry import (
     SourceError,
 )
 from registry.api import (
-    CORRECTIONS_SHOWN,
     Cache,
     CacheEntry,
     CatalogPins,
@@ -311,7 +310,7 @@ class CatalogView:
         rows: Iterable[str] = ()
         if left.is_original and left.name == right.name:
             changes = corrections_between(None, corrections_of(spec, self.catalog.boundary))
-            rows = correction_lines(changes, most=CORRECTIONS_SHOWN)
+            rows = correction_lines(changes)
 
         def make() -> Compared:
             # Two datasets may have no sample in common: to look for similar ones takes a minute.

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from registry.api import (
     COMPARED,
-    CORRECTIONS_SHOWN,
     Allowance,
     CatalogDiff,
     ChangeClass,
@@ -22,28 +21,23 @@ from registry.api import (
     Example,
     FieldChange,
     KeyChange,
-    Origin,
     SampleChange,
     abbreviate,
-    bar_of,
     correction_lines,
     count_text,
     display_value,
     edits,
     effect,
     excerpt,
-    facts_by_importance,
+    facts,
     headline,
     inherited_keys,
-    is_block,
     left_out,
     reach_remark,
     row_of,
     sample_line,
     sentence,
     users_text,
-    value_lines,
-    value_text,
 )
 from registry.plugins.site.environment import (
     cut,
@@ -143,7 +137,7 @@ def _heads(changes: Iterable[DatasetChange]) -> Iterator[Markup]:
 
 def _head(change: DatasetChange, number: int) -> Markup:
     samples = change.samples
-    facts = facts_by_importance(change)
+    found = list(facts(change))
     return render(
         "change.html",
         number=number,
@@ -158,8 +152,11 @@ def _head(change: DatasetChange, number: int) -> Markup:
             "rows": _rows(change.keys),
             "rows_note": _rows_note(change.keys),
             "inherited": [(_short(key), _short(name)) for key, name in inherited_keys(change)],
-            "facts": [(_short(key), _fact(value)) for key, value in facts[:_MOST_ROWS]],
-            "facts_note": _left_out(len(facts) - _MOST_ROWS, "more key"),
+            "facts": [
+                (_short(one.key), shorten("\n".join(one.lines), _FIELD_TEXT) or one.text)
+                for one in found[:_MOST_ROWS]
+            ],
+            "facts_note": _left_out(len(found) - _MOST_ROWS, "more key"),
             "used_by": _names(change.used_by),
             "samples": "" if samples is None else _short(sample_line(samples)),
             "warnings": [] if samples is None else [_short(one) for one in samples.warnings],
@@ -169,7 +166,7 @@ def _head(change: DatasetChange, number: int) -> Markup:
 
 
 def _corrections(samples: SampleChange) -> list[str]:
-    return [_short(one) for one in correction_lines(samples.corrections, most=CORRECTIONS_SHOWN)]
+    return [_short(one) for one in correction_lines(samples.corrections)]
 
 
 def _with_examples(changes: Sequence[DatasetChange], heads: Sequence[Markup]) -> Iterator[_Change]:
@@ -223,16 +220,9 @@ def _rows_note(changes: Iterable[KeyChange]) -> str:
     return _left_out(sum(1 for _ in edits(changes)) - _MOST_ROWS, "more key")
 
 
-def _fact(origin: Origin) -> str:
-    """Return a value: on one line, or as YAML."""
-    if is_block(origin.value):
-        return shorten("\n".join(value_lines(origin.value)), _FIELD_TEXT)
-    return value_text(origin)
-
-
 def _bar(change: DatasetChange) -> list[tuple[str, float, float]]:
     """Return the parts of a bar: what happens to samples, its start and its width in percent."""
-    row = row_of(bar_of(change.samples), _CELLS)
+    row = row_of(change.samples, _CELLS)
     ends = list(accumulate(row.values()))
     starts = [0, *ends]
     return [
