@@ -28,7 +28,7 @@ QUICK := tests/base tests/boundary tests/pipeline tests/cache tests/decode tests
 	tests/test_loaders.py
 
 .PHONY: help demo test quick affected mutants lowest parity interop browser screenshots site inspect upstream fuzz faults soak cluster bench audit pyright wheel changelog release lint check format docs clean recording
-.PHONY: environments compiled inspect-new inspect-old
+.PHONY: environments compiled newest inspect-new inspect-old
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ test: $(VENV)/.dev  ## run the tests (with another Python: PYTHON=python3.13; so
 
 quick:  ## run the part of the tests that other versions of Python and of packages can break (2 minutes)
 	REGISTRY_EXAMPLES=few $(MAKE) test TESTS="$(QUICK)"
+
+# Within the run of make that `.ci/run` starts, whose other targets have other environments.
+newest: | $(UV)
+	$(MAKE) quick PYTHON=$(NEWEST)
 
 affected: $(VENV)/.dev  ## run the tests that a change reaches, from where the branch left main (or: BASE=REVISION)
 	tests="$$($(BIN)/python -m tests.affected $(BASE))" \

@@ -89,9 +89,18 @@ def test_quick_part_names_tests() -> None:
     assert [one for one in named if not Path(REPOSITORY, one).exists()] == []
 
 
+def test_newest_python_runs_the_quick_part_in_an_environment_of_its_own() -> None:
+    text = commands("newest", "NEWEST=/opt/bin/python3.13")
+    (line,) = [one for one in text.splitlines() if "-m pytest" in one]
+    (quick,) = [one for one in commands("quick").splitlines() if "-m pytest" in one]
+    assert line == quick.replace(".venv/", ".venv-python3.13/")
+    assert "REGISTRY_EXAMPLES=few" in text
+    assert not re.search(r"\.venv[ /]", text)
+
+
 @pytest.mark.parametrize(
     "target",
-    ["lint", "audit", "test", "parity", "inspect", "interop", "browser", "lowest", "quick"],
+    ["lint", "audit", "test", "parity", "inspect", "interop", "browser", "lowest", "newest"],
 )
 def test_ci_runs_the_target(target: str) -> None:
     text = (REPOSITORY / ".ci" / "run").read_text("utf-8")
