@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -199,7 +199,18 @@ def prepare(top: Path) -> Action:
 
 
 def install(top: Path) -> tuple[Action, Done]:
-    """Run the first step of this repository's action in an empty folder."""
+    """Return this repository's action after its first step, with a folder for other steps."""
+    action, done = _installed()
+    (top / "temp").mkdir(exist_ok=True)
+    return replace(action, temp=top / "temp"), done
+
+
+@cache
+def _installed() -> tuple[Action, Done]:
+    """Run the first step in an empty folder, once: it takes seconds, and no test changes it."""
+    folder = TemporaryDirectory(prefix="registry-tests-")
+    atexit.register(folder.cleanup)
+    top = Path(folder.name)
     action = prepare(top)
     # With Python itself: other tests use copies.
     inputs = {"python": sys.executable}
