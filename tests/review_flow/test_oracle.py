@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.review_flow.oracle.changes import CHANGES, mixed
 from tests.review_flow.oracle.check import Oracle
 
-# Several, so that they run in parallel: the repository and the process of the reference take 2 s.
+# Several, so that they run in parallel.
 CHUNKS = 6
 
 
-@contextmanager
-def oracle_in(folder: Path, *, locked: bool) -> Iterator[Oracle]:
-    made = Oracle.make(folder, locked=locked)
+@pytest.fixture(scope="module", params=[True, False], ids=["locked", "not locked"])
+def oracle(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Oracle]:
+    """Make the repository and the process of the reference, for 2 s; a change leaves no trace."""
+    folder = tmp_path_factory.mktemp("oracle")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("REGISTRY_CACHE_DIR", str(folder / "settings"))
+        made = Oracle.make(folder, locked=request.param)
     yield made
     made.reference.close()
 
@@ -26,20 +30,16 @@ def test_table_has_many_kinds() -> None:
     assert len(CHANGES) >= 300
 
 
-@pytest.mark.parametrize("locked", [True, False])
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_no_change_of_the_table_is_hidden(tmp_path: Path, chunk: int, *, locked: bool) -> None:
+def test_no_change_of_the_table_is_hidden(oracle: Oracle, chunk: int) -> None:
     of_data = sorted(name for name, one in CHANGES.items() if one.in_data)
     rest = sorted(CHANGES.keys() - set(of_data))
     # With a lockfile, samples of other data are refused, so that there is less to see.
-    names = [*rest, *of_data[::8]] if locked else of_data
-    with oracle_in(tmp_path, locked=locked) as oracle:
-        found = {name: oracle.faults(CHANGES[name]) for name in names[chunk::CHUNKS]}
+    names = [*rest, *of_data[::8]] if oracle.locked else of_data
+    found = {name: oracle.faults(CHANGES[name]) for name in names[chunk::CHUNKS]}
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 
-@pytest.mark.parametrize("locked", [True, False])
-def test_no_random_change_is_hidden(tmp_path: Path, *, locked: bool) -> None:
-    with oracle_in(tmp_path, locked=locked) as oracle:
-        found = {name: oracle.faults(change) for name, change in map(mixed, range(15))}
+def test_no_random_change_is_hidden(oracle: Oracle) -> None:
+    found = {name: oracle.faults(change) for name, change in map(mixed, range(15))}
     assert {name: faults for name, faults in found.items() if faults} == {}

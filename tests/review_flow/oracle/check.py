@@ -39,6 +39,11 @@ class Oracle:
     reference: Reference
     cache: Cache
 
+    @property
+    def locked(self) -> bool:
+        """Whether `main` has a lockfile."""
+        return "datasets.lock" in self.base
+
     @classmethod
     def make(cls, folder: Path, *, locked: bool) -> Oracle:
         """Make the repository; with `locked`, lock all datasets that run no code."""
