@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import inspect_ai.dataset as their_dataset
@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import registry
-from registry import Sample, SandboxEnvironmentSpec
+from registry import ChatMessage, ChatMessageUser, Sample, SandboxEnvironmentSpec
 from registry.samples.dataset import Dataset
-from registry.samples.sample import sample_input_len
+from registry.samples.sample import sample_input_len, state_of
 from tests.samples.against_inspect import attempt, both, dump
 
 # ---------------------------------------------------------------- signatures
@@ -324,3 +324,38 @@ def test_input_length_is_the_length_of_its_text(prompt: Any) -> None:
 
     ours, theirs = both("Sample")
     assert sample_input_len(ours(prompt)) == their_length(theirs(prompt))
+
+
+def made() -> Sample:
+    turns: list[ChatMessage] = [ChatMessageUser(content="hi", id="m")]
+    return Sample(turns, choices=["a"], metadata={"n": 1, "deep": {"list": [1]}}, id=1)
+
+
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "message": lambda one: setattr(one.input[0], "text", "other"),
+    "choices": lambda one: one.choices.append("b"),
+    "type": lambda one: one.metadata.update(n=True),
+    "order of keys": lambda one: one.metadata.update(n=one.metadata.pop("n")),
+    "depth": lambda one: one.metadata["deep"]["list"].append(2),
+    "field": lambda one: setattr(one, "setup", "echo"),
+    "id": lambda one: setattr(one, "id", 2),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_any_change_is_seen(change: Callable[[Any], None]) -> None:
+    changed = made()
+    assert state_of(changed) == state_of(made())
+    change(changed)
+    assert state_of(changed) != state_of(made())
+
+
+def test_a_field_can_be_left_out() -> None:
+    changed = made()
+    changed.id = 2
+    assert state_of(changed, without=["id"]) == state_of(made(), without=["id"])
+
+
+def test_a_value_that_can_not_be_compared_is_changed() -> None:
+    unknown = Sample("q", metadata={"f": lambda: None})
+    assert state_of(unknown) != state_of(unknown)

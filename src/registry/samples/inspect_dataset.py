@@ -20,8 +20,8 @@ from pydantic import BaseModel
 
 from registry.errors import list_names
 from registry.samples import sample as ours
-from registry.samples.changes import state_of
 from registry.samples.fields import OBJECTS
+from registry.samples.sample import state_of
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison

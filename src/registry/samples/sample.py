@@ -1,14 +1,15 @@
-"""A sample: one task of an evaluation, as in Inspect AI's dataset module."""
+"""A sample: one task of an evaluation, as in Inspect AI's, and whether it was changed."""
 
 from __future__ import annotations
 
+import marshal
+import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from registry.samples.changes import frozen
 from registry.samples.metadata import Metadata, metadata_as
 from registry.samples.sandbox import SandboxEnvironmentSpec, SandboxEnvironmentType
 
@@ -41,9 +42,14 @@ __all__ = [
     "SandboxEnvironmentSpec",
     "SandboxEnvironmentType",
     "drop_unchanged",
+    "frozen",
     "keep_if_changed",
     "sample_input_len",
+    "state_of",
 ]
+
+
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
@@ -287,3 +293,25 @@ def sample_input_len(sample: Sample) -> int:
     if isinstance(sample.input, str):
         return len(sample.input)
     return sum(len(message.text) for message in sample.input)
+
+
+def state_of(sample: Any, *, without: Collection[str] = ()) -> list[Any]:
+    """Return a value that differs if any field was changed; for ours and Inspect's samples."""
+    return [
+        value if type(value) in _ATOMS else frozen(value)
+        for name, value in sample.__dict__.items()
+        if name not in without
+    ]
+
+
+def frozen(value: Any) -> Any:
+    """Return a value that differs if a list, dict or model was changed, at any depth."""
+    try:
+        # Version 2 writes equal bytes for equal values; later ones depend on reference counts.
+        return marshal.dumps(value, 2)
+    except ValueError:  # it contains a model
+        pass
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
+        return object()  # equal to nothing: a sample of such a value is kept

@@ -14,9 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.errors import CacheError, DamagedEntryError, RegistryError, list_names
-from registry.samples.changes import state_of
 from registry.samples.dataset import Dataset, permute_choices, refuse_inspect, shuffle_choices_of
-from registry.samples.sample import Sample, drop_unchanged, keep_if_changed, sample_input_len
+from registry.samples.sample import (
+    Sample,
+    drop_unchanged,
+    keep_if_changed,
+    sample_input_len,
+    state_of,
+)
 from registry.samples.selection import Positions, is_index, positions_of
 from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods

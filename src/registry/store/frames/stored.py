@@ -11,8 +11,8 @@ import pyarrow as pa
 from registry.base.digest import from_json
 from registry.samples.frames.layout import METADATA_TYPES, MetadataKind, frame_schema
 from registry.samples.frames.rows import message_row, metadata_kinds, metadata_struct, sandbox_text
+from registry.store.columns import to_json_texts
 from registry.store.conversations import conversation_data
-from registry.store.json_texts import to_json_texts
 from registry.store.rows import FILE_COLUMNS, metadata_of
 from registry.store.schema import (
     METADATA_VALUES,
