@@ -24,11 +24,6 @@ from registry.cache.contents import (
 from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
 def test_an_empty_cache_holds_nothing(cache: Cache) -> None:
     assert contents(cache) == []
 

@@ -33,11 +33,6 @@ from tests.cache.entries import HOUR, age, blob, export, key, records, samples, 
 NUMBER = "0123456789abcdef" * 2
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
 def working(cache: Cache, key: str) -> AbstractContextManager[Report]:
     return cache.working("samples", key, dataset="d", report=silent, deadline=Deadline())
 

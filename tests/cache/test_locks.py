@@ -237,11 +237,6 @@ def test_lock_is_released_after_an_error(tmp_path: Path) -> None:
             raise KeyError
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
 def test_work_is_done_again(cache: Cache) -> None:
     results: list[str | Exception] = [
         DamagedEntryError("is gone"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -25,6 +26,7 @@ __all__ = [
     "Invocation",
     "Run",
     "Terminal",
+    "TerminalStream",
     "write",
 ]
 
@@ -52,6 +54,13 @@ def _placed(line: str) -> str:
     for column, rest in zip(places[::2], places[1::2], strict=True):
         text += " " * (int(column) - 1 - cell_len(unstyle(text))) + rest
     return text
+
+
+class TerminalStream(io.StringIO):
+    """A stream that looks like a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Terminal:

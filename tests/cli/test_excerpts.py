@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from registry.base.cells import cell_len
 from registry.cli.excerpts import end_of, full_lines, lines_of
 from registry.errors import Problem
+from tests.cli.invocation import TerminalStream
 
 TEXT = """\
 datasets:
@@ -25,13 +26,6 @@ datasets:
     : value
     rest: [
 """
-
-
-class Terminal(io.StringIO):
-    """A stream that looks like a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def problem(line: int, column: int, rule: str = "wrong-value", message: str = "no") -> Problem:
@@ -106,7 +100,7 @@ def test_carets_are_below_the_columns_of_tabs_and_wide_characters(before: str) -
 def test_long_line_is_cut_around_the_caret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     text = f"{{{', '.join(f'k{number}: {number}' for number in range(100))}, bad: 1, more: {'x' * 99}}}"
-    lines = shown(text, problem(1, text.index("bad") + 1), stream=Terminal())
+    lines = shown(text, problem(1, text.index("bad") + 1), stream=TerminalStream())
     assert max(map(len, lines)) <= 60
     line, carets = lines[3:5]
     assert line[carets.index("^") : carets.rindex("^") + 1] == "bad: 1"
@@ -160,9 +154,9 @@ def test_missing_file_is_named() -> None:
 
 
 def test_terminal_gets_colors_unless_it_wants_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "\x1b[" in "".join(shown("a: 1\n", problem(1, 1), stream=Terminal()))
+    assert "\x1b[" in "".join(shown("a: 1\n", problem(1, 1), stream=TerminalStream()))
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = shown("a: 1\n", problem(1, 1), stream=Terminal())
+    plain = shown("a: 1\n", problem(1, 1), stream=TerminalStream())
     assert plain == shown("a: 1\n", problem(1, 1))
 
 
@@ -175,10 +169,10 @@ def test_terminal_gets_colors_unless_it_wants_none(monkeypatch: pytest.MonkeyPat
 def test_nothing_is_wider_than_the_terminal_or_controls_it(
     text: str, column: int, message: str
 ) -> None:
-    lines = shown(f"{text}\n", problem(1, column, message=message), stream=Terminal())
+    lines = shown(f"{text}\n", problem(1, column, message=message), stream=TerminalStream())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_COLOR", "1")
-        plain = shown(f"{text}\n", problem(1, column, message=message), stream=Terminal())
+        plain = shown(f"{text}\n", problem(1, column, message=message), stream=TerminalStream())
     assert max(map(cell_len, plain)) <= 60
     assert "\x1b" not in "".join(plain)
     assert "\u202e" not in "".join(lines)

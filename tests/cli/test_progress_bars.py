@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from types import SimpleNamespace
 
@@ -13,19 +12,13 @@ from rich import progress as parts
 from registry.cli import progress_bars
 from registry.cli.progress_bars import bars, has_bars
 from registry.progress import Progress
-
-
-class Terminal(io.StringIO):
-    """A stream that looks like a terminal."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.cli.invocation import TerminalStream
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal(monkeypatch: pytest.MonkeyPatch) -> TerminalStream:
     # Not `sys.stderr`: pytest puts its own there between the fixtures and the test.
-    stream = Terminal()
+    stream = TerminalStream()
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -58,7 +51,7 @@ def test_no_bar_is_shown_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_no_bar_is_shown_with_json(terminal: Terminal) -> None:
+def test_no_bar_is_shown_with_json(terminal: TerminalStream) -> None:
     with bars(as_json=True) as report:
         report("qa", Progress("fetch", 1, 10))
     assert terminal.getvalue() == ""
@@ -73,7 +66,7 @@ def test_wait_is_a_line_in_a_pipe(capsys: pytest.CaptureFixture[str], *, as_json
 
 
 def test_bar_of_a_short_wait_is_not_shown(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
         report("qa", Progress("wait", 0, note="process 7"))
@@ -95,7 +88,7 @@ def test_bar_of_a_short_wait_is_not_shown(
     ],
 )
 def test_bar_counts_bytes_or_samples_or_says_what_is_waited_for(
-    terminal: Terminal, displays: list[parts.Progress], progress: Progress, amount: str
+    terminal: TerminalStream, displays: list[parts.Progress], progress: Progress, amount: str
 ) -> None:
     with bars(as_json=False) as report:
         report("qa", progress)
@@ -105,7 +98,7 @@ def test_bar_counts_bytes_or_samples_or_says_what_is_waited_for(
 
 
 def test_bar_without_a_total_is_not_finished(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
         report("qa", Progress("map", 500))
@@ -113,7 +106,7 @@ def test_bar_without_a_total_is_not_finished(
 
 
 def test_total_of_bytes_is_not_used_for_samples(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
         report("qa", Progress("fetch", 3000, 3000))
@@ -123,7 +116,7 @@ def test_total_of_bytes_is_not_used_for_samples(
         assert (task.completed, task.total, task.finished) == (5, None, False)
 
 
-def test_each_dataset_has_a_bar(terminal: Terminal, displays: list[parts.Progress]) -> None:
+def test_each_dataset_has_a_bar(terminal: TerminalStream, displays: list[parts.Progress]) -> None:
     with bars(as_json=False) as report:
         for name in ("a", "b", "a"):
             report(name, Progress("map", 1))
@@ -131,7 +124,7 @@ def test_each_dataset_has_a_bar(terminal: Terminal, displays: list[parts.Progres
 
 
 def test_manifest_says_how_many_samples_there_will_be(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False, samples={"qa": 20}) as report:
         report("qa", Progress("map", 5))
@@ -144,7 +137,7 @@ def test_manifest_says_how_many_samples_there_will_be(
 
 
 def test_total_is_the_last_line_and_counts_failures(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False, number=3) as report:
         report("a", Progress("map", 5))
@@ -161,7 +154,7 @@ def test_total_is_the_last_line_and_counts_failures(
 
 
 def test_late_progress_of_a_finished_dataset_is_not_shown(
-    terminal: Terminal, displays: list[parts.Progress]
+    terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
         report("a", Progress("map", 5))
@@ -172,7 +165,7 @@ def test_late_progress_of_a_finished_dataset_is_not_shown(
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_elapsed_time_is_whole_where_no_task_has_a_rate(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, columns: int
+    terminal: TerminalStream, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     with bars(as_json=False, number=3):
@@ -180,7 +173,7 @@ def test_elapsed_time_is_whole_where_no_task_has_a_rate(
     assert "0:00:00 0 finished" in unstyle(terminal.getvalue())
 
 
-def test_no_bar_is_green_before_the_dataset_is_finished(terminal: Terminal) -> None:
+def test_no_bar_is_green_before_the_dataset_is_finished(terminal: TerminalStream) -> None:
     with bars(as_json=False, number=2) as report:
         report("qa", Progress("write", 5, 5))
     assert "\x1b[32m" not in terminal.getvalue()  # green of the 8 and of the 256 colors
@@ -194,13 +187,15 @@ def test_finished_dataset_is_a_line_in_a_pipe(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("displays")
-def test_dumb_terminal_gets_lines(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dumb_terminal_gets_lines(
+    terminal: TerminalStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TERM", "dumb")
     assert has_bars(as_json=False) is False
 
 
 def test_no_refresh_comes_between_a_line_and_the_bars_below_it(
-    terminal: Terminal, displays: list[parts.Progress], monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalStream, displays: list[parts.Progress], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
 

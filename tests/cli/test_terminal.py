@@ -19,24 +19,18 @@ from registry.cli.terminal import (
     print_styled,
     wrap,
 )
+from tests.cli.invocation import TerminalStream
 
 ROWS = [("name", "number"), ("a-long-name", "1"), ("都", "22")]
-
-
-class Terminal(io.StringIO):
-    """A stream that looks like a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(
     ("stream", "environment", "styled"),
     [
-        (Terminal(), {}, True),
-        (Terminal(), {"NO_COLOR": "1"}, False),
-        (Terminal(), {"NO_COLOR": ""}, True),
-        (Terminal(), {"TERM": "dumb"}, False),
+        (TerminalStream(), {}, True),
+        (TerminalStream(), {"NO_COLOR": "1"}, False),
+        (TerminalStream(), {"NO_COLOR": ""}, True),
+        (TerminalStream(), {"TERM": "dumb"}, False),
         (io.StringIO(), {}, False),
     ],
 )
@@ -57,7 +51,7 @@ def test_styles_are_for_terminals_that_take_them(
 
 def test_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "33")
-    assert (columns_of(Terminal()), columns_of(io.StringIO(), 70)) == (33, 70)
+    assert (columns_of(TerminalStream()), columns_of(io.StringIO(), 70)) == (33, 70)
 
 
 def test_page_is_printed_where_nobody_could_turn_it(

@@ -16,7 +16,6 @@ from registry.base.fs import stream_sha256
 from registry.base.locations import Location
 from registry.base.materials import Material
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache.cache import Cache
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.lockfile.pinned import PinnedSources
 from registry.progress import Deadline, Progress
@@ -27,11 +26,6 @@ from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownD
 from tests.conftest import Https
 
 OLD = (1_000_000_000, 1_000_000_000)
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def write(path: Path, text: str) -> str:

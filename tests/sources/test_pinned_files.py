@@ -9,18 +9,12 @@ import pytest
 from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
-from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.sources.files import pin_files
 from registry.sources.pinned_files import fetch_files, open_files
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin
 from tests.conftest import Https
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def content(file: SourceBytes) -> bytes:

@@ -31,11 +31,6 @@ POOL = FilesystemPool({}, UNBOUNDED)
 LARGE = b"x" * (1 << 20)
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
 def methods(https: Https) -> list[str]:
     found = [method for method, _ in https.requests]
     https.requests.clear()

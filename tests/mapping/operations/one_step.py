@@ -53,3 +53,9 @@ def argument_error(step: Any) -> str:
     with pytest.raises(ValueError, match=r"^field target: ") as caught:
         map_fields({"input": "q", "target": {"from": "a", "do": [step]}})
     return str(caught.value).removeprefix("field target: ")
+
+
+def refusal(step: Any) -> str:
+    """Return the error message for an invalid argument, without the name of the operation."""
+    name = step if isinstance(step, str) else next(iter(step))
+    return argument_error(step).removeprefix(f"operation {name}: ")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.mapping.operations.one_step import (
-    argument_error,
     check_error,
     check_result,
     error_of,
     needed,
+    refusal,
     run,
 )
 
@@ -145,5 +145,4 @@ def test_an_item_of_the_wrong_type_is_refused(
     ],
 )  # fmt: skip
 def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
-    (name,) = step
-    assert argument_error(step).removeprefix(f"operation {name}: ") == message
+    assert refusal(step) == message

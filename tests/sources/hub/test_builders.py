@@ -8,8 +8,6 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard, repocard
 
-from registry.boundary.boundary import UNBOUNDED
-from registry.cache.cache import Cache
 from registry.errors import SourceError
 from registry.manifest.source_models import HfSource
 from registry.sources.hub import builders
@@ -19,11 +17,6 @@ from registry.sources.pins import SourceContext
 from tests.servers.hub import HubEmulator
 
 LINES = {"test.jsonl": b'{"q": 1}\n', "train.jsonl": b'{"q": 2}\n'}
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED
-from registry.cache.cache import Cache
 from registry.errors import SourceError
 from registry.progress import Deadline
 from registry.sources.hub.files import (
@@ -29,11 +27,6 @@ from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
 
 FILES = {"README.md": b"# x\n", "a/b.txt": b"text", "c.parquet": b"PAR1"}
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED
-from registry.cache.cache import Cache
 from registry.errors import SourceError
 from registry.manifest.source_models import HfSource
 from registry.sources.hub import process
@@ -22,11 +20,6 @@ from tests.faults.background import finish, start
 from tests.servers.hub import HubEmulator
 
 LINES = {"test.jsonl": b'{"q": 1}\n'}
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
 
 
 def waiting() -> list[int]:

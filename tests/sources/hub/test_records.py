@@ -20,11 +20,6 @@ from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from tests.servers.hub import HubEmulator
 
 
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
-
-
 def parquet(rows: int) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"q": [f"q{row}" for row in range(rows)]}), sink, row_group_size=10)

@@ -21,11 +21,6 @@ from tests.servers.hub import HubEmulator
 LINES = {"test.jsonl": b'{"q": 1}\n'}
 
 
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path / "cache")
-
-
 def source(path: str = "org/name", **keys: Any) -> HfSource:
     return HfSource(**{"path": path, "split": "test", **keys})
 
