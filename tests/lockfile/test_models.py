@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from registry import LockError
-from registry.base.materials import Material
+from registry.base.materials import Material, Parts
 from registry.base.names import name_fault
 from registry.lockfile.models import (
     FIRST,
@@ -91,6 +91,12 @@ digests = hexes.map("sha256:{}".format)
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,8}", fullmatch=True).filter(
     lambda name: not name_fault(name)
 )
+parts = st.builds(
+    Parts,
+    columns=st.lists(texts | st.just(""), min_size=1, max_size=3).map(tuple),
+    size=st.integers(0, 1 << 50),
+    sha256=hexes,
+)
 files = st.builds(
     Material,
     location=texts,
@@ -99,6 +105,7 @@ files = st.builds(
     version_id=st.none() | texts,
     size=st.integers(0, 1 << 50),
     sha256=hexes,
+    parts=st.none() | parts,
 )
 repositories = st.builds(
     Material, location=texts, revision=st.text(DIGITS, min_size=40, max_size=40)

@@ -85,7 +85,8 @@ def test_every_field_of_a_pin_is_edited() -> None:
         "revision",
         "version",
         "original",
-    }  # tested below, and the samples without corrections in tests/corrections
+        "parts",
+    }  # tested below, without corrections in tests/corrections, parts in tests/acceptance
     named = {"files", "sandbox", "images"}  # tested with row 18
     keys = {*Pin.__struct_fields__, *Material.__struct_fields__}
     assert keys == own | named | EDITS.keys()

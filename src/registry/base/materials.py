@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from registry.base.conversion import Count, Text
 
-__all__ = ["Digest", "Material", "Materials", "Original", "SamplesId", "Sha256", "State"]
+__all__ = ["Digest", "Material", "Materials", "Original", "Parts", "SamplesId", "Sha256", "State"]
 
 # In Python's `re`, `$` alone also matches before a line break at the end.
 _END = r"$(?!\n)"
@@ -38,6 +38,17 @@ class SamplesId(Struct, frozen=True, forbid_unknown_fields=True):
         return ", ".join(filter(None, [f"{self.number:,}", self.ordered, self.named]))
 
 
+class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The parts of a remote Parquet file that samples are made of, by a digest of their own."""
+
+    columns: Annotated[tuple[str, ...], Meta(min_length=1)]
+    """The columns that are read; with their chunks come the last bytes of the file."""
+    size: Count
+    """Bytes of the parts."""
+    sha256: Sha256
+    """Digest of their positions, lengths and bytes, as `sources.parts` writes them."""
+
+
 class Material(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file or folder, identified by its digest, or a repository of the Hub, by its commit."""
 
@@ -55,6 +66,8 @@ class Material(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bytes of the file; of a folder, of all its files that are used."""
     sha256: Sha256 | None = None
     """Digest of the file's bytes; of a folder, of the names and digests of those files."""
+    parts: Parts | None = None
+    """What is fetched in place of the whole file; as long as the manifest stays as it is."""
 
     def __post_init__(self) -> None:
         if self.revision is None and self.sha256 is None:

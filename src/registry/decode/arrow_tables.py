@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
 
-__all__ = ["read_arrow_tables", "read_parquet_tables"]
+__all__ = ["chosen", "read_arrow_tables", "read_parquet_tables"]
 
 _FIRST_ROWS = 1 << 9
 _BATCH_ROWS = 1 << 14
@@ -31,7 +31,7 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
     try:
         with open_parquet(file) as opened:
             parquet = opened.parquet
-            names = _chosen(parquet.schema_arrow.names, wanted)
+            names = chosen(parquet.schema_arrow.names, wanted)
             # pyarrow takes `columns` as paths into structs, so it can't select a dotted name.
             columns = None if any("." in name for name in names) else names
             groups = [parquet.metadata.row_group(number) for number in opened.groups]
@@ -65,7 +65,7 @@ def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iter
     with pa.OSFile(file.local_path or file.location) as data:
         try:
             reader = pa.ipc.open_file(data)
-            names = _chosen(reader.schema.names, wanted)
+            names = chosen(reader.schema.names, wanted)
             waiting: list[pa.RecordBatch] = []
             for number in range(reader.num_record_batches):
                 waiting.append(reader.get_batch(number).select(names))
@@ -89,7 +89,7 @@ def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def _chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
+def chosen(names: Sequence[str], wanted: Wanted) -> list[str]:
     """Return the columns of a file that are wanted, or that a wanted path may start with."""
     if len(set(names)) < len(names):
         raise NotColumnarError("a duplicate column name")

@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
     from registry.decode.stream import Ranges, SourceBytes
 
-__all__ = ["InvalidParquetError", "OpenParquet", "divided", "open_parquet"]
+__all__ = [
+    "InvalidParquetError",
+    "OpenParquet",
+    "chunks_of",
+    "divided",
+    "open_parquet",
+    "place_of",
+]
 
 # Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
 _MOST_DECODED = 1 << 26
@@ -76,8 +83,8 @@ class OpenParquet:
         """
         for group in self.groups:
             if self._file.ranges is not None:
-                chunks = _chunks(self.parquet.metadata, group, columns)
-                cast("Ranges", self._data).expect(list(map(_place, chunks)))
+                chunks = chunks_of(self.parquet.metadata, group, columns)
+                cast("Ranges", self._data).expect(list(map(place_of, chunks)))
             most = _rows_at_a_time(self._data, self.parquet, group, columns)
             found = self.parquet.iter_batches(
                 min(self.rows, most), row_groups=[group], columns=columns
@@ -178,7 +185,7 @@ def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
     return OpenParquet(data, parquet, size, file)
 
 
-def _chunks(metadata: pq.FileMetaData, group: int, columns: list[str] | None) -> list[Any]:
+def chunks_of(metadata: pq.FileMetaData, group: int, columns: list[str] | None) -> list[Any]:
     """Return those of the columns in a row group."""
     found = map(metadata.row_group(group).column, range(metadata.num_columns))
     return [
@@ -188,7 +195,7 @@ def _chunks(metadata: pq.FileMetaData, group: int, columns: list[str] | None) ->
     ]
 
 
-def _place(chunk: Any) -> range:
+def place_of(chunk: Any) -> range:
     """Return the bytes of a column in a row group, as the footer says."""
     start = chunk.dictionary_page_offset or chunk.data_page_offset
     return range(start, start + chunk.total_compressed_size)
@@ -201,7 +208,7 @@ def _rows_at_a_time(
     metadata = parquet.metadata
     width = sum(
         _largest_value(data, parquet, group, chunk) * _values_per_row(metadata, group, chunk)
-        for chunk in _chunks(metadata, group, columns)
+        for chunk in chunks_of(metadata, group, columns)
     )
     return max(1, _MOST_DECODED // max(1, width))
 
@@ -241,8 +248,8 @@ def _largest_value(
 def _dictionary_bytes(data: IO[bytes] | Ranges, chunk: Any) -> int:
     """Return the unpacked size of a column's dictionary; 0 if it has none."""
     position = data.tell()
-    data.seek(_place(chunk).start)
-    header = io.BytesIO(data.read(_HEADER_BYTES))
+    data.seek(place_of(chunk).start)
+    header = io.BytesIO(data.read(min(_HEADER_BYTES, len(place_of(chunk)))))
     data.seek(position)
     # Thrift's compact protocol: the first fields of a page are its type and its unpacked size.
     kind, size = _integer(header), _integer(header)

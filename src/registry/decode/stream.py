@@ -23,7 +23,7 @@ from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import IO
 
@@ -66,6 +66,20 @@ class Ranges(Protocol):
 
     def expect(self, parts: Sequence[range]) -> None:
         """Request parts that will be read, each from its start on."""
+
+
+def merged(parts: Iterable[range], size: int, near: int) -> list[range]:
+    """Return the parts that are in a file in order; those with at most `near` between are one."""
+    found: list[range] = []
+    for part in sorted(parts, key=lambda one: one.start):
+        start, stop = max(0, part.start), min(part.stop, size)
+        if start >= stop:
+            continue
+        if found and start - found[-1].stop <= near:
+            found[-1] = range(found[-1].start, max(stop, found[-1].stop))
+        else:
+            found.append(range(start, stop))
+    return found
 
 
 @dataclass(frozen=True)

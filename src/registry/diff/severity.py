@@ -103,9 +103,10 @@ _DIGESTS = (
     *("pin.ordered", "pin.unordered", "pin.original"),
     *("pin.original.ordered", "pin.original.unordered"),
 )
-# The spec's digest repeats what its own keys report; size and ETag repeat what the sha256 reports.
+# The spec's digest repeats what its own keys report; size, ETag and parts repeat what the
+# sha256 reports.
 _REDUNDANT = re.compile(
-    r"pin\.(spec|format|(sources\[\d+\]|corrections)\.(asked|requested|etag|version_id|size))"
+    r"pin\.(spec|format|(sources\[\d+\]|corrections)\.(asked|requested|etag|version_id|size|parts\..*))"
 )
 
 

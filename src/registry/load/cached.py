@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from registry.errors import LockError, SourceError
-from registry.pipeline.fingerprint import pin_all, samples_fingerprint
+from registry.pipeline.fingerprint import find_all, pin_all, samples_fingerprint
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ def find_fingerprint(
         pins = pin_all(spec, context)
     except (SourceError, LockError):
         return "", None
-    fingerprint = samples_fingerprint(spec, pins if code is None else replace(pins, code=code))
-    return fingerprint, cache.find("samples", fingerprint)
+    known = pins if code is None else replace(pins, code=code)
+    _, entry = find_all(spec, known, partial(cache.find, "samples"))
+    return samples_fingerprint(spec, known), entry
 
 
 def open_cached(
@@ -68,10 +70,10 @@ def open_cached(
     """Open a dataset if its samples are cached, else return None; as `find_fingerprint`."""
     from registry.pipeline.open import Opening, open_entry
 
-    fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
-    return (
-        None if entry is None else open_entry(Opening.of(spec, boundary), entry, cache, fingerprint)
-    )
+    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
+    if entry is None:
+        return None
+    return open_entry(Opening.of(spec, boundary), entry, cache, entry.meta["fingerprint"])
 
 
 def find_samples_id(

@@ -25,7 +25,7 @@ from registry.manifest.models import DatasetSpec
 from registry.pipeline.plan import plan
 from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import deadline_seconds, remote_cache
-from registry.sources.pins import SourceContext, UnknownDigestError
+from registry.sources.pins import PartsError, SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:
     from registry.base.processes.executor import Executor, Workers
@@ -86,6 +86,7 @@ def load(
         offline=offline,
         refresh=rebuild,
         reread=reread,
+        parts=True,
         lock=lock,
         dataset=spec.name,
         report=_counting(report or log_waits(spec.name), deadline),
@@ -154,9 +155,12 @@ def _plan_and_execute(
 
     try:
         result = again_if_lost(partial(attempt, full=full), context.cache.root)
-    except UnknownDigestError:
+    except UnknownDigestError as error:
         # The format of a repository's files is known once they are listed: only Parquet can be
-        # read in part.
+        # read in part. And whether the parts of a file are enough is known once they are read.
+        if isinstance(error, PartsError):
+            context.report(Progress("wait", 1, note=f"the whole file, as {error}"))
+        context = replace(context, parts=False)
         result = again_if_lost(partial(attempt, full=True), context.cache.root)
     if pin is not None and result.checked:
         remember_pinned(result, pin, context.cache)

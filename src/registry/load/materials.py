@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from registry.base.digest import digest_of
 from registry.base.local_files import FileState
 from registry.base.locations import Location
-from registry.base.materials import Material, Materials, Original, SamplesId
+from registry.base.materials import Material, Materials, Original, Parts, SamplesId
 from registry.errors import LockError, list_names
 from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
 from registry.lockfile.origins import NAMED
@@ -111,6 +111,7 @@ def _rows(source: Source, pinned: SourcePin, folder: Path) -> Iterator[Material]
             version_id=file.version_id,
             size=file.size,
             sha256=file.sha256,
+            parts=file.parts,
         )
 
 
@@ -270,13 +271,38 @@ def make_pin(
     kept = original and Original(
         samples=original.samples, ordered=original.ordered, unordered=original.unordered
     )
-    materials = replace(materials_of(spec, opened, digest, context), original=kept)
+    materials = materials_of(spec, opened, digest, context)
+    materials = replace(
+        materials, sources=tuple(_with_parts(spec, opened, materials, context)), original=kept
+    )
     return Pin(
         **asdict(materials),
         spec=spec_digest(spec),
         columns=first_columns(spec, opened.pins, context),
         format=PIN_FORMAT,
     )
+
+
+def _with_parts(
+    spec: DatasetSpec, opened: LoadResult, materials: Materials, context: SourceContext
+) -> Iterator[Material]:
+    """Yield the rows of the sources, with the parts of remote Parquet files that are read."""
+    from registry.pipeline.columnar_pipeline import columns_read  # loads pyarrow
+    from registry.sources.pinned_files import parts_worth_it
+
+    read = [file.location for one in opened.pins.all_sources for file in one.files]
+    parts: dict[str, Parts | None] = {}
+    for source, pinned in zip(spec.sources, opened.pins.sources, strict=True):
+        for file in pinned.files:
+            # A file that is read twice has one row, for all that is read of it.
+            if source.type == "parquet" and read.count(file.location) == 1:
+                wanted = columns_read(spec, source.of_file(file.location))
+                row = portable(file.location, spec.folder)
+                parts[row] = parts_worth_it(file, wanted, context)
+    # Names of files beside a remote source are looked for record by record.
+    names_files = not set(FILE_COLUMNS).isdisjoint(opened.entry.meta["columns"])
+    for one in materials.sources:
+        yield one if names_files else replace(one, parts=parts.get(one.location))
 
 
 def first_columns(spec: DatasetSpec, pins: Pins, context: SourceContext) -> tuple[str, ...]:

@@ -75,7 +75,8 @@ class PinnedSources(Struct, frozen=True, kw_only=True):
         """
         requested = requested_location(path, self.folder)
         found = [
-            (self._location(path, file), file)
+            # Another manifest may read other columns than those whose parts are pinned.
+            (self._location(path, file), file if self.reviewed else replace(file, parts=None))
             for file in self.sources
             if file.sha256 and (file.requested or file.location) == requested
         ]

@@ -103,6 +103,8 @@ def _flow(value: Any) -> str:
     """Return a value on one line, in YAML's flow style."""
     if isinstance(value, str):
         return _quote(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_quote(key)}: {_flow(item)}' for key, item in value.items())}}}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_flow, value))}]"
     return str(value)

@@ -148,7 +148,8 @@ def _build_once(
     if limit is None:  # a later record may be the one that has a key
         if pipeline.lookup is not None:
             unused = check_lookup(spec, pipeline.lookup)
-        if result.rows:
+        # It reads all columns: `lock` did, of the same bytes, before it pinned parts.
+        if result.rows and not context.parts:
             check_maps(spec, pins, context)
     step = _correction_step(spec, pins, context)
     result = _after_all(result, spec, folder, context.report, state, step)

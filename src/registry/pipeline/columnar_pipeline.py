@@ -10,20 +10,23 @@ import numpy as np
 from registry.base.memory import gc_paused
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
 from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.columns_used import mapping_dependencies
 from registry.mapping.missing_columns import UnseenColumns
+from registry.mapping.unread_columns import UnreadColumns
 from registry.sources.source_type import reader_of
 from registry.store.rows import FILE_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from registry.decode.frame import AnyFrame
+    from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
+    from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.mapping.columnar.mapper import ColumnarMapper
     from registry.pipeline.pipeline import Pipeline, PipelineState
 
-__all__ = ["columnar_pipeline", "see_columns"]
+__all__ = ["columnar_pipeline", "columns_read", "see_columns"]
 
 
 def columnar_pipeline(
@@ -39,7 +42,7 @@ def columnar_pipeline(
     if mapper is None:
         raise NotColumnarError("the dataset is mapped record by record")
     wanted = mapper.dependencies
-    names = None if wanted is None else (wanted - source.columns.keys()) | state.unread.missing
+    names = None if wanted is None else _names(wanted, source, state.unread.missing)
     frames = reader_of(source).decode_tables(file, names)
     while True:
         # Until the values of the batch are gone; not across the `yield`, after which the caller may
@@ -79,6 +82,18 @@ def _map_frame(
 
 def _may_name_files(batch: pa.RecordBatch) -> bool:
     return any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
+
+
+def columns_read(spec: DatasetSpec, source: Source) -> Wanted:
+    """Return the columns of a source that are read, by names in the manifest; None for all."""
+    if spec.mapper is not None or spec.join is not None or spec.explode is not None:
+        return None
+    wanted = mapping_dependencies(spec.fields, spec.where)
+    return wanted and _names(wanted, source, UnreadColumns.of(spec).missing)
+
+
+def _names(wanted: frozenset[str], source: Source, unread: frozenset[str]) -> frozenset[str]:
+    return (wanted - source.columns.keys()) | unread
 
 
 def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:

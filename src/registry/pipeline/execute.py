@@ -141,6 +141,7 @@ def _build(
     from registry.pipeline.diagnosis import check_not_empty
 
     pins, limit = decided.pins, decided.limit
+    context = replace(context, parts=decided.parts)
     companion = _companion_of(spec, pins, context)
     with context.cache.temporary() as folder:
         result = None

@@ -17,13 +17,18 @@ from registry.sources.pins import Pins
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from registry.cache.cache import CacheEntry
     from registry.manifest.source import Source
     from registry.sources.pins import SourceContext
 
 __all__ = [
     "code_of",
+    "find_all",
     "first_fingerprint",
     "has_own_examples",
+    "parts_fingerprint",
     "pin_all",
     "samples_fingerprint",
 ]
@@ -70,6 +75,29 @@ def code_of(spec: DatasetSpec) -> str | None:
 def first_fingerprint(spec: DatasetSpec, pins: Pins, limit: int) -> str:
     """Return the key of the first samples, built without the others."""
     return digest_of({"first": limit, "of": samples_fingerprint(spec, pins)})
+
+
+def parts_fingerprint(spec: DatasetSpec, pins: Pins) -> str | None:
+    """Return the key of samples made of the parts that are pinned; None if none are.
+
+    A key of its own, since nothing compares the parts with the digest of the whole file. So a
+    lockfile that has wrong ones changes no samples but its own.
+    """
+    files = (file for pinned in pins.all_sources for file in pinned.files)
+    parts = [[file.sha256, file.parts.sha256] for file in files if file.parts is not None]
+    return digest_of({"parts": parts, "of": samples_fingerprint(spec, pins)}) if parts else None
+
+
+def find_all(
+    spec: DatasetSpec, pins: Pins, find: Callable[[str], CacheEntry | None]
+) -> tuple[str, CacheEntry | None]:
+    """Return the samples that `find` has, of whole files or of their parts, and their key."""
+    whole = samples_fingerprint(spec, pins)
+    for fingerprint in filter(None, (whole, parts_fingerprint(spec, pins))):
+        entry = find(fingerprint)
+        if entry is not None:
+            return fingerprint, entry
+    return whole, None
 
 
 def samples_fingerprint(spec: DatasetSpec, pins: Pins) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.pipeline.fingerprint import code_of, first_fingerprint, pin_all, samples_fingerprint
+from registry.pipeline.fingerprint import (
+    code_of,
+    find_all,
+    first_fingerprint,
+    parts_fingerprint,
+    pin_all,
+)
 from registry.sources.pins import Pins, SourceContext, UnknownDigestError
 from registry.sources.source_type import reader_of
 
@@ -35,6 +42,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The samples in the cache."""
     limit: int | None = None
     """Maximum number of samples of the entry, from the first; None for all."""
+    parts: bool = False
+    """Whether they are made of the parts of files, where the lockfile has these."""
 
 
 def plan(
@@ -71,12 +80,21 @@ def plan(
 def _plan_all(
     spec: DatasetSpec, pins: Pins, context: SourceContext, *, verify: bool, remote: bool = True
 ) -> Plan:
-    fingerprint = samples_fingerprint(spec, pins)
-    entry = find_samples(context, fingerprint, verify=verify)
-    scope: Scope = "all" if entry is None else "cached"
-    if entry is None and remote and _has_remote(context, fingerprint):
-        scope = "remote"
-    return Plan(scope=scope, pins=pins, fingerprint=fingerprint, entry=entry)
+    fingerprint, entry = find_all(spec, pins, partial(find_samples, context, verify=verify))
+    if entry is not None:
+        return Plan(scope="cached", pins=pins, fingerprint=fingerprint, entry=entry)
+    by_parts = parts_fingerprint(spec, pins)
+    for key in filter(None, (fingerprint, by_parts)):
+        if remote and _has_remote(context, key):
+            return Plan(scope="remote", pins=pins, fingerprint=key)
+    if by_parts is None or not context.parts or _has_whole_files(pins, context):
+        return Plan(scope="all", pins=pins, fingerprint=fingerprint)
+    return Plan(scope="all", pins=pins, fingerprint=by_parts, parts=True)
+
+
+def _has_whole_files(pins: Pins, context: SourceContext) -> bool:
+    files = (file for pinned in pins.all_sources for file in pinned.files if file.parts)
+    return all(context.cache.blob(file.sha256).is_file() for file in files)
 
 
 def _has_remote(context: SourceContext, fingerprint: str) -> bool:

@@ -200,7 +200,12 @@ def _pin_locked(location: Location, locked: Material, context: SourceContext) ->
     Remote bytes are compared when they are downloaded, which a cached dataset never needs.
     """
     pinned = PinnedFile(
-        location, locked.sha256 or "", locked.size or 0, locked.etag, locked.version_id
+        location,
+        locked.sha256 or "",
+        locked.size or 0,
+        locked.etag,
+        locked.version_id,
+        parts=None if location.is_local else locked.parts,
     )
     if location.is_local and context.lock is not None and context.lock.compare:
         found = pin_local(location, context)

@@ -20,7 +20,7 @@ from registry.settings import deadline_seconds, most_jobs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry.base.materials import Material
+    from registry.base.materials import Material, Parts
     from registry.base.processes.executor import Executor, Workers
     from registry.cache.cache import Cache
     from registry.cache.meta import EntryKind
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Expected",
+    "PartsError",
     "PinnedFile",
     "Pins",
     "SourceContext",
@@ -84,6 +85,8 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     """Whether complete files may be read for their digests; otherwise UnknownDigestError."""
     reread: bool = False
     """Digest bytes that are here again, rather than trust what the cache remembers of them."""
+    parts: bool = False
+    """Whether files may be read in the parts that are pinned; to need more is a PartsError."""
     lock: Expected | None = None
     """What the lockfile pins; other sources are pinned at their current version."""
     dataset: str = ""
@@ -138,6 +141,10 @@ class UnknownDigestError(SourceError):
     """A digest requires reading a complete file, which `whole` does not allow."""
 
 
+class PartsError(UnknownDigestError):
+    """More of a file is needed than its pinned parts."""
+
+
 class PinnedFile(Struct, frozen=True):
     """One file of a source."""
 
@@ -159,6 +166,8 @@ class PinnedFile(Struct, frozen=True):
     """Whether the manifest states the digest."""
     is_mirror: bool = False
     """Whether the location is a mirror's."""
+    parts: Parts | None = None
+    """The parts that the lockfile has a digest of, beside that of the whole file."""
 
 
 class SourcePin(Struct, frozen=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Semaphore, Thread
 from typing import IO, Any, NamedTuple, TypeVar
 
 from registry.base.locations import Location
+from registry.decode.stream import merged
 from registry.progress import Deadline
 from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
@@ -111,20 +112,21 @@ class RemoteRanges(io.RawIOBase):
             self._position += len(parts[-1])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def expect(self, parts: Sequence[range]) -> None:
+    def expect(self, parts: Sequence[range], *, only: bool = False) -> None:
         """Request parts that will be read, each from its start on; some of them at a time.
 
         Of the first ones that are expected, only the first bytes are requested: who reads the start
-        of a file needs no more. Of all later ones everything, as far as it fits into memory.
+        of a file needs no more. Of all later ones everything, as far as it fits into memory. With
+        `only` nothing that is between them, and of the first ones everything, too.
         """
         self._end()
         if self._whole is not None:
             return
         self._expected = list(parts)
-        most = _MOST_HELD if self._reads_on else _FIRST
+        most = _MOST_HELD if only or self._reads_on else _FIRST
         left = _MOST_HELD // 2
         starts = [range(part.start, min(part.stop, part.start + most)) for part in parts]
-        for part in _merged(starts, self._tail[0]):
+        for part in merged(starts, self._tail[0], 0 if only else _NEAR):
             for start in range(part.start, min(part.stop, part.start + left), _LARGEST):
                 if self._find(start) is None:
                     self._request(start, min(part.stop, start + _LARGEST))
@@ -264,17 +266,3 @@ class RemoteRanges(io.RawIOBase):
                 return attempt()
 
         return with_retries(translated, self._deadline)
-
-
-def _merged(parts: Iterable[range], size: int) -> list[range]:
-    """Return the parts that are in a file in order; those that are close are one part."""
-    merged: list[range] = []
-    for part in sorted(parts, key=lambda one: one.start):
-        start, stop = max(0, part.start), min(part.stop, size)
-        if start >= stop:
-            continue
-        if merged and start - merged[-1].stop <= _NEAR:
-            merged[-1] = range(merged[-1].start, max(stop, merged[-1].stop))
-        else:
-            merged.append(range(start, stop))
-    return merged

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_check
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from registry.load.materials import (
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources, staleness
 from registry.manifest.models import without_corrections
-from registry.pipeline.fingerprint import code_of, samples_fingerprint
+from registry.pipeline.fingerprint import code_of, find_all
 from registry.pipeline.open import Opening, open_entry
 from registry.samples.digest import digest_samples
 from registry.sources.pins import SourceContext
@@ -212,7 +213,7 @@ class SamplesCheck:
         pins = self._with_code()
         if pins is None:
             return
-        fingerprint = samples_fingerprint(self.spec, pins)
+        fingerprint, _ = find_all(self.spec, pins, partial(self.context.cache.find, "samples"))
         key = digest_of({"derived": fingerprint, "spec": self.pin.spec})
         # Before anything is read, as what is read later may be a newer state.
         state = self._state(fingerprint)
@@ -354,7 +355,12 @@ class SamplesCheck:
         cache = self.context.cache
         return all(
             (one.revision is None or cache.find("records", one.digest) is not None)
-            and all(f.location.is_local or cache.blob(f.sha256).is_file() for f in one.files)
+            and all(
+                f.location.is_local
+                or cache.blob(f.sha256).is_file()
+                or (f.parts is not None and cache.blob(f.parts.sha256).is_file())
+                for f in one.files
+            )
             for one in self.pins.all_sources
         )
 

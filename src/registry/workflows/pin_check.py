@@ -15,6 +15,7 @@ from registry.errors import RegistryError, count_text, list_names, shorten
 from registry.load.materials import locked_sources
 from registry.manifest.source import Source, is_commit
 from registry.sources.files import pin_files
+from registry.sources.pinned_files import parts_again
 from registry.sources.pins import Pins
 from registry.sources.source_type import reader_of
 
@@ -50,6 +51,7 @@ class Reason(StrEnum):
     """Why a field can't be derived again; the summary counts pins by these."""
 
     BYTES = "source bytes not in the cache"
+    PARTS = "of a file only the parts that are read are in the cache"
     BRANCH = "only the Hub knows the commit of a branch"
     VALIDATOR = "only the server knows an ETag or VersionId"
     GLOB = "only the server knows what a glob matches"
@@ -189,7 +191,7 @@ def _compare_rows(check: PinCheck, found: Sequence[Material], pinned: Sequence[M
         check.differs(f"{_listed(changed)} different from their pins")
     for number, (row, old) in enumerate(pairs):
         if row.sha256 == old.sha256:
-            for key in ("requested", "revision", "etag", "version_id", "size"):
+            for key in ("requested", "revision", "etag", "version_id", "size", "parts"):
                 check.compare(f"sources[{number}].{key}", getattr(old, key), getattr(row, key))
 
 
@@ -209,14 +211,21 @@ def _check_remote(check: PinCheck, key: str, row: Material, context: SourceConte
     check.skip(
         Reason.VALIDATOR, *(f"{key}.{one}" for one in ("etag", "version_id") if getattr(row, one))
     )
-    blob = context.cache.blob(row.sha256 or "")
+    parts, blob = row.parts, context.cache.blob(row.sha256 or "")
+    is_whole = blob.is_file()
+    if parts is not None and not is_whole:
+        blob = context.cache.blob(parts.sha256)
     if not blob.is_file():
-        check.skip(Reason.BYTES, f"{key}.size", f"{key}.sha256")
+        own = () if parts is None else (f"{key}.parts",)
+        check.skip(Reason.BYTES, f"{key}.size", f"{key}.sha256", *own)
         return
     # The cache is not a place that a manifest reaches.
     (file,) = pin_files([Location(blob)], {}, replace(context, boundary=UNBOUNDED, lock=None)).files
-    if file.sha256 != row.sha256:
+    if file.sha256 != blob.name:
         hint = f"`registry sync --refresh {check.name}` fetches them again"
         check.differs(f"the bytes of {row.location} in the cache are damaged", hint)
+    elif not is_whole:
+        check.skip(Reason.PARTS, f"{key}.size", f"{key}.sha256")
     else:
         check.compare(f"{key}.size", row.size, file.size)
+        check.compare(f"{key}.parts", parts, parts_again(blob, parts))

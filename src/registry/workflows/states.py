@@ -16,7 +16,7 @@ from registry.boundary.paths import fixed_folder
 from registry.cache.contents import Item
 from registry.errors import RegistryError
 from registry.lockfile.pinned import pin_sources, state_of
-from registry.pipeline.fingerprint import pin_all, samples_fingerprint
+from registry.pipeline.fingerprint import parts_fingerprint, pin_all, samples_fingerprint
 from registry.pipeline.plan import first_samples, plan
 from registry.sources.pins import SourceContext, UnknownDigestError
 
@@ -224,9 +224,10 @@ def _add(
     # The first samples have a key of their own; all of them may be cached too.
     with contextlib.suppress(UnknownDigestError):
         pins = pin_all(spec, replace(context, whole=False))
-        keys.add(samples_fingerprint(spec, pins))
+        keys |= {*filter(None, (samples_fingerprint(spec, pins), parts_fingerprint(spec, pins)))}
     sources = pins.all_sources
-    keys |= {file.sha256 for one in sources for file in (*one.files, *one.contents)}
+    files = [file for one in sources for file in (*one.files, *one.contents)]
+    keys |= {file.sha256 for file in files} | {file.parts.sha256 for file in files if file.parts}
     keys |= {one.digest for one in sources}
     for key in keys:
         usage.names.setdefault(key.removeprefix("sha256:"), []).append(name)

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from registry.base.materials import Parts
+from registry.samples.provenance import read_provenance
 from tests.cli.invocation import Run, write
 from tests.plugins.results.conftest import QUESTIONS, WriteLog, WriteRows, row, stated
 
@@ -27,6 +30,19 @@ def test_log_of_what_is_pinned_now(pinned: Path, run: Run, write_log: WriteLog) 
     assert "  data       datasets.lock pins these samples now" in result.lines
     assert "  rebuild    all that it needs is here" in result.lines
     assert any(line.startswith("  source     qa.csv sha256:") for line in result.lines)
+
+
+def test_log_of_a_file_of_which_parts_are_pinned(
+    pinned: Path, run: Run, write_log: WriteLog
+) -> None:
+    known = read_provenance(stated("qa"))
+    parts = Parts(columns=("q", "a"), size=1234, sha256="ab" * 32)
+    pins = tuple(replace(one, parts=parts) for one in known.pins)
+    log = write_log(registry=replace(known, pins=pins).as_data())
+    result = run("receipt", str(log))
+    assert (
+        f"  verified   at least the 1,234 bytes that are read: sha256:{'ab' * 32}" in result.lines
+    )
 
 
 def test_rebuild_compares_the_ordered_digest(pinned: Path, run: Run, write_log: WriteLog) -> None:

@@ -78,6 +78,8 @@ class FileTask(Struct, frozen=True, kw_only=True):
     part: Part
     boundary: Boundary
     offline: bool
+    parts: bool
+    """Whether parts of files may be read in place of the whole."""
     json_keys: JsonKeys
     metadata_types: Mapping[str, MetadataType] | None
     """Those of the rows before; None for the first ones, which determine them."""
@@ -127,6 +129,7 @@ def map_source(
             part=part,
             boundary=context.boundary,
             offline=context.offline,
+            parts=context.parts,
             json_keys=pipeline.json_keys,
             metadata_types=state.metadata_types and dict(state.metadata_types),
         )
@@ -249,6 +252,7 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
         boundary=task.boundary,
         cache=cache,
         offline=task.offline,
+        parts=task.parts,
         dataset=spec.name,
         report=tell,
         jobs=1,

@@ -94,22 +94,24 @@ class Here(Struct, frozen=True, dict=True):
 
         `original` means its samples without corrections.
         """
+        return self._found(name, original=original)[0]
+
+    def _found(self, name: str, *, original: bool = False) -> tuple[str, CacheEntry | None]:
+        """Return the fingerprint of a dataset, and its cached samples."""
         try:
             spec = self.catalog.resolve(name)
             lock = pin_sources(spec, self.pin(spec.name))
             if original:
                 spec = self.catalog.resolve(name, overrides={"corrections": False})
         except RegistryError:
-            return ""
-        return find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)[0]
+            return "", None
+        return find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)
 
     def openable(self) -> Iterator[tuple[str, str]]:
         """Yield each dataset that can be opened without a request, with its fingerprint."""
         for name in self.catalog:
-            fingerprint = self.fingerprint(name)
-            if fingerprint and (
-                self._cached(fingerprint) is not None or not self.catalog.resolve(name).is_remote
-            ):
+            fingerprint, entry = self._found(name)
+            if fingerprint and (entry is not None or not self.catalog.resolve(name).is_remote):
                 yield name, fingerprint
 
     @staticmethod
@@ -187,8 +189,10 @@ class Here(Struct, frozen=True, dict=True):
         """
         pin, spec = self.pin(name), self.catalog.resolve(name)
         sources = pin.sources if pin else ()
-        fingerprint = self.fingerprint(name) if stated is None else stated.fingerprint
-        if self._cached(fingerprint) is not None:
+        fingerprint, entry = self._found(name)
+        if stated is not None and stated.fingerprint != fingerprint:
+            entry = self._cached(stated.fingerprint)
+        if entry is not None:
             return Needed("here")
         now = {one.location: one.sha256 for one in sources}
         elsewhere = {

@@ -139,6 +139,9 @@ def _stated(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield "digest", stated.ordered
     for one in stated.pins:
         yield "source", f"{one.location} {one.revision or f'sha256:{one.sha256}'}"
+        if one.parts is not None:
+            counted = count_text(one.parts.size, "byte")
+            yield "verified", f"at least the {counted} that are read: sha256:{one.parts.sha256}"
     if stated.view:
         yield "view", ", ".join(f"{key} {value}" for key, value in stated.view.items())
     if stated.fewshot:
