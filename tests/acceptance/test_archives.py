@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import tarfile
@@ -11,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from registry import (
@@ -29,6 +26,7 @@ from registry import (
 )
 from registry.cli import main
 from registry.lockfile.models import read_lock
+from tests.records import csv_bytes, jsonl, parquet_bytes
 
 if TYPE_CHECKING:
     from tests.conftest import S3, Https, OneDataset
@@ -38,27 +36,9 @@ ROWS = [{"q": f"What is {number}?", "a": str(2 * number)} for number in range(5)
 QUESTIONS = [row["q"] for row in ROWS]
 
 
-def csv_bytes(rows: list[dict[str, str]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["q", "a"])
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def parquet_bytes(rows: list[dict[str, str]]) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), buffer)
-    return buffer.getvalue()
-
-
-def jsonl_bytes(rows: list[dict[str, str]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
 FORMATS: dict[str, tuple[str, Callable[[list[dict[str, str]]], bytes]]] = {
     "csv": ("csv", csv_bytes),
-    "jsonl": ("json", jsonl_bytes),
+    "jsonl": ("json", jsonl),
     "json": ("json", lambda rows: json.dumps(rows).encode()),
     "parquet": ("parquet", parquet_bytes),
 }
@@ -66,7 +46,7 @@ FORMATS: dict[str, tuple[str, Callable[[list[dict[str, str]]], bytes]]] = {
 
 def members(rows: list[dict[str, str]] = ROWS) -> dict[str, bytes]:
     """Return a file of each format, and the rows as two files."""
-    parts = {f"parts/{n}.jsonl": jsonl_bytes(part) for n, part in enumerate((rows[:2], rows[2:]))}
+    parts = {f"parts/{n}.jsonl": jsonl(part) for n, part in enumerate((rows[:2], rows[2:]))}
     return {f"in/x.{suffix}": pack(rows) for suffix, (_, pack) in FORMATS.items()} | parts
 
 

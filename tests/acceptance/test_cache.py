@@ -7,7 +7,6 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,16 +26,13 @@ from registry import (
 from registry.cli import main
 from registry.pipeline import builder
 from registry.progress import silent
+from tests.records import jsonl
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
     from tests.conftest import Https, OneDataset
 
 ROWS = [{"q": f"What is {number}?", "a": str(number)} for number in range(50)]
-
-
-def jsonl(rows: Sequence[dict[str, str]] = ROWS) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def questions(dataset: Dataset) -> list[str]:
@@ -50,7 +46,7 @@ QUESTIONS = [row["q"] for row in ROWS]
 def root(one_dataset: OneDataset) -> Path:
     """Write a catalog with the dataset `data` of a local file, last changed some time ago."""
     folder = one_dataset({"type": "json", "path": "data.jsonl"})
-    write_aged(folder / "data.jsonl", jsonl())
+    write_aged(folder / "data.jsonl", jsonl(ROWS))
     return folder
 
 
@@ -133,7 +129,7 @@ def test_damaged_view_that_cannot_be_quarantined_is_recomputed_each_time(
 def test_refresh_reads_the_source_and_rebuilds(
     https: Https, one_dataset: OneDataset, cache_dir: Path
 ) -> None:
-    root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")})
+    root = one_dataset({"type": "json", "path": https.put("/data.jsonl", jsonl(ROWS), etag="1")})
     held = get_dataset("data", root=root)
     before = the_entry(cache_dir).stat().st_ino
     https.put("/data.jsonl", jsonl(ROWS[::-1]), etag="1")
@@ -160,7 +156,7 @@ def test_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path
 def test_local_file_changed_in_place_is_detected(root: Path, racy: bool, same_time: bool) -> None:
     file = root / "data.jsonl"
     if racy:
-        file.write_bytes(jsonl())
+        file.write_bytes(jsonl(ROWS))
     get_dataset("data", root=root)
     time.sleep(0.02)  # a file system's clock ticks every few milliseconds
     before = file.stat()
@@ -209,9 +205,9 @@ def test_local_file_changed_between_pin_check_and_open_is_an_error(
 
 
 FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
-    "decode": (jsonl() + b"{", {}, registry.DecodeError),
-    "map": (jsonl() + b'{"a": "1"}\n', {}, MappingError),
-    "duplicate": (jsonl() + jsonl(ROWS[:1]), {"id": "q"}, MappingError),
+    "decode": (jsonl(ROWS) + b"{", {}, registry.DecodeError),
+    "map": (jsonl(ROWS) + b'{"a": "1"}\n', {}, MappingError),
+    "duplicate": (jsonl(ROWS) + jsonl(ROWS[:1]), {"id": "q"}, MappingError),
     "no records": (b"", {}, registry.DecodeError),
 }
 
@@ -227,13 +223,13 @@ def test_failed_build_leaves_nothing_and_does_not_block_the_next_build(
     with pytest.raises(error):
         get_dataset("data", root=root)
     assert entries(cache_dir) == entries(cache_dir, "tmp") == []
-    (root / "data.jsonl").write_bytes(jsonl())
+    (root / "data.jsonl").write_bytes(jsonl(ROWS))
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
 def test_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "json", "path": "data.jsonl"}, expect={"samples": 51})
-    (root / "data.jsonl").write_bytes(jsonl())
+    (root / "data.jsonl").write_bytes(jsonl(ROWS))
     for _ in range(2):
         with pytest.raises(
             ExpectationError, match=r"data: expect\.samples is 51, the source gives 50"

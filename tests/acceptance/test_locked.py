@@ -30,16 +30,13 @@ from registry.cli import main
 from registry.lockfile.models import Pin, read_lock
 from registry.samples.digest import digest_samples
 from tests.conftest import S3, Https, OneDataset
+from tests.records import jsonl
 from tests.servers.hub import HubEmulator, parquet_repo
 
 OLD = [{"q": f"What is {number}?", "a": str(number)} for number in range(20)]
 NEW = [*OLD[:17], *({"q": row["q"], "a": "moved"} for row in OLD[17:])]
 REPO = "acme/locked"
 SCHEMA = {"default": pa.schema([("q", pa.string()), ("a", pa.string())])}
-
-
-def jsonl(rows: Sequence[Mapping[str, str]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def rows_of(dataset: Dataset) -> list[dict[str, str]]:

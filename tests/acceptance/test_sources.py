@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import hashlib
 import io
@@ -21,7 +20,6 @@ from urllib.parse import urlsplit
 
 import fsspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
@@ -38,6 +36,7 @@ from registry import (
 )
 from registry.cli import main
 from tests.conftest import permit
+from tests.records import csv_bytes, jsonl, parquet_bytes
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
@@ -50,24 +49,6 @@ SECRET = "SECRET%2Fsignature%3D"
 """Percent signs, as a library may write it otherwise than it stands in the URL."""
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-def jsonl(rows: Rows = ROWS) -> bytes:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-
-
-def csv_text(rows: Rows = ROWS) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["q", "a"])
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def parquet(rows: Rows = ROWS) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), buffer)
-    return buffer.getvalue()
 
 
 def questions(dataset: Dataset) -> list[str]:
@@ -83,11 +64,11 @@ def files_under(folder: Path, *parts: str) -> list[str]:
 
 
 ENCODERS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
-    ".csv": ("csv", csv_text),
+    ".csv": ("csv", csv_bytes),
     ".jsonl": ("json", jsonl),
     ".ndjson": ("json", jsonl),
     ".json": ("json", lambda rows: json.dumps(rows).encode()),
-    ".parquet": ("parquet", parquet),
+    ".parquet": ("parquet", parquet_bytes),
 }
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -116,7 +97,7 @@ def test_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed
 @pytest.mark.parametrize("name", ["a b", "50%25", "ü", "part#1", "a;b&c=d"])
 def test_s3_key_may_contain_any_character(s3: S3, one_dataset: OneDataset, name: str) -> None:
     s3.bucket("bucket")
-    url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl()))
+    url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl(ROWS)))
     dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
     assert (questions(dataset), dataset.location) == (QUESTIONS, url)
 
@@ -173,7 +154,7 @@ class ForeignS3:
             body = f"<Error><Code>{self.refusal}</Code><Message>No.</Message></Error>"
             return Response(body, 403, content_type="application/xml")
         headers = {"ETag": '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
-        return Response(jsonl(), headers=headers)
+        return Response(jsonl(ROWS), headers=headers)
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +292,8 @@ def test_s3_error_includes_the_reason(
     message: str,
 ) -> None:
     s3.bucket("bucket")
-    s3.put("bucket", "data.jsonl", jsonl())
-    s3.put("bucket", "folder/data.jsonl", jsonl())
+    s3.put("bucket", "data.jsonl", jsonl(ROWS))
+    s3.put("bucket", "folder/data.jsonl", jsonl(ROWS))
     monkeypatch.delenv(unset, raising=False)
     source = {"type": "json", "path": path, "fs_options": options}
     with pytest.raises(error, match=message):
@@ -367,7 +348,7 @@ def test_one_client_serves_all_objects_of_a_source(
 def test_second_load_over_https_only_checks_the_validators(
     https: Https, one_dataset: OneDataset
 ) -> None:
-    url = https.put("/data.jsonl", jsonl(), etag="1")
+    url = https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = one_dataset({"type": "json", "path": url})
     assert questions(get_dataset("data", root=root)) == QUESTIONS
     assert https.requests.count(("GET", "/data.jsonl")) == 1
@@ -415,13 +396,13 @@ def test_server_error_is_raised_even_if_the_file_is_cached(
     error: type[RegistryError],
     message: str,
 ) -> None:
-    url = https.put("/data.jsonl", jsonl(), etag="1")
+    url = https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = one_dataset({"type": "json", "path": url})
     get_dataset("data", root=root)
     https.fail("/data.jsonl", status)
     with pytest.raises(error, match=re.escape(f"{url}: ") + f".*{message}"):
         get_dataset("data", root=root)
-    https.put("/data.jsonl", jsonl(), etag="1")
+    https.put("/data.jsonl", jsonl(ROWS), etag="1")
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
@@ -698,7 +679,7 @@ def test_load_makes_requests_only_to_the_source(
     commit(hub)
     root = one_dataset(source)
     (root / "data").mkdir()
-    (root / "data" / "train.jsonl").write_bytes(jsonl())
+    (root / "data" / "train.jsonl").write_bytes(jsonl(ROWS))
     # As with users: the session's settings switch it off so that tests stay on this machine.
     monkeypatch.setattr(datasets.config, "HF_UPDATE_DOWNLOAD_COUNTS", True)
     monkeypatch.setattr(socket, "getaddrinfo", look_up_here)
@@ -710,7 +691,7 @@ def test_load_makes_requests_only_to_the_source(
 def on_s3(request: pytest.FixtureRequest) -> dict[str, Any]:
     s3: S3 = request.getfixturevalue("s3")
     s3.bucket("bucket")
-    return {"type": "json", "path": s3.put("bucket", "data.jsonl", jsonl())}
+    return {"type": "json", "path": s3.put("bucket", "data.jsonl", jsonl(ROWS))}
 
 
 def on_s3_as_glob(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -719,7 +700,7 @@ def on_s3_as_glob(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 def on_https(request: pytest.FixtureRequest) -> dict[str, Any]:
     https: Https = request.getfixturevalue("https")
-    return {"type": "json", "path": https.put("/data.jsonl", jsonl(), etag="1")}
+    return {"type": "json", "path": https.put("/data.jsonl", jsonl(ROWS), etag="1")}
 
 
 def on_the_hub(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -786,7 +767,7 @@ def test_generic_builder_reads_files_on_s3(
     s3: S3, one_dataset: OneDataset, data_files: Any
 ) -> None:
     s3.bucket("bucket")
-    s3.put("bucket", "1.jsonl", jsonl())
+    s3.put("bucket", "1.jsonl", jsonl(ROWS))
     source = {"type": "hf", "path": "json", "data_files": data_files, "split": "train"}
     assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
 
@@ -813,9 +794,9 @@ def test_local_folder_is_read_like_a_hub_repository(
     root = one_dataset({"type": "hf", "path": "./folder", "split": "test"})
     file = root / "folder" / layout
     file.parent.mkdir(parents=True)
-    file.write_bytes(parquet(ROWS[:2]))
+    file.write_bytes(parquet_bytes(ROWS[:2]))
     assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
-    file.write_bytes(parquet())
+    file.write_bytes(parquet_bytes(ROWS))
     assert questions(get_dataset("data", root=root)) == QUESTIONS
     assert hub.requests == []
 
@@ -841,7 +822,7 @@ def test_parquet_types_are_preserved(one_dataset: OneDataset) -> None:
     root = one_dataset({"type": "parquet", "path": "data/*.parquet"}, fields=fields)
     (root / "data").mkdir()
     for number, row in enumerate(rows):
-        (root / "data" / f"{number}.parquet").write_bytes(parquet([row]))
+        (root / "data" / f"{number}.parquet").write_bytes(parquet_bytes([row]))
     dataset = get_dataset("data", root=root)
     assert [(sample.id, sample.target, sample.metadata) for sample in dataset] == [
         (row["id"], str(row["a"]), {key: row[key] for key in ("tags", "more", "nothing")})
@@ -858,7 +839,7 @@ def test_the_folder_of_a_catalog_may_have_a_name_that_looks_like_a_glob(
     root = root.rename(root.with_name(name))
     (root / "more").mkdir()
     for file in ("one.csv", "more/two.csv"):
-        (root / file).write_bytes(csv_text())
+        (root / file).write_bytes(csv_bytes(ROWS))
     for command in ("validate", "list", "lock", "sync"):
         assert main([command, "--root", str(root)]) == 0, capsys.readouterr()
     assert questions(get_dataset("data", root=root, locked=True)) == QUESTIONS * 2

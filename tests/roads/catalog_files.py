@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
 from tests.evidence.rows import REPOSITORY
+from tests.records import csv_bytes, parquet_bytes
 from tests.roads.outcome import Case
 
 __all__ = ["FORMS", "RECORDS", "Record", "case_of", "catalog", "written"]
@@ -42,25 +40,11 @@ def _json_array(records: list[Record]) -> bytes:
     return json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _parquet(records: list[Record]) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(records), sink, row_group_size=10)
-    return sink.getvalue()
-
-
-def _csv(records: list[Record]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]))
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue().encode()
-
-
 FORMS: dict[str, Callable[[list[Record]], bytes]] = {
     "d.jsonl": _json_lines,
     "d.json": _json_array,
-    "d.parquet": _parquet,
-    "d.csv": _csv,
+    "d.parquet": partial(parquet_bytes, row_group_size=10),
+    "d.csv": csv_bytes,
 }
 """Name of a file → function that writes records in its form."""
 

@@ -40,6 +40,7 @@ from registry.workflows.verify import (
     wrong_count,
 )
 from tests.conftest import CatalogRoot, Https
+from tests.records import jsonl
 from tests.servers.hub import HubEmulator, parquet_repo
 
 ROWS = [
@@ -92,10 +93,6 @@ def hub_source(revision: str | None = None, **keys: Any) -> dict[str, Any]:
     return source if revision is None else {**source, "revision": revision}
 
 
-def lines(rows: list[dict[str, Any]] = ROWS) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
 # --- no drift ---
 
 
@@ -126,7 +123,7 @@ def test_only_the_start_of_a_large_parquet_file_is_read(world: World) -> None:
 
 
 def test_repository_of_json_lines_is_ok(world: World) -> None:
-    commit = world.hub.commit("verify/data", {"test.jsonl": lines()})
+    commit = world.hub.commit("verify/data", {"test.jsonl": jsonl(ROWS)})
     source = {"type": "hf", "path": "verify/data", "split": "test", "revision": commit}
     result = world.verify(world.catalog(source))
     assert (result.status, result.drifts, result.mapped) == ("ok", (), 20)
@@ -134,7 +131,7 @@ def test_repository_of_json_lines_is_ok(world: World) -> None:
 
 @pytest.mark.parametrize("etag", ["one", ""])
 def test_a_file_is_ok(world: World, etag: str) -> None:
-    url = world.https.put("/data.jsonl", lines(), etag=etag)
+    url = world.https.put("/data.jsonl", jsonl(ROWS), etag=etag)
     root = world.catalog({"type": "json", "path": url})
     world.lock(root)
     result = world.verify(root)
@@ -181,11 +178,11 @@ def column_renamed(world: World) -> Path:
 
 
 def column_renamed_since_the_lock(world: World) -> Path:
-    url = world.https.put("/data.jsonl", lines(), etag="1")
+    url = world.https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = world.catalog({"type": "json", "path": url}, fields={**FIELDS, "target": {"template": "{answer|none}"}}, expect={})  # fmt: skip
     world.lock(root)
     rows = [{"question": row["question"], "options": row["options"], "gold": "A"} for row in ROWS]
-    world.https.put("/data.jsonl", lines(rows), etag="1")
+    world.https.put("/data.jsonl", jsonl(rows), etag="1")
     return root
 
 
@@ -202,7 +199,7 @@ def rows_of_a_file_changed(world: World) -> Path:
 
 def rows_of_a_short_file_changed(world: World) -> Path:
     root = world.catalog({"type": "json", "path": "data.jsonl"}, expect={"samples": 2})
-    (root / "data.jsonl").write_bytes(lines(ROWS[:3]))
+    (root / "data.jsonl").write_bytes(jsonl(ROWS[:3]))
     return root
 
 
@@ -215,26 +212,26 @@ def package_missing(world: World) -> Path:
 
 
 def size_changed(world: World) -> Path:
-    url = world.https.put("/data.jsonl", lines(), etag="1")
+    url = world.https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = world.catalog({"type": "json", "path": url})
     world.lock(root)
-    world.https.put("/data.jsonl", lines() + b"\n", etag="2")
+    world.https.put("/data.jsonl", jsonl(ROWS) + b"\n", etag="2")
     return root
 
 
 def etag_changed(world: World) -> Path:
-    url = world.https.put("/data.jsonl", lines(), etag="1")
+    url = world.https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = world.catalog({"type": "json", "path": url})
     world.lock(root)
-    world.https.put("/data.jsonl", lines().replace(b"red", b"RED"), etag="2")
+    world.https.put("/data.jsonl", jsonl(ROWS).replace(b"red", b"RED"), etag="2")
     return root
 
 
 def local_bytes_changed(world: World) -> Path:
     root = world.catalog({"type": "json", "path": "data.jsonl"})
-    (root / "data.jsonl").write_bytes(lines())
+    (root / "data.jsonl").write_bytes(jsonl(ROWS))
     world.lock(root)
-    (root / "data.jsonl").write_bytes(lines().replace(b"red", b"RED"))
+    (root / "data.jsonl").write_bytes(jsonl(ROWS).replace(b"red", b"RED"))
     return root
 
 
@@ -368,11 +365,11 @@ def test_a_lookup_table_of_the_hub_is_read_completely(world: World) -> None:
 
 
 def test_files_of_a_builder_and_folders_are_asked_about(world: World, tmp_path: Path) -> None:
-    url = world.https.put("/data.jsonl", lines(), etag="1")
+    url = world.https.put("/data.jsonl", jsonl(ROWS), etag="1")
     builder = {"type": "hf", "path": "json", "split": "train", "data_files": url}
     assert world.verify(world.catalog(builder)).status == "ok"
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "train.jsonl").write_bytes(lines())
+    (tmp_path / "folder" / "train.jsonl").write_bytes(jsonl(ROWS))
     folder = {"type": "hf", "path": str(tmp_path / "folder"), "split": "train"}
     result = world.verify(world.catalog(folder))
     assert (result.status, result.drifts) == ("ok", ())
@@ -388,7 +385,7 @@ def test_a_condition_leaves_the_row_count_open(world: World) -> None:
 
 def test_only_the_first_records_of_a_file_are_mapped(world: World) -> None:
     bad = {**ROWS[0], "question": ""}
-    url = world.https.put("/data.jsonl", lines([*ROWS[:20], bad, *ROWS]), etag="1")
+    url = world.https.put("/data.jsonl", jsonl([*ROWS[:20], bad, *ROWS]), etag="1")
     where = {"value": "answer", "equals": "A"}
     result = world.verify(world.catalog({"type": "json", "path": url}, where=where))
     assert (result.status, result.mapped) == ("ok", 10)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from registry import get_dataset, list_datasets
 from registry.cli import main
 from registry.manifest.schema import read_schema
 from tests.conftest import REPOSITORY, CatalogRoot, Https
+from tests.records import csv_bytes, jsonl, parquet_bytes
 from tests.servers.hub import HubEmulator, parquet_repo
 
 Capsys = pytest.CaptureFixture[str]
@@ -42,26 +40,8 @@ datasets:
 REPO = "acme/quiz"
 
 
-def as_csv(records: list[dict[str, Any]], delimiter: str = ",") -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]), delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue().encode()
-
-
-def as_jsonl(records: list[dict[str, Any]]) -> bytes:
-    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
-
-
 def as_jsonl_gz(records: list[dict[str, Any]]) -> bytes:
-    return gzip.compress(as_jsonl(records))
-
-
-def as_parquet(records: list[dict[str, Any]]) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(records), buffer)
-    return buffer.getvalue()
+    return gzip.compress(jsonl(records))
 
 
 @pytest.fixture
@@ -70,7 +50,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "own"
     folder.mkdir()
     (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    (folder / "questions.csv").write_bytes(as_csv(OPEN))
+    (folder / "questions.csv").write_bytes(csv_bytes(OPEN))
     monkeypatch.chdir(folder)
     return folder
 
@@ -123,9 +103,9 @@ def added(capsys: Capsys, root: Path, name: str, *arguments: str) -> tuple[str, 
 @pytest.mark.parametrize(
     ("file", "kind", "encode"),
     [
-        ("data.csv", "csv", as_csv),
+        ("data.csv", "csv", csv_bytes),
         ("data.jsonl.gz", "json", as_jsonl_gz),
-        ("data.parquet", "parquet", as_parquet),
+        ("data.parquet", "parquet", parquet_bytes),
     ],
 )
 def test_local_file_becomes_a_dataset(
@@ -161,7 +141,7 @@ def test_local_file_becomes_a_dataset(
 
 
 def test_lines_of_json_in_a_file_named_json_become_a_dataset(root: Path, capsys: Capsys) -> None:
-    (root / "data.json").write_bytes(as_jsonl(OPEN))
+    (root / "data.json").write_bytes(jsonl(OPEN))
     text, out = added(capsys, root, "d", "--file", "data.json")
     assert "lines: true (an object per line, not one JSON document)\n" in out
     assert "      path: data.json\n      lines: true\n" in text
@@ -169,7 +149,7 @@ def test_lines_of_json_in_a_file_named_json_become_a_dataset(root: Path, capsys:
 
 
 def test_tab_separated_file_becomes_a_dataset(root: Path, capsys: Capsys) -> None:
-    (root / "data.tsv").write_bytes(as_csv(OPEN, "\t"))
+    (root / "data.tsv").write_bytes(csv_bytes(OPEN, "\t"))
 
     added(capsys, root, "capitals", "--file", "data.tsv")
 
@@ -177,7 +157,7 @@ def test_tab_separated_file_becomes_a_dataset(root: Path, capsys: Capsys) -> Non
 
 
 def test_url_becomes_a_dataset(root: Path, capsys: Capsys, https: Https) -> None:
-    url = https.put("/data/capitals.csv", as_csv(OPEN))
+    url = https.put("/data/capitals.csv", csv_bytes(OPEN))
 
     text, out = added(capsys, root, "capitals", "--file", url)
 
@@ -199,7 +179,7 @@ def test_path_below_the_root_is_written_relative_to_it(
     root: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "data").mkdir()
-    (root / "data" / "x.csv").write_bytes(as_csv(OPEN))
+    (root / "data" / "x.csv").write_bytes(csv_bytes(OPEN))
     monkeypatch.chdir(root / "data")
 
     text, _ = added(capsys, root, "capitals", "--file", "x.csv")
@@ -220,7 +200,7 @@ def test_root_selects_the_folder_of_the_manifest(
 
 
 def test_source_with_one_record_shows_one_sample(root: Path, capsys: Capsys) -> None:
-    (root / "one.csv").write_bytes(as_csv(OPEN[:1]))
+    (root / "one.csv").write_bytes(csv_bytes(OPEN[:1]))
 
     _, out = added(capsys, root, "one", "--file", "one.csv")
 
@@ -229,7 +209,7 @@ def test_source_with_one_record_shows_one_sample(root: Path, capsys: Capsys) -> 
 
 def test_equal_questions_get_distinct_ids(root: Path, capsys: Capsys) -> None:
     records = [{"question": "Who?", "answer": "I"}, {"question": "Who?", "answer": "you"}]
-    (root / "twice.csv").write_bytes(as_csv(records))
+    (root / "twice.csv").write_bytes(csv_bytes(records))
 
     added(capsys, root, "twice", "--file", "twice.csv")
 
@@ -326,7 +306,7 @@ def test_card_gives_license_tags_and_names_of_labels(
         },
     }
     readme = f"---\n{json.dumps(card)}\n---\n".encode()
-    hub.commit("acme/reviews", {"README.md": readme, "data/train.jsonl": as_jsonl(rows)})
+    hub.commit("acme/reviews", {"README.md": readme, "data/train.jsonl": jsonl(rows)})
 
     text, _ = added(capsys, root, "reviews", "--hf", "acme/reviews")
 
@@ -501,7 +481,7 @@ def test_bad_name_makes_no_request(capsys: Capsys, hub: HubEmulator, quiz: str) 
         ("empty.csv", b""),
         ("empty.jsonl", b""),
         ("empty.json", b"[]"),
-        ("empty.parquet", as_parquet([])),
+        ("empty.parquet", parquet_bytes([])),
     ],
 )
 def test_empty_source_is_an_error(root: Path, capsys: Capsys, file: str, content: bytes) -> None:
@@ -548,7 +528,7 @@ def test_index_is_created_where_there_is_none(
     tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("questions.csv").write_bytes(as_csv(OPEN))
+    Path("questions.csv").write_bytes(csv_bytes(OPEN))
     before = files(REPOSITORY / "registry")
 
     _, out = added(capsys, tmp_path, "zz-capitals", "--file", "questions.csv")
@@ -561,7 +541,7 @@ def test_index_is_created_where_there_is_none(
 
 
 def test_index_is_created_in_the_folder_of_root(tmp_path: Path, capsys: Capsys) -> None:
-    (tmp_path / "questions.csv").write_bytes(as_csv(OPEN))
+    (tmp_path / "questions.csv").write_bytes(csv_bytes(OPEN))
     file = str(tmp_path / "questions.csv")
     assert main(["add", "capitals", "--file", file, "--root", str(tmp_path)]) == 0
     assert (tmp_path / "datasets.yaml").is_file()
@@ -572,7 +552,7 @@ def test_dry_run_creates_no_index(
     tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("questions.csv").write_bytes(as_csv(OPEN))
+    Path("questions.csv").write_bytes(csv_bytes(OPEN))
     assert main(["add", "capitals", "--file", "questions.csv", "--dry-run"]) == 0
     created = [name for name in files(tmp_path) if not name.startswith("cache")]
     assert created == ["questions.csv"]
@@ -629,7 +609,7 @@ def test_existing_datasets_are_unchanged(
 ) -> None:
     folder = catalog_root({"one": ONE})
     monkeypatch.chdir(folder)
-    Path("questions.csv").write_bytes(as_csv(OPEN))
+    Path("questions.csv").write_bytes(csv_bytes(OPEN))
 
     added(capsys, folder, "two", "--file", "questions.csv")
 
