@@ -46,7 +46,7 @@ class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     size: Count
     """Bytes of the parts."""
     sha256: Sha256
-    """Digest of their positions, lengths and bytes, as `sources.parts` writes them."""
+    """Digest of their positions, lengths and bytes, as `decode.parquet_parts` writes them."""
 
 
 class Material(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
