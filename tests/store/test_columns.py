@@ -454,7 +454,7 @@ def test_any_values_are_restored_as_by_value(values: list[Any]) -> None:
 @given(st.lists(_plain, max_size=4))
 def test_plain_values_are_restored(values: list[Any]) -> None:
     assert are_plain(values)
-    assert repr(restored(to_json_texts(values, plain=True))) == repr(values)
+    assert repr(restored(to_json_texts(values))) == repr(values)
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: repr(number)[:20])
@@ -483,15 +483,14 @@ def test_a_list_in_itself_is_not_plain() -> None:
     assert not are_plain([value])
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_half_of_a_surrogate_pair_is_an_error(plain: bool) -> None:
+def test_half_of_a_surrogate_pair_is_an_error() -> None:
     with pytest.raises(UnicodeEncodeError):
-        to_json_texts([["\ud800"]], plain=plain)
+        to_json_texts([["\ud800"]])
 
 
 def test_keys_that_start_like_a_tag_are_restored_from_plain_values() -> None:
     values = [{"$float": "inf"}, {"a": [{"$dict": []}]}, {"a": "$x"}, None]
-    assert restored(to_json_texts(values, plain=True)) == values
+    assert restored(to_json_texts(values)) == values
 
 
 def test_a_value_without_a_json_form_is_an_error() -> None:

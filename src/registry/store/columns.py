@@ -7,7 +7,6 @@ becomes an array, NaN becomes null. So only values that are known to be plain ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from math import isfinite
 from types import NoneType
@@ -107,16 +106,13 @@ Converter = Callable[[Sequence[Any]], dict[str, pa.Array]]
 """Returns the columns of a field's values."""
 
 
-def field_columns(
-    field: str, values: Sequence[Any], records: Numbers, *, plain: bool = False
-) -> dict[str, pa.Array]:
+def field_columns(field: str, values: Sequence[Any], records: Numbers) -> dict[str, pa.Array]:
     """Return the columns of a field.
 
     Args:
         field: The field.
         values: Its values.
         records: Number of each value's record.
-        plain: Whether metadata is known to have only types of JSON (see `to_json_texts`).
 
     Raises:
         MappingError: a value can't be stored; the error has its record.
@@ -126,9 +122,6 @@ def field_columns(
         return {}
     if types == {str} and field in _TEXT_FIELDS:
         return _convert(lambda strings: {field: _strings(strings)}, field, values, records)
-    if plain and field == "metadata":
-        texts = partial(to_json_texts, plain=True)
-        return _convert(lambda dicts: {field: texts(dicts)}, field, values, records)
     return _convert(_CONVERTERS[field], field, values, records)
 
 
@@ -219,7 +212,6 @@ def metadata_column(
     values: Sequence[Any],
     records: Numbers,
     *,
-    plain: bool = False,
     typed: bool = False,
 ) -> pa.Array:
     """Return the column of one key of the metadata.
@@ -229,7 +221,6 @@ def metadata_column(
         metadata_type: Type of the values.
         values: The values.
         records: Number of each value's record.
-        plain: Whether the values are known to have only types of JSON (see `to_json_texts`).
         typed: Whether their type is known to be the given one.
 
     Raises:
@@ -246,7 +237,7 @@ def metadata_column(
 
     def convert(values: Sequence[Any]) -> dict[str, pa.Array]:
         if metadata_type == "json":
-            return {key: to_json_texts(values, plain=plain)}
+            return {key: to_json_texts(values)}
         return {key: to_array(values, METADATA_TYPES[metadata_type])}
 
     try:
@@ -257,20 +248,16 @@ def metadata_column(
         raise
 
 
-def to_json_texts(values: Sequence[Any], *, plain: bool = False) -> pa.Array:
+def to_json_texts(values: Sequence[Any]) -> pa.Array:
     """Return values as a column of JSON texts for `from_json`; None is null.
-
-    Args:
-        values: The values.
-        plain: Whether all of them are known to be plain, such as those of a JSON source.
 
     Raises:
         TypeError: a value can't be restored from JSON.
         UnicodeEncodeError: a string has half of a surrogate pair.
     """
     if len(values) > 1 and values[0] is values[-1] and len(set(map(id, values))) == 1:
-        return pa.repeat(to_json_texts(values[:1], plain=plain)[0], len(values))
-    if plain or are_plain(values):
+        return pa.repeat(to_json_texts(values[:1])[0], len(values))
+    if are_plain(values):
         texts = [None if value is None else _encode(value) for value in values]
         encoded = to_array(texts, pa.large_binary())
         # A key that starts with `$` needs a tag; a string that starts with it looks the same.

@@ -119,7 +119,6 @@ def compare_page(
     comparison: Comparison,
     part: SamplePage,
     *,
-    scripts: Sequence[str] = ("dataset.js",),
     policy: str = LINKED_POLICY,
     names: Sequence[str] = (),
 ) -> str:
@@ -128,7 +127,6 @@ def compare_page(
     Args:
         comparison: What is compared.
         part: The samples on the page.
-        scripts: Names of scripts.
         policy: The Content-Security-Policy.
         names: The datasets that can be chosen, where a server answers.
     """
@@ -142,7 +140,7 @@ def compare_page(
     return linked_page(
         "compare.html",
         base="../",
-        scripts=scripts,
+        scripts=["dataset.js"],
         policy=policy,
         comparison=comparison,
         part=part,
