@@ -112,14 +112,19 @@ class Repository:
         compare(text.removesuffix("\n"), name, Path(__file__).with_name("review_story"))
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one for all tests: in another one, another process imports `datasets`, for 2 s."""
+    return tmp_path_factory.mktemp("repository")
+
+
 @pytest.fixture
 def repository(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Repository:
-    root = tmp_path / "repository"
-    root.mkdir()
-    monkeypatch.chdir(root)
-    made = Repository(root, capsys)
+    monkeypatch.chdir(folder)
+    subprocess.run(["find", ".", "-mindepth", "1", "-delete"], check=True)
+    made = Repository(folder, capsys)
     made.write("datasets.yaml", INDEX)
     made.write("own.csv", LOCAL)
     made.write("m/own.yaml", FIRST)
