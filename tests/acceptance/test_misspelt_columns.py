@@ -82,11 +82,10 @@ def source(
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(emptied: Path) -> Path:
     """Make the folder of a catalog the working directory."""
-    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (emptied / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
+    return emptied
 
 
 def write(folder: Path, source: dict[str, Any]) -> None:

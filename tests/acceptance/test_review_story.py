@@ -112,19 +112,9 @@ class Repository:
         compare(text.removesuffix("\n"), name, Path(__file__).with_name("review_story"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one for all tests: in another one, another process imports `datasets`, for 2 s."""
-    return tmp_path_factory.mktemp("repository")
-
-
 @pytest.fixture
-def repository(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Repository:
-    monkeypatch.chdir(folder)
-    subprocess.run(["find", ".", "-mindepth", "1", "-delete"], check=True)
-    made = Repository(folder, capsys)
+def repository(emptied: Path, capsys: pytest.CaptureFixture[str]) -> Repository:
+    made = Repository(emptied, capsys)
     made.write("datasets.yaml", INDEX)
     made.write("own.csv", LOCAL)
     made.write("m/own.yaml", FIRST)
