@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pytest
 from registry.base.locations import Location
 from registry.boundary.boundary import Limits
 from registry.decode import decode
-from registry.decode.parquet_files import _rows_at_a_time
+from registry.decode.parquet_files import open_parquet
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source_models import ParquetSource
@@ -34,8 +35,11 @@ def dictionary(values: list[str], rows: int) -> pa.Table:
 
 
 def most_rows(file: SourceBytes) -> int:
-    with file.open() as data:
-        return _rows_at_a_time(data, pq.ParquetFile(data), 0, None)
+    with open_parquet(file) as opened:
+        opened.rows = 1 << 30
+        with mock.patch.object(opened.parquet, "iter_batches", return_value=[]) as read:
+            list(opened.batches())
+    return int(read.call_args.args[0])
 
 
 def nested(values: list[str], rows: int) -> pa.Table:
@@ -53,7 +57,7 @@ def nested(values: list[str], rows: int) -> pa.Table:
         (lambda: dictionary([str(number) for number in range(5000)], 20_000), {}, 1 << 20),
         (lambda: dictionary(["a" * 100_000] * 3, 1_000), {}, 671),
         (
-            lambda: pa.table({"q": [LONG + str(number) for number in range(30)]}),
+            lambda: pa.table({"q": [LONG + str(number) for number in range(90)]}),
             {"use_dictionary": False, "column_encoding": {"q": "DELTA_BYTE_ARRAY"}},
             33,
         ),
@@ -63,7 +67,7 @@ def nested(values: list[str], rows: int) -> pa.Table:
             67,
         ),
         (lambda: nested([LONG], 2_000), {"dictionary_pagesize_limit": 10**7}, 67),
-        (lambda: pa.table({"q": [1, 2]}), {}, 1 << 22),
+        (lambda: pa.table({"q": [1, 2]}), {}, 1 << 26),
     ],
     ids=["one long", "short", "long", "delta", "fixed", "nested", "numbers"],
 )

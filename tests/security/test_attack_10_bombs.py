@@ -14,6 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.decode.handmade_parquet import (
+    data_page,
+    dictionary_page,
+    indices,
+    levels,
+    text,
+    write,
+)
 from tests.security.measured import run_measured
 from tests.thorough import THOROUGH
 
@@ -167,6 +175,26 @@ def test_a_parquet_file_that_repeats_its_values_is_refused(tmp_path: Path, kind:
     parquet_of(kind, folder / "d.parquet")
     assert (folder / "d.parquet").stat().st_size < 200_000
     refused(folder, RATIO)
+
+
+def test_pages_that_unpack_to_more_than_the_footer_says_are_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "parquet", "d.parquet")
+    zeros = data_page(bytes(_CHUNK), 1, times=SIZE // _CHUNK - 1)
+    write(folder / "d.parquet", [zeros], values=1, unpacked=1000)
+    assert (folder / "d.parquet").stat().st_size < 200_000
+    message = "the pages of the column 'q' claim to unpack to 2,130,706,432 bytes, while the footer"
+    for command in ("sync", "preview"):
+        refused(folder, message, command)
+
+
+def test_a_row_that_repeats_a_value_for_gigabytes_is_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "parquet", "d.parquet")
+    many = 20_000_000
+    row = levels((0, 1), (1, many - 1)) + levels((3, many)) + indices(many)
+    pages = [dictionary_page(text(b"a" * 1000)), data_page(row, many, encoding=8)]
+    path = folder / "d.parquet"
+    write(path, pages, values=many, unpacked=2000, is_list=True, dictionary_at=4)
+    refused(folder, "may decode to 20,080,000,000 in a row, so each gives more than 200 bytes")
 
 
 @pytest.mark.parametrize(("rows", "long"), [(90, 1_000_000), (2, 45_000_000)])

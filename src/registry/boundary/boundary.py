@@ -42,7 +42,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     line_bytes: int = 1 << 26
     """Bytes of a line, and of a CSV row."""
     document_bytes: int = 1 << 29
-    """Bytes of a JSON file that is not JSON Lines, which is read as a whole."""
+    """Bytes of a JSON file that is not JSON Lines, and of a Parquet page: each is read whole."""
     sample_bytes: int = 1 << 28
     """Bytes of a sample."""
     records: int = 100_000_000

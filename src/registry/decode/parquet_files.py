@@ -7,36 +7,32 @@ import dataclasses
 import io
 import shutil
 import tempfile
-from typing import IO, TYPE_CHECKING, Any, cast
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from registry.decode.bounded import HARMLESS_BYTES
+from registry.decode.parquet_pages import CheckedPages, InvalidPageError, page_at
 from registry.decode.stream import RowGroups, open_bytes
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from registry.decode.stream import Ranges, SourceBytes
 
-__all__ = [
-    "InvalidParquetError",
-    "OpenParquet",
-    "chunks_of",
-    "divided",
-    "open_parquet",
-    "place_of",
-]
+__all__ = ["InvalidParquetError", "OpenParquet", "chunks_of", "divided", "open_parquet"]
 
 # Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
 _MOST_DECODED = 1 << 26
 _HARMLESS_COLUMN = 1 << 26
-_HEADER_BYTES = 32
+_HARMLESS_GROUP = 1 << 28
 _VALUE_BYTES = 16
-_DICTIONARY_PAGE = 2
+_ITEM_BYTES = 32
+"""What a value in a list takes, with its levels, even if it is null."""
 _READ: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 """Without `pre_buffer`, which keeps the bytes of all row groups; by pages, not by whole columns."""
 
@@ -51,11 +47,13 @@ class OpenParquet:
     def __init__(
         self,
         data: IO[bytes] | Ranges,
+        pages: CheckedPages,
         parquet: pq.ParquetFile,
         size: int,
         file: SourceBytes,
     ) -> None:
         self._data = data
+        self._pages = pages
         self.parquet = parquet
         part = file.row_groups
         self.groups = range(
@@ -70,10 +68,8 @@ class OpenParquet:
     def count(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return a batch of rows; a DecodeError if all so far are too large for the file."""
         self._decoded += batch.nbytes
-        limits = self._file.limits
-        if self._decoded > max(HARMLESS_BYTES, limits.ratio * self._size):
-            what = f"{self._size:,} bytes decode to {self._decoded:,}, so each gives"
-            raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file.location)
+        if self._decoded > max(HARMLESS_BYTES, self._file.limits.ratio * self._size):
+            raise _ratio_error(self._file, f"{self._size:,} bytes decode to {self._decoded:,}")
         return batch
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -82,16 +78,60 @@ class OpenParquet:
         Of a remote file, only the groups and columns that are read are looked at.
         """
         for group in self.groups:
+            chunks = chunks_of(self.parquet.metadata, group, columns)
             if self._file.ranges is not None:
-                chunks = chunks_of(self.parquet.metadata, group, columns)
-                cast("Ranges", self._data).expect(list(map(place_of, chunks)))
-            most = _rows_at_a_time(self._data, self.parquet, group, columns)
+                cast("Ranges", self._data).expect([chunk.place for chunk in chunks])
+            self._check_size(chunks)
+            self._pages.check([(chunk.place, chunk.metadata) for chunk in chunks])
+            most = self._rows_at_a_time(chunks)
             found = self.parquet.iter_batches(
                 min(self.rows, most), row_groups=[group], columns=columns
             )
             for batch in found:
                 yield self.count(batch)
                 self.parquet.reader.set_batch_size(min(self.rows, most))  # for the following
+
+    def _check_size(self, chunks: Sequence[Chunk]) -> None:
+        """Refuse a row group of many columns, each of which may be large: all are in memory."""
+        packed = sum(chunk.metadata.total_compressed_size for chunk in chunks)
+        size = sum(chunk.metadata.total_uncompressed_size for chunk in chunks)
+        if size > max(_HARMLESS_GROUP, self._file.limits.ratio * packed):
+            raise _ratio_error(self._file, f"{packed:,} bytes of a row group unpack to {size:,}")
+
+    def _rows_at_a_time(self, chunks: Sequence[Chunk]) -> int:
+        """Return how many rows can be decoded at a time, whichever values of a dictionary they are.
+
+        Raises:
+            DecodeError: a single row of a column may be too large.
+        """
+        values = max((chunk.metadata.num_values for chunk in chunks), default=0)
+        if values * sum(map(_most_repeated, chunks)) <= _MOST_DECODED:
+            return _MOST_DECODED
+        sizes = [_largest_value(self._pages, self.parquet, chunk) for chunk in chunks]
+        width = sum(size * chunk.values_per_row for size, chunk in zip(sizes, chunks, strict=True))
+        rows = max(1, _MOST_DECODED // max(1, width))
+        for value, chunk in zip(sizes, chunks, strict=True):
+            packed = chunk.metadata.total_compressed_size
+            most = max(HARMLESS_BYTES, self._file.limits.ratio * packed)
+            # Where a row of lists ends, only its values say: it may have all of them.
+            size = value * chunk.metadata.num_values if chunk.is_list else value
+            if size > most and self._largest_batch(chunk, rows, size) > most:
+                what = f"{packed:,} bytes of the column '{chunk.name}' may decode to {size:,}"
+                raise _ratio_error(self._file, f"{what} in a row")
+        return rows
+
+    def _largest_batch(self, chunk: Chunk, rows: int, size: int) -> int:
+        """Return how large the values of a column in so many rows are at most; at first `size`."""
+        if not chunk.is_list or not chunk.has_dictionary:
+            return size
+        found = 0
+        for batch in _with_dictionary(self._pages, self.parquet, chunk, rows):
+            values = _dictionary_of(batch)
+            if values is None:
+                return size
+            lengths = pc.binary_length(values.dictionary).take(values.indices)
+            found = max(found, int(pc.sum(lengths).as_py() or 0))
+        return found
 
 
 def divided(data: IO[bytes], least: int) -> list[RowGroups]:
@@ -125,7 +165,7 @@ def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
     with _seekable(file) as data:
         try:
             yield _opened(data, file)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, InvalidPageError) as error:
             # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
@@ -148,8 +188,9 @@ def _seekable(file: SourceBytes) -> Iterator[IO[bytes] | Ranges]:
 
 
 def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
+    pages = CheckedPages(data, file.location, file.limits)
     # Of parts, nothing else may tell that a byte changed on the way.
-    parquet = pq.ParquetFile(data, page_checksum_verification=file.ranges is not None, **_READ)
+    parquet = pq.ParquetFile(pages, page_checksum_verification=file.ranges is not None, **_READ)
     metadata, limits = parquet.metadata, file.limits
     if metadata.num_rows > limits.records:
         raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)
@@ -157,115 +198,122 @@ def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
     if unpacked > limits.unpacked_bytes:
         message = limits.message("unpacked_bytes", "the file unpacks to", "bytes")
         raise DecodeError(message, file=file.location)
-    chunks = [
-        (group, metadata.row_group(group).column(column))
-        for group in range(metadata.num_row_groups)
-        for column in range(metadata.num_columns)
-    ]
-    for group, chunk in chunks:
-        size = chunk.total_uncompressed_size
-        if size > max(_HARMLESS_COLUMN, limits.ratio * chunk.total_compressed_size):
-            what = (
-                f"{chunk.total_compressed_size:,} bytes of the column '{chunk.path_in_schema}'"
-                f" unpack to {size:,}, so each gives"
-            )
-            raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
-        # Lists in a row may be as long as their lengths say, without a byte for each value.
-        size = chunk.num_values * _VALUE_BYTES if _values_per_row(metadata, group, chunk) > 1 else 0
-        if size > max(HARMLESS_BYTES, limits.ratio * chunk.total_compressed_size):
-            what = (
-                f"{chunk.total_compressed_size:,} bytes of the column '{chunk.path_in_schema}'"
-                f" have {chunk.num_values:,} values, so each gives"
-            )
-            raise DecodeError(limits.message("ratio", what, "bytes"), file=file.location)
+    for group in range(metadata.num_row_groups):
+        for chunk in chunks_of(metadata, group, None):
+            _check_chunk(chunk, file)
     size = data.seek(0, io.SEEK_END)
     if file.row_groups is not None:  # a part may decode to its share of what the file may
         part = range(file.row_groups.first, file.row_groups.stop)
-        size = sum(chunk.total_compressed_size for group, chunk in chunks if group in part)
-    return OpenParquet(data, parquet, size, file)
+        chunks = chain.from_iterable(chunks_of(metadata, group, None) for group in part)
+        size = sum(chunk.metadata.total_compressed_size for chunk in chunks)
+    return OpenParquet(data, pages, parquet, size, file)
 
 
-def chunks_of(metadata: pq.FileMetaData, group: int, columns: list[str] | None) -> list[Any]:
+def _check_chunk(chunk: Chunk, file: SourceBytes) -> None:
+    packed, values = chunk.metadata.total_compressed_size, chunk.metadata.num_values
+    most, of_column = file.limits.ratio * packed, f"{packed:,} bytes of the column '{chunk.name}'"
+    size = chunk.metadata.total_uncompressed_size
+    if size > max(_HARMLESS_COLUMN, most):
+        raise _ratio_error(file, f"{of_column} unpack to {size:,}")
+    # Lists in a row may be as long as their lengths say, without a byte for each value.
+    if chunk.is_list and values * _ITEM_BYTES > max(HARMLESS_BYTES, most):
+        raise _ratio_error(file, f"{of_column} have {values:,} values")
+
+
+def _ratio_error(file: SourceBytes, what: str) -> DecodeError:
+    message = file.limits.message("ratio", f"{what}, so each gives", "bytes")
+    return DecodeError(message, file=file.location)
+
+
+class Chunk(NamedTuple):
+    """A column in a row group, as the footer describes it."""
+
+    group: int
+    column: int
+    """Among those of the file that have values."""
+    rows: int
+    """In the group."""
+    metadata: Any
+    is_list: bool
+    """Whether a row may have several values."""
+
+    @property
+    def name(self) -> str:
+        """Its path in the schema."""
+        return str(self.metadata.path_in_schema)
+
+    @property
+    def place(self) -> range:
+        """Its bytes."""
+        # Its dictionary is first, whatever the footer says, or nobody reads it.
+        found = (self.metadata.dictionary_page_offset, self.metadata.data_page_offset)
+        start = min(offset for offset in found if offset)
+        return range(start, start + self.metadata.total_compressed_size)
+
+    @property
+    def values_per_row(self) -> int:
+        """How many values each row has, rounded up; more than 1 only in lists."""
+        return -(-int(self.metadata.num_values) // max(1, self.rows)) or 1
+
+    @property
+    def has_dictionary(self) -> bool:
+        """Whether its values may be read as those of a dictionary."""
+        is_text = self.metadata.physical_type == "BYTE_ARRAY"
+        return is_text and "DELTA_BYTE_ARRAY" not in self.metadata.encodings
+
+
+def chunks_of(metadata: pq.FileMetaData, group: int, columns: Sequence[str] | None) -> list[Chunk]:
     """Return those of the columns in a row group."""
-    found = map(metadata.row_group(group).column, range(metadata.num_columns))
+    found, schema = metadata.row_group(group), metadata.schema
+    chunks = map(found.column, range(found.num_columns))
     return [
-        chunk
-        for chunk in found
-        if columns is None or chunk.path_in_schema.partition(".")[0] in columns
+        Chunk(group, number, found.num_rows, one, schema.column(number).max_repetition_level > 0)
+        for number, one in enumerate(chunks)
+        if columns is None or one.path_in_schema.partition(".")[0] in columns
     ]
 
 
-def place_of(chunk: Any) -> range:
-    """Return the bytes of a column in a row group, as the footer says."""
-    start = chunk.dictionary_page_offset or chunk.data_page_offset
-    return range(start, start + chunk.total_compressed_size)
+def _most_repeated(chunk: Chunk) -> int:
+    """Return at least the bytes that one value of a column may have."""
+    if chunk.metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":  # also a null, of no byte
+        return _MOST_DECODED
+    return int(chunk.metadata.total_uncompressed_size)
 
 
-def _rows_at_a_time(
-    data: IO[bytes] | Ranges, parquet: pq.ParquetFile, group: int, columns: list[str] | None
-) -> int:
-    """Return how many rows can be decoded at a time, whichever values of a dictionary they have."""
-    metadata = parquet.metadata
-    width = sum(
-        _largest_value(data, parquet, group, chunk) * _values_per_row(metadata, group, chunk)
-        for chunk in chunks_of(metadata, group, columns)
-    )
-    return max(1, _MOST_DECODED // max(1, width))
-
-
-def _values_per_row(metadata: pq.FileMetaData, group: int, chunk: Any) -> int:
-    """Return how many values a column has in each row, rounded up; more than 1 only in lists."""
-    return -(-int(chunk.num_values) // max(1, metadata.row_group(group).num_rows)) or 1
-
-
-def _largest_value(
-    data: IO[bytes] | Ranges, parquet: pq.ParquetFile, group: int, chunk: Any
-) -> int:
+def _largest_value(pages: CheckedPages, parquet: pq.ParquetFile, chunk: Chunk) -> int:
     """Return at least the bytes that one value has in each row of a column that repeats it."""
-    if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY":
-        names = parquet.schema.names
-        at = names.index(chunk.path_in_schema) if chunk.path_in_schema in names else -1
-        return int(parquet.schema.column(at).length) if at >= 0 else chunk.total_uncompressed_size
-    if chunk.physical_type != "BYTE_ARRAY":
+    metadata = chunk.metadata
+    if metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return int(parquet.schema.column(chunk.column).length)
+    if metadata.physical_type != "BYTE_ARRAY":
         return _VALUE_BYTES
-    if "DELTA_BYTE_ARRAY" in chunk.encodings:  # a value is the start of the one before, and more
-        return 2 * int(chunk.total_uncompressed_size)  # pyarrow holds it twice
-    size = _dictionary_bytes(data, chunk)
-    rows = min(chunk.num_values, 1 << 14)
+    if not chunk.has_dictionary:  # a value is the start of the one before, and more
+        return 2 * int(metadata.total_uncompressed_size)  # pyarrow holds it twice
+    page = page_at(pages, chunk.place)
+    size = page.unpacked if page.is_dictionary else 0
+    rows = min(metadata.num_values, 1 << 14)
     if size * rows <= _MOST_DECODED:
         return size
     # Usually many values share the dictionary: the size of the largest is worth one more look.
-    columns = [chunk.path_in_schema]
-    reader = pq.ParquetFile(data, read_dictionary=columns, metadata=parquet.metadata, **_READ)
-    batch = next(reader.iter_batches(1, row_groups=[group], columns=columns), None)
-    column = None if batch is None or not batch.num_columns else batch.column(0)
-    dictionary = getattr(column, "dictionary", None)
-    if dictionary is None:  # nested, or of a type that has none
+    batch = next(_with_dictionary(pages, parquet, chunk, 1), None)
+    values = None if batch is None else _dictionary_of(batch)
+    if values is None:  # of a type that has none
         return size
-    return int(pc.max(pc.binary_length(dictionary)).as_py() or 0)
+    return int(pc.max(pc.binary_length(values.dictionary)).as_py() or 0)
 
 
-def _dictionary_bytes(data: IO[bytes] | Ranges, chunk: Any) -> int:
-    """Return the unpacked size of a column's dictionary; 0 if it has none."""
-    position = data.tell()
-    data.seek(place_of(chunk).start)
-    header = io.BytesIO(data.read(min(_HEADER_BYTES, len(place_of(chunk)))))
-    data.seek(position)
-    # Thrift's compact protocol: the first fields of a page are its type and its unpacked size.
-    kind, size = _integer(header), _integer(header)
-    if kind is None or size is None:
-        return int(chunk.total_uncompressed_size)
-    return size if kind == _DICTIONARY_PAGE else 0
+def _with_dictionary(
+    pages: CheckedPages, parquet: pq.ParquetFile, chunk: Chunk, rows: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield the values of a column as numbers of those in its dictionary, some rows at a time."""
+    columns = [chunk.name]
+    reader = pq.ParquetFile(pages, read_dictionary=columns, metadata=parquet.metadata, **_READ)
+    yield from reader.iter_batches(rows, row_groups=[chunk.group], columns=columns)
 
 
-def _integer(header: IO[bytes]) -> int | None:
-    """Return the next field of a header if it is an integer that follows the field before."""
-    if header.read(1) != b"\x15":
-        return None
-    number, shift = 0, 0
-    while byte := header.read(1):
-        number |= (byte[0] & 0x7F) << shift
-        shift += 7
-        if byte[0] < 0x80:
-            return (number >> 1) ^ -(number & 1)  # zigzag
-    return None
+def _dictionary_of(batch: pa.RecordBatch) -> pa.DictionaryArray | None:
+    """Return the only values of a batch, without the lists and structs around them."""
+    found = batch.column(0) if batch.num_columns else None
+    while isinstance(found, pa.ListArray | pa.LargeListArray | pa.StructArray):
+        found = found.field(0) if isinstance(found, pa.StructArray) else found.values
+    return found if isinstance(found, pa.DictionaryArray) else None

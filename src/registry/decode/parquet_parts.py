@@ -24,7 +24,7 @@ from registry.base.digest import canonical_json
 from registry.base.materials import Parts
 from registry.decode.arrow_tables import chosen
 from registry.decode.frame import NotColumnarError
-from registry.decode.parquet_files import chunks_of, place_of
+from registry.decode.parquet_files import chunks_of
 from registry.decode.stream import Ranges, merged
 
 __all__ = ["PartsFile", "bytes_of", "digest_parts", "header_of", "parts_worth_it", "places_of"]
@@ -82,7 +82,7 @@ def places_of(data: IO[bytes] | Ranges, columns: Sequence[str]) -> tuple[list[ra
     size = data.seek(0, io.SEEK_END)
     found = [range(size - max(_END, metadata.serialized_size + 8), size)]
     for group in range(metadata.num_row_groups):
-        found += map(place_of, chunks_of(metadata, group, list(columns)))
+        found += [chunk.place for chunk in chunks_of(metadata, group, columns)]
     return merged(found, size, 0), size
 
 
