@@ -1,5 +1,7 @@
 """An open dataset continues with the right samples when its files are cut, damaged or removed.
 
+So it does when they are damaged again meanwhile, up to three times during one reading.
+
 What it has read it keeps in memory; what it reads later is checked, and built again if damaged.
 """
 
