@@ -60,7 +60,7 @@ quick:  ## run the part of the tests that other versions of Python and of packag
 
 # Within the run of make that `.ci/run` starts, whose other targets have other environments.
 newest: | $(UV)
-	$(MAKE) quick PYTHON=$(NEWEST)
+	$(MAKE) quick PYTHON=$(NEWEST) WORKERS=2
 
 affected: $(VENV)/.dev  ## run the tests that a change reaches, from where the branch left main (or: BASE=REVISION)
 	tests="$$($(BIN)/python -m tests.affected $(BASE))" \
