@@ -68,6 +68,28 @@ def test_a_large_document_is_an_error() -> None:
     assert error_of(text, "d.json") == f"d.json: the document has more than 2,000 bytes {raises}"
 
 
+@pytest.mark.parametrize("name", ["d.json", "d.json.gz"])
+@pytest.mark.parametrize("unit", [b"{}", b"[]", b"[[]]", b"1", b'""'])
+def test_a_document_of_many_values_is_an_error(unit: bytes, name: str) -> None:
+    limits = Limits(document_bytes=2000)
+    most, do = (4_000, "unpack it, or write") if name.endswith(".gz") else (16_000, "write")
+
+    def packed(data: bytes) -> SourceBytes:
+        return file(gzip.compress(data) if name.endswith(".gz") else data, name, limits)
+
+    source = source_from_arguments(JsonSource, {"path": [name]})
+    text = b'[{"a": [' + b",".join([unit] * 300) + b"]}]"
+    raises = f"({do} JSON Lines, which are read line by line; `limits: {{document_bytes: …}}` in"
+    with pytest.raises(DecodeError) as caught:
+        list(decode(packed(text), source))
+    message = f"{name}: the values of the document may take more than {most:,} bytes of memory "
+    assert str(caught.value).startswith(message + raises)
+    with pytest.raises(DecodeError, match="the values of the document may take more"):
+        list(decode_tables(packed(text), source, None))
+    few = b'[{"a": [' + b",".join([unit] * 20) + b"]}]"
+    assert list(decode(packed(few), source))
+
+
 def test_unpacked_bytes_and_their_ratio_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(data: bytes, limits: Limits) -> int:
         with open_bytes(file(gzip.compress(data), "d.csv.gz", limits), harmless=100) as opened:

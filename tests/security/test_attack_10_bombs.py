@@ -139,6 +139,15 @@ def test_a_member_of_a_zip_archive_is_refused(tmp_path: Path) -> None:
     refused(folder, "would unpack to more than")
 
 
+def test_a_document_of_nothing_but_values_is_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "json", "zip://d.json::d.zip")
+    with zipfile.ZipFile(folder / "d.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("d.json", b'[{"q": "a"}' + b",{}" * 20_000_000 + b"]")
+    assert (folder / "d.zip").stat().st_size < 500_000
+    for command in ("sync", "preview"):
+        refused(folder, "the values of the document may take more than 1,073,741,824", command)
+
+
 def test_a_member_of_a_tar_archive_is_refused(tmp_path: Path) -> None:
     folder = catalog(tmp_path / "catalog", "csv", "tar://d.csv::d.tar.gz")
     write_tar(folder / "d.tar.gz")

@@ -17,7 +17,14 @@ from registry.base.arrow import byte_positions
 from registry.base.memory import gc_paused
 from registry.decode.exact_json import has_unique_keys, repeats_key
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted, heads_of
-from registry.decode.stream import HARMLESS_DOCUMENT, is_html, is_utf8, line_blocks, open_bytes
+from registry.decode.stream import (
+    HARMLESS_DOCUMENT,
+    CountedValues,
+    is_html,
+    is_utf8,
+    line_blocks,
+    open_bytes,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,9 +107,9 @@ def _read_document(file: SourceBytes, options: JsonSource, wanted: Wanted) -> It
 def _document(file: SourceBytes) -> bytes:
     most = file.limits.document_bytes
     with open_bytes(file, harmless=HARMLESS_DOCUMENT) as data:
-        parts, size = [], 0
+        counted, parts, size = CountedValues(data, file), [], 0
         # In parts: to read as much as is allowed would take that memory first.
-        while size <= most and (part := data.read(_READ_BYTES)):
+        while size <= most and (part := counted.read(_READ_BYTES)):
             parts.append(part)
             size += len(part)
     if size > most:

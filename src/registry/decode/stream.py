@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HARMLESS_DOCUMENT",
     "HTML_START",
+    "CountedValues",
     "Ranges",
     "RowGroups",
     "SourceBytes",
@@ -123,6 +124,10 @@ HTML_START = 1 << 12
 """Bytes of a page in which its title is looked for."""
 HARMLESS_DOCUMENT = 1 << 24
 """Bytes of a packed document that may be any times as small; its values take much more memory."""
+_CONTAINER_BYTES, _ITEM_BYTES = 64, 56
+"""Memory of an empty dict or list, and of an item with a short value, in CPython."""
+_PER_BYTE, _PER_PACKED_BYTE = 8, 2
+"""Memory that values of a document may take for each byte that a document may have."""
 
 
 @contextlib.contextmanager
@@ -151,6 +156,40 @@ def open_bytes(file: SourceBytes, *, harmless: int = HARMLESS_BYTES) -> Iterator
             raise DecodeError(message, file=file.location) from error
 
 
+class CountedValues:
+    """The bytes of a JSON document, which end with an error where its values take too much memory.
+
+    They are counted by their signs, also those in strings, before any is parsed: `{},` takes 40
+    times its bytes.
+    """
+
+    def __init__(self, data: IO[bytes], file: SourceBytes) -> None:
+        """Count nothing yet."""
+        self._data = data
+        self._file = file
+        self._is_packed = bool(file.location.packed_suffix or file.location.member)
+        factor = _PER_PACKED_BYTE if self._is_packed else _PER_BYTE
+        self._most = factor * file.limits.document_bytes
+        self._size = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            DecodeError: the values so far take too much memory.
+        """
+        found = self._data.read(size)
+        self._size += (found.count(b"{") + found.count(b"[")) * _CONTAINER_BYTES
+        self._size += found.count(b",") * _ITEM_BYTES
+        if self._size > self._most:
+            what = f"the values of the document may take more than {self._most:,} bytes of memory"
+            how = "unpack it, or write" if self._is_packed else "write"
+            raised = "`limits: {document_bytes: …}` in the root index raises the limit"
+            message = f"{what} ({how} JSON Lines, which are read line by line; {raised})"
+            raise DecodeError(message, file=self._file.location)
+        return found
+
+
 @contextlib.contextmanager
 def open_text(
     file: SourceBytes, encoding: str, *, as_document: bool = False
@@ -172,7 +211,8 @@ def open_text(
     is_text = codec is not None and getattr(codec, "_is_text_encoding", True)
     harmless = HARMLESS_DOCUMENT if as_document else HARMLESS_BYTES
     with open_bytes(file, harmless=harmless) as data:
-        raw = _bounded(data, file, encoding if is_text and not as_document else "")
+        counted = cast("IO[bytes]", CountedValues(data, file)) if as_document else data
+        raw = _bounded(counted, file, encoding if is_text and not as_document else "")
         buffer = io.BufferedReader(raw, buffer_size=1 << 18)
         if message := html_fault(buffer.peek(HTML_START)[:HTML_START]):
             raise DecodeError(message, file=file.location)
