@@ -24,8 +24,7 @@ from registry.mapping.map_records import map_records, record_mapper
 from registry.pipeline.file_references import resolve_files, resolver
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
-from registry.sources.filesystem import missing_argument
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool, missing_argument
 from registry.sources.pinned_files import open_files
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from registry.pipeline.file_references import remote_resolver, resolve_files, re
 from registry.samples.content import ContentImage, ContentText
 from registry.samples.messages import ChatMessageAssistant, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool
 
 POOL = FilesystemPool({}, UNBOUNDED)
 

@@ -12,7 +12,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import OfflineError, SourceError
 from registry.sources.expand import expand, expand_or_recall
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool
 from registry.sources.pins import SourceContext
 from tests.conftest import S3
 

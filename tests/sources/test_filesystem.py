@@ -10,9 +10,11 @@ import aiohttp
 import pytest
 
 from registry.base.locations import Location
+from registry.boundary.boundary import UNBOUNDED
 from registry.boundary.secrets import read_secrets
 from registry.errors import AccessError, MissingDependencyError, OfflineError, SourceError
 from registry.sources.filesystem import (
+    FilesystemPool,
     changed_error,
     offline_error,
     option_errors,
@@ -123,3 +125,14 @@ def test_errors_of_locations_have_no_secrets() -> None:
         "https://host/a.csv?…: not in the cache, and requests are disabled"
     )
     assert str(changed) == "https://host/a.csv?…: changed while it was read (try again)"
+
+
+def test_a_file_system_is_created_once_with_its_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"}, UNBOUNDED)
+    with pytest.raises(AccessError, match="the environment variable QA_KEY is not set"):
+        pool.of(Location("s3://b/x"))
+    monkeypatch.setenv("QA_KEY", "k")
+    assert pool.of(Location("s3://b/x")) is pool.of(Location("s3://other/y"))
+    assert pool.of(Location("s3://b/x")).key == "k"

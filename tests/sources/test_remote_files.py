@@ -13,7 +13,7 @@ from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, SourceError
 from registry.lockfile.pinned import PinnedSources
 from registry.progress import Progress
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool
 from registry.sources.pins import PinnedFile, SourceContext, UnknownDigestError
 from registry.sources.remote_files import (
     digest_mismatch,

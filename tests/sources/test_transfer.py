@@ -13,8 +13,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, silent
-from registry.sources.filesystem import filesystem
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool, filesystem
 from registry.sources.transfer import ChangedError, RemoteFile, Transfer
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles

@@ -17,8 +17,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
-from registry.sources.filesystem import offline_error, source_errors
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool, offline_error, source_errors
 from registry.sources.pins import SourceContext
 
 __all__ = ["Resolve", "local_resolver", "remote_resolver", "resolve_files", "resolver"]

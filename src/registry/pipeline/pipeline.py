@@ -20,7 +20,7 @@ from registry.mapping.named_columns import mapped_columns
 from registry.mapping.unread_columns import UnreadColumns
 from registry.pipeline.file_references import Resolve, remote_resolver
 from registry.pipeline.transforms import Lookup, LookupRow, Transform, compile_transforms
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool
 from registry.sources.source_type import reader_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError, DigestMismatchError
 from registry.manifest.source_models import FileSource
 from registry.sources.expand import expand_or_recall
-from registry.sources.filesystem import option_errors
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool, option_errors
 from registry.sources.pins import (
     PinnedFile,
     SourceContext,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from traceback import format_exception_only
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from registry.base.fs import is_disk_fault
@@ -25,7 +25,8 @@ from registry.errors import (
     close_matches,
 )
 from registry.installation import install_advice
-from registry.progress import Deadline
+from registry.progress import Deadline, Report, silent
+from registry.settings import deadline_seconds
 from registry.sources.retry import (
     SIGN_IN,
     causes,
@@ -35,12 +36,14 @@ from registry.sources.retry import (
     is_transient,
     network_policy,
     status_of,
+    with_retries,
 )
 
 if TYPE_CHECKING:
     import fsspec
 
 __all__ = [
+    "FilesystemPool",
     "causes",
     "changed_error",
     "filesystem",
@@ -82,7 +85,51 @@ _S3_CODES = {
 _CREDENTIAL_ERRORS = frozenset(
     {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError"}
 )
+Result = TypeVar("Result")
+
 _FRESH = frozenset({"http", "https", "s3", "s3a"})
+
+
+class FilesystemPool:
+    """The file systems of one source: one per protocol, created on first use."""
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        boundary: Boundary,
+        deadline: Deadline | None = None,
+        report: Report = silent,
+    ) -> None:
+        self.options = options
+        self.boundary = boundary
+        self.deadline = deadline or Deadline(deadline_seconds())
+        """How long requests may be repeated."""
+        self._report = report
+        self._by_protocol: dict[str, Any] = {}
+
+    def of(self, location: Location) -> Any:
+        """Return the file system of a location, which makes each request once.
+
+        Raises:
+            ReachError: the boundary excludes the location or an option.
+        """
+        protocol = location.protocol
+        if protocol in self._by_protocol:
+            check_location(location, self.options, self.boundary)
+        else:
+            self._by_protocol[protocol] = filesystem(location, self.options, self.boundary)
+        return self._by_protocol[protocol]
+
+    def ask(self, location: Location, question: Callable[[Any, Location], Result]) -> Result:
+        """Return what `question` finds out with a file system, repeated if need be."""
+
+        def attempt() -> Result:
+            with option_errors(location), limited_requests(location, self.deadline):
+                return question(self.of(location), location)
+
+        answer = with_retries(attempt, self.deadline, report=self._report)
+        self.deadline.progress()
+        return answer
 
 
 def filesystem(

@@ -25,12 +25,12 @@ from registry.progress import Progress
 from registry.sources.archives import OpenArchive, open_member
 from registry.sources.expand import expand
 from registry.sources.filesystem import (
+    FilesystemPool,
     changed_error,
     offline_error,
     option_errors,
     source_errors,
 )
-from registry.sources.filesystem_pool import FilesystemPool
 from registry.sources.opening import has_ranges, open_location, open_ranges
 from registry.sources.pins import PartsError, PinnedFile, SourceContext, SourcePin
 from registry.sources.remote_files import fetch_blob

@@ -26,8 +26,7 @@ from registry.errors import (
 from registry.manifest.source import Source
 from registry.progress import Progress
 from registry.sources.bodies import describe
-from registry.sources.filesystem import changed_error, offline_error, option_errors
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import FilesystemPool, changed_error, offline_error, option_errors
 from registry.sources.pins import PinnedFile, SourceContext, UnknownDigestError
 
 __all__ = [

@@ -23,8 +23,12 @@ from registry.sources.bodies import (
     open_body,
     same_version,
 )
-from registry.sources.filesystem import changed_error, limited_requests, source_errors
-from registry.sources.filesystem_pool import FilesystemPool
+from registry.sources.filesystem import (
+    FilesystemPool,
+    changed_error,
+    limited_requests,
+    source_errors,
+)
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
 
 __all__ = ["ChangedError", "RemoteFile", "Transfer"]
