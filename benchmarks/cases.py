@@ -320,6 +320,8 @@ def _start(place: Place) -> tuple[Case, ...]:
 
 def _remote(place: Place) -> tuple[Case, ...]:
     count = place.sizes.most
+    many = place.sizes.many
+    far = {"file": str(place.data(many, "jsonl"))}
     return (
         Case(
             name="s3-first",
@@ -335,5 +337,16 @@ def _remote(place: Place) -> tuple[Case, ...]:
             goals=(AtMost(1),),
             needs=((count, "jsonl"),),
             rounds=1,
+        ),
+        Case(
+            name="far-file",
+            what=f"download of {many:,} JSONL rows at 20 MB/s a connection, 50 ms away",
+            unit="s",
+            runs={
+                OURS: Call("benchmarks.remote:far", far),
+                "one connection": Call("benchmarks.remote:far_at_once", far),
+            },
+            goals=(Times(1 / 2, than="one connection"),),
+            needs=((many, "jsonl"),),
         ),
     )

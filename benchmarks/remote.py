@@ -1,28 +1,43 @@
-"""How much of a large file on S3 is read for its first samples: moto, and a proxy that counts."""
+"""Large remote files: what is read of one on S3 for its first samples, how long a far one takes."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from benchmarks.catalogs import REMOTE
+from benchmarks.clock import seconds
 from registry import get_dataset
+from registry.base.locations import Location
+from registry.boundary.boundary import UNBOUNDED, Limits
+from registry.progress import silent
+from registry.sources.filesystem import FilesystemPool
+from registry.sources.transfer import Transfer
 
-__all__ = ["share_read"]
+__all__ = ["far", "far_at_once", "serve_far", "share_read"]
 
 _LIMIT = 100
 _CHUNK = 1 << 16
 # moto checks no signature, but lets only those with one write.
 _ANYONE = "AWS4-HMAC-SHA256 Credential=benchmark/20240101/us-east-1/s3/aws4_request"
+_LATENCY = 0.05
+"""Seconds until a far server answers a request, or takes a connection."""
+_RATE = 20e6
+"""Bytes per second that it sends by one connection."""
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding"}
 
 
@@ -132,3 +147,91 @@ class _Proxy(BaseHTTPRequestHandler):
             while chunk := response.read(_CHUNK):
                 self.wfile.write(chunk)
                 self.counts.append(len(chunk))
+
+
+def far(*, file: str) -> float:
+    """Return the seconds that a file takes from a far server to the disk, with its digest."""
+    with _far_server(file) as url, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "download")
+        pool = FilesystemPool({}, UNBOUNDED)
+        transfer = Transfer(Location(url), pool, path, limits=Limits(), report=silent)
+        return seconds(transfer.run)
+
+
+def far_at_once(*, file: str) -> float:
+    """Return the seconds that the same takes by one connection and Python's own client."""
+
+    def fetch() -> None:
+        digest = hashlib.sha256()
+        with urlopen(url) as response, Path(folder, "download").open("wb") as written:  # noqa: S310
+            while chunk := response.read(_CHUNK):
+                digest.update(chunk)
+                written.write(chunk)
+
+    with _far_server(file) as url, tempfile.TemporaryDirectory() as folder:
+        return seconds(fetch)
+
+
+@contextlib.contextmanager
+def _far_server(file: str) -> Iterator[str]:
+    """Run a far server in a process of its own; give the URL of its file."""
+    program = f"from benchmarks.remote import serve_far; serve_far({file!r})"
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 (it is a pipe)
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/"
+        finally:
+            process.terminate()
+
+
+def serve_far(file: str) -> None:
+    """Serve a file until the process ends; print the port."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Far,), {"file": file})) as server:
+        sys.stdout.write(f"{server.server_port}\n")
+        sys.stdout.flush()
+        server.serve_forever()
+
+
+class _Far(BaseHTTPRequestHandler):
+    """Answers late, and sends a file slowly, or a part of it."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    file: str
+
+    def setup(self) -> None:
+        """Take a connection."""
+        time.sleep(_LATENCY)
+        # More would be sent to the system at once, whatever the rate.
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 18)
+        super().setup()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        time.sleep(_LATENCY)
+        size = Path(self.file).stat().st_size
+        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        first, last = (int(found[1]), int(found[2])) if found else (0, size - 1)
+        self.send_response(206 if found else 200)
+        if found:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        for name, value in {"ETag": '"1"', "Accept-Ranges": "bytes"}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(last + 1 - first))
+        self.end_headers()
+        self.wfile.flush()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._send(first, last + 1)
+
+    def _send(self, start: int, stop: int) -> None:
+        begun = time.monotonic()
+        with Path(self.file).open("rb") as opened:
+            for at in range(start, stop, _CHUNK):
+                count = min(_CHUNK, stop - at)
+                self.connection.sendfile(opened, at, count)
+                due = begun + (at + count - start) / _RATE
+                time.sleep(max(0, due - time.monotonic()))

@@ -66,7 +66,7 @@ def report_of(*cases: Case, **values: Any) -> Report:
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("benchmarks")
     file = folder / "results" / "figures.json"
-    chosen = "^(imports|cold-hub|sync-jobs|validate-again|import|s3-first)$"
+    chosen = "^(imports|cold-hub|sync-jobs|validate-again|import|s3-first|far-file)$"
     arguments = ["--quick", "--rounds", "2", "--only", chosen, "--json", str(file)]
     code = main([*arguments, "--work", str(folder / "work")])
     return code, json.loads(file.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ def test_quick_run_measures_every_run_in_every_round(
     quick_run: tuple[int, dict[str, Any]],
 ) -> None:
     code, report = quick_run
-    assert [case["failure"] for case in report["cases"]] == [None] * 5
+    assert [case["failure"] for case in report["cases"]] == [None] * 6
     assert code == 0
     shape = {
         case["name"]: {name: len(run["values"]) for name, run in case["runs"].items()}
@@ -88,6 +88,7 @@ def test_quick_run_measures_every_run_in_every_round(
         "validate-again": {OURS: 2},
         "import": {OURS: 2, "bare Python": 2},
         "s3-first": {OURS: 1},
+        "far-file": {OURS: 2, "one connection": 2},
     }
     for case in report["cases"]:
         for run in case["runs"].values():

@@ -131,6 +131,8 @@ Whatever a manifest says:
   (`anon: true`, `token: false`): this machine's own are for the usual server.
 - The values of variables, and what follows `?` or `#` in a URL, are in no message, cache or lock.
 - `--offline` opens no socket.
+- A file of 32 MiB or more takes up to four connections to its host at a time, a smaller one takes
+  one.
 
 Locations that you write into a call are yours, and not checked: `csv_dataset("ftp://…",
 fs_options={…})`, and the location in `get_dataset(name, source=URL)`. `HF_ENDPOINT` and

@@ -10,10 +10,24 @@ from tests.command_line import Ran
 from tests.faults.process import registry, write_catalog
 from tests.servers.fault_proxy import FaultProxy
 
-__all__ = ["QUICK", "ROWS", "blobs", "catalog_of", "quarantined", "ranges", "sync", "tried"]
+__all__ = [
+    "LARGE",
+    "QUICK",
+    "ROWS",
+    "blobs",
+    "catalog_of",
+    "quarantined",
+    "ranges",
+    "sync",
+    "tried",
+]
 
 ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(20_000))
 """A CSV file of half a megabyte."""
+LARGE = b"q,a\n" + b"".join(
+    b"question %d %s,answer %d\n" % (n, b"x" * 2000, n) for n in range(17_000)
+)
+"""A CSV file of 34 MB, which is fetched in four parts at a time."""
 QUICK = {"REGISTRY_DEADLINE": "3", "REGISTRY_READ_TIMEOUT": "1"}
 """Settings with which whatever does not work ends in seconds."""
 

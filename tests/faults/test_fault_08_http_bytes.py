@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 from tests.conftest import S3
-from tests.faults.network import ROWS, blobs, catalog_of, quarantined, sync
+from tests.faults.network import LARGE, ROWS, blobs, catalog_of, quarantined, sync
 from tests.faults.process import registry
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
@@ -15,6 +15,7 @@ from tests.servers.static import StaticFiles
 FLIPPED = Fault(flip=100_000)
 MD5 = base64.b64encode(hashlib.md5(ROWS, usedforsecurity=False).digest()).decode()
 SHA256 = base64.b64encode(hashlib.sha256(ROWS).digest()).decode()
+LARGE_SHA256 = base64.b64encode(hashlib.sha256(LARGE).digest()).decode()
 
 
 def test_the_lock_rejects_it(tmp_path: Path) -> None:
@@ -40,20 +41,24 @@ def test_without_a_lock_the_digest_of_the_server_has_it_sent_again(tmp_path: Pat
     s3.bucket("data")
     s3_url = s3.put("data", "bucket.csv", ROWS)
     with (
-        StaticFiles({"/md5.csv": ROWS, "/repr.csv": ROWS}) as site,
+        StaticFiles({"/md5.csv": ROWS, "/repr.csv": ROWS, "/large.csv": LARGE}) as site,
         FaultProxy(site.url) as http,
         FaultProxy(s3.url) as bucket,
     ):
         named = {"/md5": {"Content-MD5": MD5}, "/repr": {"Repr-Digest": f"sha-256=:{SHA256}:"}}
         for path, headers in named.items():
             http.add(Fault(flip=7, headers=headers), path=path, times=1)
+        # In the last of the four parts that are requested at first.
+        large = Fault(flip=len(LARGE) - 7, headers={"Repr-Digest": f"sha-256=:{LARGE_SHA256}:"})
+        http.add(large, path="/large", times=4)
         bucket.add(FLIPPED, path="csv", times=1)
-        urls = [f"{http.url}/md5.csv", f"{http.url}/repr.csv", s3_url]
+        urls = [*(f"{http.url}/{name}.csv" for name in ("md5", "repr", "large")), s3_url]
         ended = sync(catalog_of(tmp_path, urls), AWS_ENDPOINT_URL=bucket.url)
         assert ended.code == 0, ended.text
-        assert len(http.requests("GET")) == 4
+        assert [len(http.requests("GET", path)) for path in ("/md5", "/repr")] == [2, 2]
+        assert len(http.requests("GET", "/large")) > 2
         assert len(bucket.requests("GET", "csv")) == 2
-    assert blobs(tmp_path) == [ROWS]
+    assert sorted(blobs(tmp_path)) == sorted([ROWS, LARGE])
 
 
 def test_each_time_it_is_an_error(tmp_path: Path, s3: S3) -> None:

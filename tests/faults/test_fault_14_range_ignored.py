@@ -1,10 +1,10 @@
-"""If a server ignores the range of a resumed download, or answers with another version, it begins again."""
+"""If a server ignores the range of a resumed download, or answers with another version, it begins again; a large file, whose parts it does not send, comes as one stream."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.network import ROWS, blobs, catalog_of, sync
+from tests.faults.network import LARGE, ROWS, blobs, catalog_of, sync
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
 
@@ -22,4 +22,27 @@ def test_the_file_is_read_from_the_start(tmp_path: Path) -> None:
         ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
         assert ended.code == 0, ended.text
         assert "range" not in proxy.requests("GET", "/weak")[1].headers
+    assert sorted(blobs(tmp_path)) == sorted(files.values())
+
+
+def test_a_large_file_comes_as_one_stream(tmp_path: Path) -> None:
+    names = ("ignored", "other", "busy", "weak", "unsaid")
+    files = {f"/{name}.csv": LARGE + f"{name},1\n".encode() for name in names}
+    with StaticFiles(files) as site, FaultProxy(site.url) as proxy:
+        proxy.add(Fault(), path="/ignored", times=1)
+        proxy.add(Fault(ignore_range=True), path="/ignored")
+        # As of two machines behind one name.
+        proxy.add(Fault(), path="/other", times=1)
+        proxy.add(Fault(headers={"ETag": '"other"'}), path="/other")
+        # One connection is allowed.
+        proxy.add(Fault(), path="/busy", times=1)
+        proxy.add(Fault(status=503), path="/busy")
+        for method in ("GET", "HEAD"):
+            proxy.add(Fault(headers={"ETag": 'W/"1"'}), path="/weak", method=method)
+        proxy.add(Fault(without=("Accept-Ranges",)), path="/unsaid")
+        ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
+        assert ended.code == 0, ended.text
+        asked = [proxy.requests("GET", path) for path in files]
+    assert [sum("range" not in one.headers for one in each) for each in asked] == [1] * 5
+    assert [len(each) > 1 for each in asked] == [True, True, True, False, False]
     assert sorted(blobs(tmp_path)) == sorted(files.values())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import S3
-from tests.faults.network import ROWS, blobs, catalog_of, sync
+from tests.faults.network import LARGE, ROWS, blobs, catalog_of, sync
 from tests.faults.process import registry
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.static import StaticFiles
 
 OTHER = ROWS.replace(b"answer", b"ANSWER")
+one_stream_or_parts = pytest.mark.parametrize("body", [ROWS, LARGE], ids=["stream", "parts"])
 
 
 def test_another_etag_on_get_than_on_head(tmp_path: Path) -> None:
@@ -30,31 +33,39 @@ def test_another_etag_on_get_than_on_head(tmp_path: Path) -> None:
     assert blobs(tmp_path) == [ROWS]
 
 
-def test_a_file_that_is_replaced_when_half_of_it_has_come(tmp_path: Path) -> None:
+@one_stream_or_parts
+def test_a_file_that_is_replaced_when_half_of_it_has_come(tmp_path: Path, body: bytes) -> None:
     """The first half is of one version, and the server has only the other when it is resumed."""
-    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
+    other = body.replace(b"answer", b"ANSWER")
+    with StaticFiles({"/d.csv": body}) as site, FaultProxy(site.url) as proxy:
         proxy.add(Fault(reset_after=200_000), times=1)
         # Asked for the rest, the server has only the other version, of the same size.
-        proxy.add(Fault(before=lambda: site.files.update({"/d.csv": OTHER})), times=1)
+        proxy.add(Fault(before=lambda: site.files.update({"/d.csv": other})), times=1)
         ended = registry(catalog_of(tmp_path, [f"{proxy.url}/d.csv"]), "sync")
         assert ended.code == 0, ended.text
         assert [one.headers.get("range") for one in proxy.requests("GET")][1] is not None
-    assert blobs(tmp_path) == [OTHER]
+    assert blobs(tmp_path) == [other]
 
 
+@one_stream_or_parts
 def test_the_version_that_is_locked_is_read_though_it_was_overwritten(
-    tmp_path: Path, s3: S3
+    tmp_path: Path, s3: S3, body: bytes
 ) -> None:
     s3.bucket("data")
     s3.keep_versions("data")
-    url = s3.put("data", "d.csv", ROWS)
+    url = s3.put("data", "d.csv", body)
     catalog = catalog_of(tmp_path, [url])
     assert registry(catalog, "lock", REGISTRY_CACHE_DIR=str(tmp_path / "other")).code == 0
     assert "version_id" in (catalog / "datasets.lock").read_text()
     s3.put("data", "d.csv", OTHER)
-    ended = registry(catalog, "sync")
-    assert ended.code == 0, ended.text
-    assert blobs(catalog) == [ROWS]
+    with FaultProxy(s3.url) as bucket:
+        ended = registry(catalog, "sync", AWS_ENDPOINT_URL=bucket.url)
+        assert ended.code == 0, ended.text
+        asked = bucket.requests("GET", "csv")
+    assert (len(asked) > 1) == (body is LARGE)
+    assert all("versionId=" in one.path for one in asked)
+    assert all("if-match" in one.headers for one in asked if "range" in one.headers)
+    assert blobs(catalog) == [body]
 
 
 def test_an_overwritten_object_without_versions_is_not_what_is_locked(

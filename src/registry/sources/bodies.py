@@ -74,6 +74,8 @@ class Body(Struct, kw_only=True):
     etag: str = ""
     digests: Mapping[str, bytes] = field(default_factory=dict)
     """Digests of the whole file that the server names: algorithm → digest."""
+    has_parts: bool = False
+    """Whether the server says that it sends parts of the file, too."""
     is_ended: Callable[[], bool] = lambda: True
     """Returns, once all is read, whether the server has said that this is the end."""
 
@@ -228,6 +230,8 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
         # Of bytes that are unpacked here, the server says nothing.
         etag="" if coding else headers.get("ETag", ""),
         digests={} if coding or response.status == 206 else _http_digests(headers),
+        # What Content-Digest covers has to be read to its end.
+        has_parts=not coding and not sent and headers.get("Accept-Ranges") == "bytes",
         is_ended=_end_of_tls(response) if not sent and _is_open(headers) else lambda: True,
     )
 
@@ -391,6 +395,7 @@ def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: s
         size=answer.get("ContentLength") if size is None else size,
         etag=answer.get("ETag", ""),
         digests={"md5": bytes.fromhex(found[1])} if found and not encrypted else {},
+        has_parts=True,
     )
 
 
@@ -475,6 +480,7 @@ def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> B
         size=size,
         etag="".join(digest.hex() for digest in digests.values()),
         digests=digests,
+        has_parts=True,
     )
 
 

@@ -12,14 +12,14 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from registry.base.locations import Location
 from registry.decode.stream import merged
-from registry.progress import Deadline
+from registry.progress import Deadline, Report, silent
 from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
 
-__all__ = ["RemoteRanges"]
+__all__ = ["REQUESTS", "RemotePart", "RemoteRanges"]
 
-_REQUESTS = 4
+REQUESTS = 4
 """Requests at a time."""
 _LEAST_TAIL, _MOST_TAIL = 1 << 16, 1 << 19
 _FIRST = 1 << 20
@@ -39,6 +39,67 @@ class _Held(NamedTuple):
     start: int
     stop: int
     data: Future[bytes]
+
+
+class RemotePart:
+    """A part of a remote file, read in as many attempts as it takes: all of one version."""
+
+    def __init__(
+        self,
+        part: range,
+        location: Location,
+        deadline: Deadline,
+        take: Callable[[bytes, int], object],
+    ) -> None:
+        """Request nothing yet.
+
+        Args:
+            part: Which bytes.
+            location: The URL of the file.
+            deadline: How long to try again.
+            take: Called with bytes and their position in the file, in order.
+        """
+        self.position = part.start
+        """Where the bytes begin that are not here yet."""
+        self._part = part
+        self._location = location
+        self._deadline = deadline
+        self._take = take
+        self._meter = Meter(location.public, deadline, network_policy())
+
+    def fetch(self, open_at: Callable[[int], Body], etag: str, *, report: Report = silent) -> None:
+        """Request the part; where a connection is lost, what is missing.
+
+        Args:
+            open_at: Requests the rest of the part from a position on.
+            etag: The strong ETag that the bytes must have.
+            report: Called during a pause.
+
+        Raises:
+            SourceError: it can't be had, or the server has another version.
+        """
+
+        def attempt() -> None:
+            body = open_at(self.position)
+            with contextlib.closing(body):
+                if (body.start, body.etag) != (self.position, etag):
+                    raise changed_error(self._location)
+                self.receive(body)
+
+        _retried(attempt, self._location, self._deadline, report=report)
+
+    def receive(self, body: Body) -> None:
+        """Read the rest of the part from an answer that begins with it."""
+        self._meter.restart()
+        start, stop = self.position, self._part.stop
+        while self.position < stop and (chunk := body.read()):
+            chunk = chunk[: stop - self.position]
+            self._take(chunk, self.position)
+            self.position += len(chunk)
+            self._meter.add(len(chunk), self.position)
+        if self.position < stop:
+            raise _short(self._location, self.position - start, stop - start)
+        self._deadline.progress()
 
 
 class RemoteRanges(io.RawIOBase):
@@ -80,7 +141,7 @@ class RemoteRanges(io.RawIOBase):
         self._expected: list[range] = []
         self._reads_on = False
         self._begun = False
-        self._slots = Semaphore(_REQUESTS)
+        self._slots = Semaphore(REQUESTS)
 
     def readable(self) -> bool:
         """Return True."""
@@ -177,7 +238,7 @@ class RemoteRanges(io.RawIOBase):
     def _end(self) -> int:
         """Return the size of the file; the first time, request its end."""
         if not self._begun:
-            self._retried(self._begin)
+            _retried(self._begin, self._location, self._deadline)
             self._begun = True
         return self._size or 0
 
@@ -191,20 +252,22 @@ class RemoteRanges(io.RawIOBase):
         with contextlib.closing(body):
             if body.start and body.size:
                 self._etag, self._size = body.etag, body.size
-                self._tail = body.start, self._received(body, body.start, body.size)
+                part, data = self._part(body.start, body.size)
+                part.receive(body)
+                self._tail = body.start, bytes(data)
             else:
                 self._whole = self._copied(body)
                 self._size = self._whole.seek(0, io.SEEK_END)
 
     def _copied(self, body: Body) -> IO[bytes]:
-        meter = self._meter()
+        meter = Meter(self._location.public, self._deadline, network_policy())
         with contextlib.ExitStack() as failed:
             copy = failed.enter_context(tempfile.TemporaryFile())
             while chunk := body.read():
                 copy.write(chunk)
                 meter.add(len(chunk), copy.tell())
             if body.size not in (None, copy.tell()):
-                raise self._short(copy.tell(), body.size)
+                raise _short(self._location, copy.tell(), body.size)
             failed.pop_all()  # `close` closes it
         return copy
 
@@ -218,34 +281,17 @@ class RemoteRanges(io.RawIOBase):
                 held.data.set_exception(error)
 
     def _fetch(self, start: int, stop: int) -> bytes:
-        def attempt() -> bytes:
-            body = self._open(start, stop)
-            try:
-                if (body.start, body.etag) != (start, self._etag):
-                    raise changed_error(self._location)
-                return self._received(body, start, stop)
-            finally:
-                body.close()
+        part, data = self._part(start, stop)
+        part.fetch(lambda position: self._open(position, stop), self._etag)
+        return bytes(data)
 
-        return self._retried(attempt)
-
-    def _received(self, body: Body, start: int, stop: int) -> bytes:
-        meter = self._meter()
+    def _part(self, start: int, stop: int) -> tuple[RemotePart, bytearray]:
+        """Return a part, and where its bytes will be."""
         data = bytearray()
-        while len(data) < stop - start and (chunk := body.read()):
-            data += chunk
-            meter.add(len(chunk), start + len(data))
-        if len(data) < stop - start:
-            raise self._short(len(data), stop - start)
-        self._deadline.progress()
-        return bytes(memoryview(data)[: stop - start])
-
-    def _short(self, found: int, expected: int | None) -> Exception:
-        name = self._location.public
-        return passing_error(f"{name}: the transfer gave {found:,} of {expected:,} bytes")
-
-    def _meter(self) -> Meter:
-        return Meter(self._location.public, self._deadline, network_policy())
+        part = RemotePart(
+            range(start, stop), self._location, self._deadline, lambda chunk, _: data.extend(chunk)
+        )
+        return part, data
 
     def _open(self, start: int, stop: int | None) -> Body:
         etag = self._etag if is_strong(self._etag) else ""
@@ -260,9 +306,23 @@ class RemoteRanges(io.RawIOBase):
             raise changed_error(self._location)
         return body
 
-    def _retried(self, attempt: Callable[[], Result]) -> Result:
-        def translated() -> Result:
-            with source_errors(self._location), limited_requests(self._location, self._deadline):
-                return attempt()
 
-        return with_retries(translated, self._deadline)
+def _retried(
+    attempt: Callable[[], Result],
+    location: Location,
+    deadline: Deadline,
+    *,
+    report: Report = silent,
+) -> Result:
+    """Return what `attempt` gives with the file system of a location, repeated if need be."""
+
+    def translated() -> Result:
+        with source_errors(location), limited_requests(location, deadline):
+            return attempt()
+
+    return with_retries(translated, deadline, report=report)
+
+
+def _short(location: Location, found: int, expected: int | None) -> Exception:
+    """Return the error for a body that ended early."""
+    return passing_error(f"{location.public}: the transfer gave {found:,} of {expected:,} bytes")

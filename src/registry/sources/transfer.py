@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from registry.sources.filesystem import (
     limited_requests,
     source_errors,
 )
+from registry.sources.parts_ahead import PartsAhead
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
 
 __all__ = ["ChangedError", "RemoteFile", "Transfer"]
@@ -79,6 +81,9 @@ class Transfer:
         self._etag = ""
         self._digests: Mapping[str, bytes] = {}
         self._hashes: dict[str, Any] = {}
+        self._ahead: PartsAhead | None = None
+        self._is_divisible = True
+        """Whether it has not been divided yet: what failed in parts comes as one stream."""
         self._end = time.monotonic() + limits.seconds
 
     def run(self) -> tuple[str, int]:
@@ -91,6 +96,7 @@ class Transfer:
         try:
             with_retries(self._attempt, self._pool.deadline, report=self._report)
         finally:
+            self._stop_ahead()
             self._file.close()
         self._pool.deadline.progress()
         return self._file.sha256, self._path.stat().st_size
@@ -98,16 +104,29 @@ class Transfer:
     def _attempt(self) -> None:
         location = self._location
         with source_errors(location), limited_requests(location, self._pool.deadline):
-            body = self._open()
             try:
-                self._read(body)
+                while not self._read_on():
+                    pass
                 check_digests(self._digests, self._hashes, self._name)
                 self.rejected = False
             except DamagedError:
                 self.rejected, self._etag = True, ""  # nothing to continue
                 raise
-            finally:
-                body.close()
+
+    def _read_on(self) -> bool:
+        """Read a body, and the parts behind it that have been fetched; return whether it is all."""
+        with contextlib.closing(self._open()) as body:
+            size = body.size if self._size is None else self._size
+            self._divide(body)
+            self._meter.restart()
+            if self._read(body, size):
+                return True
+        if self._ahead is not None:
+            for chunk in self._ahead.chunks(self._file.tell(), self._report):
+                self._meter.restart()  # each thread has one of its own
+                self._file.add(chunk)
+                self._count(chunk, size)
+        return self._file.tell() == size
 
     def _open(self) -> Body:
         """Request the rest of the file, or all of it if the bytes so far can't be continued."""
@@ -148,8 +167,14 @@ class Transfer:
         body.close()
         return None
 
+    def _stop_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead.stop()
+            self._ahead = None
+
     def _restart(self, body: Body) -> None:
-        if self._file.tell():
+        self._stop_ahead()
+        if self._path.stat().st_size:  # also where only later parts are there
             self._file.close()
             self._path.unlink()
             self._file = HashedFile(self._path)
@@ -161,22 +186,57 @@ class Transfer:
         if not same or (None not in (self._size, body.size) and self._size != body.size):
             raise ChangedError(str(changed_error(self._location)))
 
-    def _read(self, body: Body) -> None:
-        self._meter.restart()
-        size = body.size if self._size is None else self._size
+    def _divide(self, body: Body) -> None:
+        """Fetch the later parts of a large file at the same time, if its server has parts."""
+        start, stop = self._file.tell(), body.size or 0
+        if (
+            not self._is_divisible
+            or not (body.has_parts and is_strong(body.etag))
+            or not PartsAhead.are_worth(stop - start)
+            or stop > self._limits.unpacked_bytes
+        ):
+            return
+        location, etag, version = self._location, body.etag, self._version_id
+        files = self._pool.of(location)
+
+        def open_part(start: int, stop: int) -> Body:
+            return open_body(files, location, start=start, stop=stop, etag=etag, version_id=version)
+
+        self._is_divisible = False
+        self._ahead = PartsAhead(
+            self._path,
+            range(start, stop),
+            open_part,
+            etag=etag,
+            location=location,
+            seconds=self._pool.deadline.seconds,
+        )
+
+    def _read(self, body: Body, size: int | None) -> bool:
+        """Read a body to its end, or to a part that a thread has begun; return whether it ended."""
         while chunk := body.read():
-            self._file.write(chunk)
-            for one in self._hashes.values():
-                one.update(chunk)
-            position = self._file.tell()
-            self._meter.add(len(chunk), position)
-            self._report(Progress("fetch", position, size))
-            self._check_limits(position)
+            count = len(chunk)
+            if self._ahead is not None:
+                count = self._ahead.room(self._file.tell(), count)
+            self._file.write(chunk[:count])
+            self._count(chunk[:count], size)
+            if count < len(chunk):
+                return False
         if size is not None and self._file.tell() != size:
             message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
             raise passing_error(message)
         if size is None and not self._hashes:
             _check_end(body, self._name)
+        return True
+
+    def _count(self, chunk: bytes, size: int | None) -> None:
+        for one in self._hashes.values():
+            one.update(chunk)
+        position = self._file.tell()
+        self._meter.add(len(chunk), position)
+        ahead = 0 if self._ahead is None else self._ahead.arrived(position)
+        self._report(Progress("fetch", position + ahead, size))
+        self._check_limits(position)
 
     def _check_limits(self, position: int) -> None:
         if position > self._limits.unpacked_bytes:
