@@ -13,6 +13,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import itertools
+import json
 import random
 import re
 import signal
@@ -28,12 +30,14 @@ from tests.faults import background
 from tests.faults.network import blobs, catalog_of, tried
 from tests.faults.process import registry
 from tests.servers.answers import RESET, RUDE, AnswerServer, Asked, Reply, Script, repeat, whole
+from tests.servers.hub import blob_id
 
 ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(3000))
 LIMITS = {"REGISTRY_DEADLINE": "3", "REGISTRY_READ_TIMEOUT": "1"}
 LONGEST = 25
 """Seconds that the attempts of one file may take with them, on a machine that is busy."""
 ETAG = 'ETag: "v1"'
+COMMIT = "a" * 40
 HALF = len(ROWS) // 2
 PACKED = gzip.compress(ROWS, mtime=0)
 LAST_ROWS = ROWS.index(b"question 1500,")
@@ -408,6 +412,56 @@ def test_answers_for_objects_of_s3_end_too(tmp_path: Path) -> None:
         how = {**keys, "AWS_ENDPOINT_URL": server.url, "AWS_REGION": "us-east-1"}
         how |= {"REGISTRY_READ_TIMEOUT": "3", "REGISTRY_DEADLINE": "6"}
         found = faults_of(expected, tmp_path, [f"s3:/{path}" for path in paths], **how)
+    assert not found, "\n".join(found)
+
+
+OF_HUB = (
+    *("plain", "silent_get", "noise", "status_204", "drip", "interim_flood", "moved_self"),
+    *("length_long", "chunk_drip", "trailer_drip", "part_unasked", "part_elsewhere"),
+)
+DOORS = ("api", "resolve", "lfs")
+"""Who gives the answer: the Hub's API, the URL of the file, or the store that it redirects to."""
+
+
+def of_json(value: object) -> Script:
+    return Script(whole(json.dumps(value).encode(), "Content-Type: application/json"))
+
+
+def hub_file(name: str, door: str) -> dict[str, Script]:
+    """Return what a Hub answers for a file, one of which is the answer of a row."""
+    blob = blob_id(ROWS)
+    repository = f"{door}/{name}"
+    about = {"id": repository, "sha": COMMIT, "private": False, "gated": False, "tags": []}
+    file = {"type": "file", "path": f"{name}_{door}.csv", "size": len(ROWS), "oid": blob}
+    api = f"/api/datasets/{repository}/revision/{COMMIT}"
+    url = f"/datasets/{repository}/resolve/{COMMIT}/{name}_{door}.csv"
+    named = (f'ETag: "{blob}"', f"X-Repo-Commit: {COMMIT}")
+    (script,) = scripts({name: PLAIN_ROWS[name]}).values()
+    lfs = f"/store/{name}.csv"
+    return {
+        api: of_json({**about, "siblings": [{"rfilename": file["path"]}]}),
+        f"/api/datasets/{repository}/tree/{COMMIT}": of_json([file]),
+        url: Script(moved(lfs)) if door == "lfs" else Script(whole(ROWS, *named)),
+        {"api": api, "resolve": url, "lfs": lfs}[door]: script,
+    }
+
+
+def test_answers_of_the_hub_end_too(tmp_path: Path) -> None:
+    rows: dict[str, Row] = {}
+    paths: dict[str, Script] = {}
+    urls = []
+    for name, door in itertools.product(OF_HUB, DOORS):
+        reply, expected = PLAIN_ROWS[name]
+        of_file = "." if expected else None
+        rows[f"{name}_{door}"] = (
+            reply,
+            "is not JSON" if (name, door) == ("plain", "api") else of_file,
+        )
+        paths |= hub_file(name, door)
+        urls.append(f"hf://datasets/{door}/{name}@{COMMIT}/{name}_{door}.csv")
+    with AnswerServer(paths) as server:
+        how = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hub")}
+        found = faults_of(rows, tmp_path, urls, **how)
     assert not found, "\n".join(found)
 
 

@@ -19,9 +19,6 @@ NAMED_IN = {
     "samples/checkpoint.py",
     "manifest/models.py",
     "mapping/coerce.py",
-    "plugins/importers/croissant.py",
-    "plugins/importers/hub.py",
-    "plugins/importers/inspect_task.py",
 }
 
 

@@ -24,7 +24,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["HubEmulator", "Request", "parquet_repo"]
+__all__ = ["HubEmulator", "Request", "blob_id", "parquet_repo"]
 
 _DATE = "2024-01-01T00:00:00.000Z"
 _LFS_SUFFIXES = (".arrow", ".bin", ".gz", ".parquet", ".zip", ".zst")
@@ -336,9 +336,9 @@ def _paths(files: Iterable[str]) -> list[str]:
 def _entry(commit: _Commit, path: str) -> dict[str, Any]:
     content = commit.files.get(path)
     if content is None:
-        return {"type": "directory", "path": path, "size": 0, "oid": _blob_id(path.encode())}
+        return {"type": "directory", "path": path, "size": 0, "oid": blob_id(path.encode())}
     size = len(content)
-    entry = {"type": "file", "path": path, "size": size, "oid": _blob_id(content)}
+    entry = {"type": "file", "path": path, "size": size, "oid": blob_id(content)}
     if path.endswith(_LFS_SUFFIXES):
         entry["lfs"] = {"oid": _sha256(content), "size": size, "pointerSize": 130}
     return entry
@@ -348,7 +348,7 @@ def _file(call: _Call, commit: _Commit, path: str) -> _Reply:
     content = commit.files.get(path)
     if content is None:
         raise _no_entry(commit, path)
-    etag = _sha256(content) if path.endswith(_LFS_SUFFIXES) else _blob_id(content)
+    etag = _sha256(content) if path.endswith(_LFS_SUFFIXES) else blob_id(content)
     headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit.sha, "Accept-Ranges": "bytes"}
     # RFC 9110, 14.2: a range is ignored for methods other than GET.
     wanted = call.headers.get("range", "") if call.method == "GET" else ""
@@ -373,7 +373,8 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _blob_id(content: bytes) -> str:
+def blob_id(content: bytes) -> str:
+    """Return the digest of a file that git has."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 

@@ -108,6 +108,9 @@ def test_the_status_is_taken_from_the_error_or_its_causes() -> None:
     outer.__cause__ = BotoError(500)
     assert status_of(outer) == 500
     assert list(causes(outer)) == [outer, outer.__cause__]
+    circle = ValueError()
+    circle.__cause__ = circle
+    assert list(causes(circle)) == [circle]
     assert status_of(AnswerError(200)) is None
     assert status_of(OSError("x")) is None
 

@@ -162,16 +162,17 @@ async def _request(files: Any, method: str, location: Location, headers: Mapping
         raise FileNotFoundError(location)
     try:
         response.raise_for_status()
-        _check_answer(response, location, ranged="Range" in headers)
+        _check_answer(response.status, response.headers, location, ranged="Range" in headers)
     except BaseException:
         _abandon(response)
         raise
     return response
 
 
-def _check_answer(response: Any, location: Location, *, ranged: bool) -> None:
-    """Raise an error for an answer that succeeds, and is not the file."""
-    given, headers = response.status, response.headers
+def _check_answer(
+    given: int, headers: Mapping[str, str], location: Location, *, ranged: bool
+) -> None:
+    """Raise an error for an answer whose status `given` is a success, and which is not the file."""
     coded = headers.get("Transfer-Encoding", "").strip().lower()
     if given not in _CONTENT:
         what = f"the server answered {given}, which has no content (check the URL)"
@@ -467,6 +468,7 @@ def _open_hub(files: Any, location: Location, start: int, stop: int | None) -> B
     with contextlib.ExitStack() as stack:
         response = stack.enter_context(request)
         hf_raise_for_status(response)
+        _check_answer(response.status_code, response.headers, location, ranged=bool(part))
         close = stack.pop_all().close
     first: int | None = 0
     if response.status_code == 206:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from traceback import format_exception_only
@@ -208,6 +209,9 @@ def option_errors(location: Location) -> Iterator[None]:
     except (TypeError, AttributeError, ValueError) as error:
         if isinstance(error, RegistryError):
             raise
+        if isinstance(error, json.JSONDecodeError):  # of an API; options and URLs are no JSON
+            what = "the server's answer is not JSON, as one of the Hub is (check HF_ENDPOINT)"
+            raise SourceError(f"{location.public}: {what}") from error
         message = f"invalid location or fs_options: {_redacted(error, location)}"
         _raise_as(SourceError(f"{location.public}: {message}"), error, location)
 

@@ -303,8 +303,10 @@ def _retry_header(error: BaseException) -> str:
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and its chain of causes."""
-    while error is not None:
+    seen = set()
+    while error is not None and id(error) not in seen:  # a library can make a circle
         yield error
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
 
 

@@ -8,7 +8,7 @@ from huggingface_hub import HfApi, close_session, get_session
 from huggingface_hub.errors import HfHubHTTPError
 
 from registry.progress import Deadline
-from registry.sources.hub.client import PassingError, limited_client
+from registry.sources.hub.client import METERED, PassingError, limited_client
 from registry.sources.retry import is_transient, retry_after
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator
@@ -59,3 +59,22 @@ def test_a_header_must_arrive_in_time_as_a_whole(
             assert get_session().get(f"{proxy.url}/api/datasets/org/nowhere").status_code == 401
             with get_session().stream("GET", f"{proxy.url}/api/whoami-v2") as response:
                 assert not response.is_stream_consumed
+
+
+@pytest.mark.parametrize("extensions", [{}, {METERED: True}], ids=["counted here", "by the sender"])
+def test_pieces_of_a_body_must_arrive_in_time(
+    hub: HubEmulator, monkeypatch: pytest.MonkeyPatch, extensions: dict[str, bool]
+) -> None:
+    """The client's own time-out begins again with each byte of a chunk's length."""
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    begin = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+    expected = httpx2.ReadTimeout if extensions else PassingError
+    with FaultProxy(hub.url) as proxy:
+        proxy.add(Fault(begin=begin, repeat=b"0"), times=1)
+        with (
+            limited_client("org/client", Deadline(1)),
+            get_session().stream("GET", proxy.url, extensions=extensions) as response,
+            pytest.raises(expected, match="no more of the body in 1 seconds") as caught,
+        ):
+            list(response.iter_bytes())
+    assert is_transient(caught.value)

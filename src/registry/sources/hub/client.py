@@ -8,7 +8,9 @@ ends the call, which the policy of all sources repeats.
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -141,29 +143,72 @@ def _check_answer(response: httpx2.Response) -> None:
         if is_transient(error):
             raise error
     body = response.stream
-    if isinstance(body, httpx2.SyncByteStream) and METERED not in response.request.extensions:
-        response.stream = _Metered(body, Meter(*limits, network_policy()), response)
+    if isinstance(body, httpx2.SyncByteStream):
+        is_metered = METERED not in response.request.extensions
+        meter = Meter(*limits, network_policy()) if is_metered else None
+        response.stream = _Limited(body, meter, response)
 
 
-class _Metered(httpx2.SyncByteStream):
-    """The body of an answer, which must not come too slowly."""
+class _Limited(httpx2.SyncByteStream):
+    """The body of an answer, which must not come too slowly, nor wait for its next piece for long.
+
+    The client's own time-out begins again with each byte, also with those that are none of the
+    body, such as the lengths of its chunks. A thread looks at the clock, and ends the connection.
+    """
 
     def __init__(
-        self, body: httpx2.SyncByteStream, meter: Meter, response: httpx2.Response
+        self, body: httpx2.SyncByteStream, meter: Meter | None, response: httpx2.Response
     ) -> None:
         self._body = body
         self._meter = meter
         self._response = response
+        self._seconds = network_policy().read_seconds
+        self._waits_since: float | None = None
+        self._is_late = False
 
     def __iter__(self) -> Iterator[bytes]:
-        position = 0
+        is_done = threading.Event()
+        threading.Thread(target=self._watch, args=(is_done,), daemon=True, name="watch").start()
+        position, chunks = 0, iter(self._body)
         try:
-            for chunk in self._body:
+            while True:
+                self._waits_since = time.monotonic()
+                chunk = next(chunks, None)
+                self._waits_since = None
+                if self._is_late:
+                    raise httpx2.ReadTimeout("", request=self._response.request)
+                if chunk is None:
+                    return
                 position += len(chunk)
-                self._meter.add(len(chunk), position)
+                if self._meter is not None:
+                    self._meter.add(len(chunk), position)
                 yield chunk
         except httpx2.TransportError as error:
-            raise PassingError(f"{type(error).__name__}: {error}", self._response) from error
+            if self._is_late:
+                text = f"no more of the body in {self._seconds:.0f} seconds"
+                late = httpx2.ReadTimeout(text, request=self._response.request)
+                raise self._own(late) from error
+            if self._meter is None:
+                raise
+            raise self._own(error) from error
+        finally:
+            is_done.set()
+
+    def _own(self, error: httpx2.TransportError) -> Exception:
+        """Return the error for the sender of the request: `datasets` takes others for its own."""
+        if self._meter is None:
+            return error
+        return PassingError(f"{type(error).__name__}: {error}", self._response)
+
+    def _watch(self, is_done: threading.Event) -> None:
+        stream = self._response.extensions["network_stream"]
+        while not is_done.wait(min(1, self._seconds / 4)):
+            since = self._waits_since
+            if since is not None and time.monotonic() - since >= self._seconds:
+                self._is_late = True
+                # Not the method of an SSLSocket, which the other thread is reading.
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+                return
 
     def close(self) -> None:
         self._body.close()
