@@ -207,7 +207,8 @@ class _Limited(httpx2.SyncByteStream):
             if since is not None and time.monotonic() - since >= self._seconds:
                 self._is_late = True
                 # Not the method of an SSLSocket, which the other thread is reading.
-                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):  # the server has ended it
+                    socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
                 return
 
     def close(self) -> None:
