@@ -15,7 +15,7 @@ import pytest
 from registry.base.locations import Location
 from registry.boundary.boundary import Limits
 from registry.decode import decode
-from registry.decode.parquet_files import open_parquet
+from registry.decode.parquet_files import InvalidParquetError, open_parquet
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source_models import ParquetSource
@@ -110,3 +110,12 @@ def test_rows_that_decode_to_much_more_are_refused(
     table = dictionary(["a", LONG], 100)
     file = write(tmp_path / "d.parquet", table, dictionary_pagesize_limit=10**7)
     assert "so each gives more than 200 bytes (`limits: {ratio: …}`" in error_of(file)
+
+
+def test_name_of_a_column_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"question": ["a"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"question", b"quest\xffon"))
+    file = SourceBytes.of_file(Location(str(path)), path)
+    with pytest.raises(InvalidParquetError, match="can't decode byte 0xff"), open_parquet(file):
+        pass

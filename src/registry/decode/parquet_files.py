@@ -165,7 +165,7 @@ def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
     with _seekable(file) as data:
         try:
             yield _opened(data, file)
-        except (pa.ArrowException, OSError, InvalidPageError) as error:
+        except (pa.ArrowException, OSError, InvalidPageError, UnicodeDecodeError) as error:
             # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
             if isinstance(error, OSError) and error.errno is not None:
                 raise
