@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import ssl
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -102,6 +103,17 @@ def pytest_configure(config: pytest.Config) -> None:
     }
     for name, value in settings.items():
         environment.setenv(name, value)
+
+
+def pytest_sessionstart() -> None:
+    """Let finalizers of garbage fail at the end of the stack, where tests of deep values go."""
+    report = sys.unraisablehook
+
+    def unraisable(unraised: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraised.exc_type, RecursionError):
+            report(unraised)
+
+    sys.unraisablehook = unraisable  # pytest puts back the one before its own at the end
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

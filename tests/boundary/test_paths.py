@@ -211,6 +211,10 @@ def test_a_pipe_is_refused(data: Path) -> None:
         check(data)
 
 
+CHAIN = "\n".join(["a0: &a0 /etc/x", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 2001))])
+"""A value that is nested by aliases alone."""
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -225,6 +229,9 @@ def test_a_pipe_is_refused(data: Path) -> None:
             (f"---\nconfigs: {value}\n---\n", "not valid YAML")
             for value in ("[", "[" * 20_000, "2024-99-99", "9" * 5_000, "!!timestamp x")
         ],
+        (f"---\nconfigs: {'[' * 65}/x{']' * 65}\n---\n", "nested deeper than 64 levels"),
+        (f"---\n{CHAIN}\nconfigs: {{data_files: *a2000}}\n---\n", "'/etc/x' leads out"),
+        ("---\na: &a [/etc/x]\nconfigs: [*a, {data_files: *a}]\n---\n", "'/etc/x' leads out"),
         (f"---\nconfigs: []\n---\n{'x' * (1 << 20)}", "larger than 1 MiB"),
     ],
 )

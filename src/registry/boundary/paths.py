@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from glob import has_magic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -17,6 +17,9 @@ from registry.base.local_files import NOT_A_FILE
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.errors import ReachError, SourceError
+
+if TYPE_CHECKING:
+    import yaml
 
 __all__ = [
     "CARDS",
@@ -28,6 +31,7 @@ __all__ = [
     "list_matches",
     "name_matcher",
     "path_matcher",
+    "shallow_loader",
 ]
 
 
@@ -39,6 +43,7 @@ CARDS = {
 }
 """Name of a card → expression whose group is its YAML."""
 _LONGEST_CARD = 1 << 20
+_DEEPEST_CARD = 64
 
 
 def allow_location(boundary: Boundary, location: Location) -> Boundary:
@@ -285,24 +290,48 @@ def _check_card(card: str, pattern: str, boundary: Boundary) -> None:
         raise ReachError(f"{card}: is larger than {_LONGEST_CARD >> 20} MiB (shorten it)")
     found = re.match(pattern, text, re.DOTALL)
     try:
-        data = yaml.safe_load(found[1]) if found else None
-    # PyYAML leaks errors of its own: for deep nesting, 2024-99-99, 5,000 digits, `!!timestamp x`.
+        data = yaml.load(found[1], shallow_loader()) if found else None  # noqa: S506  # nosec B506
+    # PyYAML leaks errors of its own: for deep keys, 2024-99-99, 5,000 digits, `!!timestamp x`.
     except (yaml.YAMLError, RecursionError, ValueError, AttributeError) as error:
         message = f"is not valid YAML, so it can't be checked: {error}"
         raise ReachError(f"{card}: {message} (correct it)") from error
     configs = data.get("configs") if isinstance(data, dict) else None
-    for path in _paths(configs, set()):
+    for path in _paths(configs):
         if leaves_folder(path):
             hint = "write a path relative to that folder"
             raise ReachError(f"{card}: '{path}' leads out of the dataset's folder ({hint})")
 
 
-def _paths(value: Any, seen: set[int], *, named: bool = False) -> Iterator[str]:
+def _paths(configs: Any) -> Iterator[str]:
     """Yield the strings below `data_files` and `data_dir`; each alias of YAML only once."""
-    if isinstance(value, str) and named:
-        yield value
-    if isinstance(value, dict | list) and id(value) not in seen:
-        seen.add(id(value))
-        items = value.items() if isinstance(value, dict) else ((None, item) for item in value)
-        for key, item in items:
-            yield from _paths(item, seen, named=named or key in ("data_files", "data_dir"))
+    waiting, seen = [(configs, False)], set[tuple[int, bool]]()
+    while waiting:
+        value, named = waiting.pop()
+        if isinstance(value, str) and named:
+            yield value
+        if isinstance(value, dict | list) and (id(value), named) not in seen:
+            seen.add((id(value), named))
+            items = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+            waiting += ((one, named or key in ("data_files", "data_dir")) for key, one in items)
+
+
+@cache
+def shallow_loader() -> type[yaml.SafeLoader]:
+    """Return PyYAML's safe loader, which refuses deep nesting long before the stack ends.
+
+    Whatever runs at its end fails too, such as the finalizers of garbage of other code.
+    """
+    import yaml
+
+    class Shallow(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            if self.depth > _DEEPEST_CARD:
+                raise yaml.YAMLError(f"nested deeper than {_DEEPEST_CARD} levels")
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    return Shallow

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import list_files
+from registry.boundary.paths import list_files, shallow_loader
 from registry.errors import ReachError
 from registry.pipeline.file_references import local_resolver, resolve_files
 from registry.samples.sample import Sample
@@ -126,8 +126,8 @@ class _Search:
             yield from self._copied(path, folder)
         elif name.endswith(_YAML):
             try:
-                root = yaml.compose(self._text(path), Loader=yaml.SafeLoader)
-            except (yaml.YAMLError, RecursionError):
+                root = yaml.compose(self._text(path), Loader=shallow_loader())
+            except yaml.YAMLError:
                 return  # no configuration; the file itself counts
             for key, values in _pairs(root):
                 yield from self._configured(key, values, folder)
