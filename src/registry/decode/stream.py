@@ -11,9 +11,9 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from registry.base.escape import escape_control
 from registry.base.locations import Location
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HARMLESS_DOCUMENT",
     "HTML_START",
+    "ByteRange",
     "CountedValues",
     "Ranges",
     "RowGroups",
@@ -38,6 +39,7 @@ __all__ = [
     "is_html",
     "is_utf8",
     "line_blocks",
+    "line_ranges",
     "open_bytes",
     "open_text",
 ]
@@ -51,6 +53,14 @@ class RowGroups:
     stop: int
     rows_before: int
     """Rows of the file in the groups before them."""
+
+
+@dataclass(frozen=True)
+class ByteRange:
+    """Bytes of a file, from a line's start to a line's end."""
+
+    start: int
+    stop: int
 
 
 class Ranges(Protocol):
@@ -105,6 +115,35 @@ class SourceBytes:
         """Return the local file at `path`, named `location` in messages."""
         return cls(Location(location), lambda: path.open("rb"), str(path))
 
+    def part(self, part: ByteRange) -> SourceBytes:
+        """Return a part of a file, as a file."""
+
+        @contextlib.contextmanager
+        def opened() -> Iterator[IO[bytes]]:
+            with self.open() as data:
+                data.seek(part.start)
+                yield cast("IO[bytes]", _FirstBytes(data, part.stop - part.start))
+
+        return replace(self, open=opened, local_path=None)
+
+
+class _FirstBytes(io.RawIOBase):
+    """The next bytes of a file, and no more."""
+
+    def __init__(self, data: IO[bytes], size: int) -> None:
+        super().__init__()
+        self._data = data
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        found = self._data.read(min(len(buffer), self._left))
+        buffer[: len(found)] = found
+        self._left -= len(found)
+        return len(found)
+
 
 def _open_zstandard(file: IO[bytes]) -> IO[bytes]:
     import pyarrow as pa
@@ -120,6 +159,8 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 }
 _HTML = (b"<!doctype html", b"<html")
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_START_OF_LINE = re.compile(rb"\n(?=[^\xef])")
+"""The end of a line before another one, which has no byte-order mark."""
 HTML_START = 1 << 12
 """Bytes of a page in which its title is looked for."""
 HARMLESS_DOCUMENT = 1 << 24
@@ -328,3 +369,30 @@ def _has_long_line(block: bytearray, most: int) -> bool:
             return True
         start = end + 1
     return False
+
+
+def line_ranges(data: IO[bytes], *, size: int, most: int) -> list[ByteRange]:
+    """Divide a file into whole lines of at least `size` bytes each, but for the last part.
+
+    A line of more than `most` bytes, which is an error, is not looked at for its end. No part but
+    the first starts with a byte-order mark, which only the start of a file may have.
+    """
+    end = data.seek(0, io.SEEK_END)
+    found, start = [], 0
+    while start < end:
+        stop = end if end - start <= size else _line_start(data, start + size, most) or end
+        found.append(ByteRange(start, stop))
+        start = stop
+    return found
+
+
+def _line_start(data: IO[bytes], at: int, most: int) -> int | None:
+    """Return where the first line starts at a byte or after it; None if none is near."""
+    data.seek(at - 1)
+    text = bytearray()
+    while len(text) <= most and (more := data.read(1 << 16)):
+        seen = max(len(text) - 1, 0)
+        text += more
+        if line := _START_OF_LINE.search(text, seen):
+            return at + line.start()
+    return None

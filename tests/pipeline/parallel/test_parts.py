@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import pickle
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from hypothesis import strategies as st
 from registry.base.processes.executor import WorkerLostError
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.decode.stream import RowGroups
+from registry.decode.stream import ByteRange, RowGroups, line_ranges
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.pipeline.builder import build
@@ -264,3 +267,85 @@ def test_file_that_is_not_parquet_is_one_part(tmp_path: Path) -> None:
     spec = parquet_spec(tmp_path / "data")
     assert [one.row_groups for one in parts_in(tmp_path, spec)] == [None, None]
     assert built(spec, tmp_path, Here()) == built(spec, tmp_path, None)
+
+
+LINES: dict[str, bytes] = {
+    "good": b"".join(b'{"q": "q%d", "a": "x", "m": %d}\n' % (n, n) for n in range(40)),
+    "no end": b'{"q": "q", "a": "x", "m": 1}\n' * 9 + b'{"q": "q", "a": "x", "m": 2}',
+    "CRLF": b'{"q": "q", "a": "x", "m": 1}\r\n' * 30,
+    "CR": b'{"q": "q", "a": "x", "m": 1}\r' * 30,
+    "blank lines": b'\n{"q": "q", "a": "x", "m": 1}\n\n\n   \n' * 20,
+    "mark": codecs.BOM_UTF8 + b'{"q": "q", "a": "x", "m": 1}\n' * 20,
+    # Where a part of 64 bytes would start.
+    "mark in the middle": b'{"q": "q", "a": "x", "m": 1}\n' * 9
+    + codecs.BOM_UTF8
+    + b'{"q": "q", "a": "x", "m": 1}\n' * 20,
+    "other type": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "m": [1]}\n' * 9,
+    "not JSON": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b"<html>\n" * 9,
+    "two lines": b'{"q": "q", "a": "x",\n "m": 1}\n' * 9,
+    "not UTF-8": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "\xff", "a": "x", "m": 1}\n',
+    "repeated key": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "a": "y"}\n',
+    "an error": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": 5, "a": {}, "m": 1}\n' * 2,
+    "column that comes late": b'{"q": "q", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "m": 1}\n' * 9,
+    "long line": b'{"q": "q", "a": "x", "m": 1}\n' * 12
+    + b'{"q": "%s", "a": "x", "m": 1}\n' % (b"q" * 5_000)
+    + b'{"q": "q", "a": "x", "m": 1}\n' * 9,
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("size", [64, 200])
+@pytest.mark.parametrize("lost", [False, True])
+def test_lines_give_what_one_process_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int, *, lost: bool
+) -> None:
+    (tmp_path / "p.jsonl").write_bytes(LINES[name])
+    spec, here = spec_of(tmp_path), Here(lost=lost)
+    alone = built(spec, tmp_path, None)
+    monkeypatch.setattr(module, "_LEAST_BYTES", size)
+    assert built(spec, tmp_path, here) == alone
+    assert lost or len(here.answers) >= {"CR": 0, "two lines": 1}.get(name, 2)
+
+
+def test_error_of_a_part_names_the_line_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LEAST_BYTES", 100)
+    (tmp_path / "p.jsonl").write_bytes(LINES["good"] + b"\n\n{]\n")
+    assert "p.jsonl:43: not JSON" in built(spec_of(tmp_path), tmp_path, Here())
+
+
+def test_lines_are_parts_of_the_least_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LEAST_BYTES", 100)
+    line = b'{"q": "q", "a": "x", "m": 1}\n'
+    for name in ("p.jsonl", "p.jsonl.gz", "p.json", "pq.jsonl"):
+        (tmp_path / name).write_bytes(line * (9 if name != "pq.jsonl" else 3))
+    parts = [part.lines for part in parts_in(tmp_path, spec_of(tmp_path))]
+    assert parts == [ByteRange(0, 116), ByteRange(116, 232), ByteRange(232, 261), None]
+    for name, encoding, count in (
+        ("p.jsonl", "utf-8", 3),
+        ("p.jsonl", "utf-16", 1),
+        ("p.jsonl.gz", "utf-8", 1),
+        ("p.json", "utf-8", 1),
+    ):
+        source = {"type": "json", "path": [str(tmp_path / name)], "encoding": encoding}
+        assert len(parts_in(tmp_path, spec_of(tmp_path, source=source))) == count
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from([b"\n", codecs.BOM_UTF8, b"\xef", b"x"]), max_size=40).map(b"".join),
+    st.integers(1, 20),
+    st.integers(1, 1 << 17),
+)
+def test_ranges_cover_a_file_in_whole_lines(data: bytes, size: int, most: int) -> None:
+    ranges = line_ranges(io.BytesIO(data), size=size, most=most)
+    assert b"".join(data[one.start : one.stop] for one in ranges) == data
+    for one in ranges[:-1]:
+        assert one.stop - one.start >= size
+        assert data[one.stop - 1 : one.stop] == b"\n"
+        assert not data[one.stop :].startswith(codecs.BOM_UTF8)
+    # Not more than it must: no line starts between the least size and the end.
+    for one in ranges:
+        inner = data[one.start + size - 1 : one.stop]
+        assert not re.search(rb"\n(?=[^\xef])", inner)

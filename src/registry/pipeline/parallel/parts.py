@@ -1,4 +1,4 @@
-"""Map a source: here, or in parts elsewhere, its files or row groups of them, in order."""
+"""Map a source: here, or in parts elsewhere: its files, or row groups or lines of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from registry.base.memory import system_memory
 from registry.base.processes.executor import WorkerLostError
 from registry.base.processes.in_order import in_order
 from registry.decode.frame import NotColumnarError
+from registry.decode.stream import ByteRange, RowGroups, is_utf8, line_ranges
 from registry.errors import DecodeError, RegistryError
 from registry.manifest.expressions import parse_condition, parse_expression
-from registry.manifest.source_models import FileSource, ParquetSource
+from registry.manifest.source_models import FileSource, JsonSource, ParquetSource
 from registry.mapping.columns_used import uses_row_number
 from registry.pipeline.columnar_pipeline import columnar_pipeline
 from registry.pipeline.parallel.lines import packed, unpacked
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from registry.base.processes.executor import Later
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
-    from registry.decode.stream import RowGroups, SourceBytes
+    from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.mapping.named_columns import NamedColumns
@@ -56,17 +57,20 @@ _CHECK_SECONDS = 0.5
 
 
 class Part(Struct, frozen=True):
-    """A file, or row groups of it."""
+    """A file, or row groups or lines of it."""
 
     pinned: SourcePin
     """The pin of the source, with this file alone."""
     row_groups: RowGroups | None = None
-    """None for the whole file."""
+    """Those of a Parquet file; None for all of it."""
+    lines: ByteRange | None = None
+    """Those of JSON Lines; None for all of the file."""
 
     @property
     def is_first(self) -> bool:
         """Whether it has the first record of its file."""
-        return self.row_groups is None or self.row_groups.first == 0
+        groups, lines = self.row_groups, self.lines
+        return (groups is None or groups.first == 0) and (lines is None or lines.start == 0)
 
 
 class FileTask(Struct, frozen=True, kw_only=True):
@@ -148,7 +152,28 @@ def map_source(
                 yield from _accepted(found, state)
             else:
                 # Mapped with the state that it has in a single process, for the same rows or error.
-                yield from _map_part(source, part, context, pipeline, state, shards)
+                yield from _map_here(source, part, context, pipeline, state, shards)
+
+
+def _map_here(
+    source: Source,
+    part: Part,
+    context: SourceContext,
+    pipeline: Pipeline,
+    state: PipelineState,
+    shards: Shards | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a part; an error is that of the whole file."""
+    try:
+        yield from _map_part(source, part, context, pipeline, state, shards)
+    except DecodeError:
+        if part.lines is None:
+            raise
+        # Only in the whole file are its lines numbered as they are.
+        (file,) = reader_of(source).fetch(part.pinned, context)
+        first, _ = state.files[-1]
+        own = source.of_file(file.location)
+        yield from row_pipeline(file, own, pipeline, state, skip=state.next_record - first)
 
 
 def _result(later: Later, context: SourceContext, name: str) -> FileRows | None:
@@ -222,6 +247,7 @@ def _map_part(
     if part.is_first:
         state.files.append((state.next_record, file.location))
     own = dataclasses.replace(file, row_groups=part.row_groups)
+    own = own if part.lines is None else own.part(part.lines)
     yield from _map_file(own, source.of_file(file.location), pipeline, state, shards)
 
 
@@ -288,7 +314,7 @@ def parts_of(
 ) -> list[Part]:
     """Return the parts of a source, in the order of its records; none if it can't be divided.
 
-    Only Parquet files on this machine are divided: of others, each process would fetch the whole.
+    Only files on this machine are divided: of others, each process would fetch the whole.
     """
     if not _may_divide(spec, source, pinned):
         return []
@@ -298,21 +324,30 @@ def parts_of(
 
 def _parts_of_file(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[Part]:
     (file,) = pinned.files
-    groups: list[RowGroups] = []
-    if isinstance(source, ParquetSource) and file.location.is_local:
-        (opened,) = reader_of(source).fetch(pinned, context)
-        groups = _divided(opened)
-    if len(groups) > 1:
-        yield from (Part(pinned, one) for one in groups)
-    else:
-        yield Part(pinned)
+    parts: list[Part] = []
+    if file.location.is_local and isinstance(source, ParquetSource):
+        parts = [Part(pinned, row_groups=one) for one in _row_groups(pinned, source, context)]
+    elif file.location.is_local and isinstance(source, JsonSource) and file.size > _LEAST_BYTES:
+        parts = [Part(pinned, lines=one) for one in _lines(pinned, source, context)]
+    yield from parts if len(parts) > 1 else [Part(pinned)]
 
 
-def _divided(file: SourceBytes) -> list[RowGroups]:
+def _lines(pinned: SourcePin, source: JsonSource, context: SourceContext) -> list[ByteRange]:
+    (file,) = reader_of(source).fetch(pinned, context)
+    name = file.location
+    # Else a line end is no single byte of the file.
+    if not source.is_lines(name) or name.packed_suffix or not is_utf8(source.encoding):
+        return []
+    with file.open() as data:
+        return line_ranges(data, size=_LEAST_BYTES, most=file.limits.line_bytes)
+
+
+def _row_groups(pinned: SourcePin, source: Source, context: SourceContext) -> list[RowGroups]:
     import pyarrow as pa
 
     from registry.decode.parquet_files import divided
 
+    (file,) = reader_of(source).fetch(pinned, context)
     try:
         with file.open() as data:
             return divided(data, _LEAST_BYTES)
