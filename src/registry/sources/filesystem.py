@@ -121,6 +121,12 @@ class FilesystemPool:
             self._by_protocol[protocol] = filesystem(location, self.options, self.boundary)
         return self._by_protocol[protocol]
 
+    @contextlib.contextmanager
+    def requests(self, location: Location) -> Iterator[None]:
+        """Translate the errors of requests for a location, and limit those of the Hub's client."""
+        with source_errors(location), limited_requests(location, self.deadline):
+            yield
+
     def ask(self, location: Location, question: Callable[[Any, Location], Result]) -> Result:
         """Return what `question` finds out with a file system, repeated if need be."""
 

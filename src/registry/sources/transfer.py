@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from registry.base.fs import HashedFile
 from registry.base.locations import Location
@@ -25,13 +25,15 @@ from registry.sources.bodies import (
     same_version,
 )
 from registry.sources.filesystem import (
-    FilesystemPool,
     changed_error,
     limited_requests,
     source_errors,
 )
 from registry.sources.parts_ahead import PartsAhead
 from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 __all__ = ["ChangedError", "RemoteFile", "Transfer"]
 
@@ -40,13 +42,27 @@ class ChangedError(SourceError):
     """The file is not the one that was looked up."""
 
 
+class Places(Protocol):
+    """Where files are requested; a `FilesystemPool` is one."""
+
+    @property
+    def deadline(self) -> Deadline:
+        """How long requests may be repeated."""
+
+    def of(self, location: Location, /) -> Any:
+        """Return the file system of a location, for `open_body`."""
+
+    def requests(self, location: Location, /) -> AbstractContextManager[None]:
+        """Translate the errors of requests to a SourceError, and limit what they take."""
+
+
 class Transfer:
     """The download of one file to a path."""
 
     def __init__(
         self,
         location: Location,
-        pool: FilesystemPool,
+        pool: Places,
         path: Path,
         *,
         limits: Limits,
@@ -54,6 +70,7 @@ class Transfer:
         size: int | None = None,
         etag: str = "",
         version_id: str | None = None,
+        name: str = "",
     ) -> None:
         """Prepare a download.
 
@@ -66,11 +83,12 @@ class Transfer:
             size: Bytes that the file had when it was looked up.
             etag: The ETag that it had then.
             version_id: Its version as an S3 object.
+            name: What messages call it, if not by its location.
         """
         self.rejected = False
         """Whether all bytes arrived, and are not those that the server describes."""
         self._location = location
-        self._name = location.public
+        self._name = name or location.public
         self._pool = pool
         self._path = path
         self._limits = limits
@@ -91,7 +109,8 @@ class Transfer:
 
         Raises:
             ChangedError: the file is not the one that was looked up.
-            SourceError: it can't be had, or is damaged on the way each time.
+            DamagedError: two downloads are not what the server describes.
+            SourceError: it can't be had.
         """
         try:
             with_retries(self._attempt, self._pool.deadline, report=self._report)
@@ -102,15 +121,20 @@ class Transfer:
         return self._file.sha256, self._path.stat().st_size
 
     def _attempt(self) -> None:
-        location = self._location
-        with source_errors(location), limited_requests(location, self._pool.deadline):
+        # Maybe the connection was lost after the last byte.
+        is_all = is_strong(self._etag) and self._file.tell() == self._size
+        with self._pool.requests(self._location):
             try:
-                while not self._read_on():
-                    pass
+                while not is_all:
+                    is_all = self._read_on()
                 check_digests(self._digests, self._hashes, self._name)
                 self.rejected = False
-            except DamagedError:
+            except DamagedError as error:
+                error.transient = not self.rejected  # a byte may have changed on the way
                 self.rejected, self._etag = True, ""  # nothing to continue
+                if not error.transient:
+                    hint = "try again, or from another network"
+                    error.args = (f"{error}, in 2 downloads (nothing is cached; {hint})",)
                 raise
 
     def _read_on(self) -> bool:
@@ -140,7 +164,8 @@ class Transfer:
             self._restart(body)
         try:
             self._check_version(body)
-        except ChangedError:
+            self._check_limits(body.size or 0)
+        except SourceError:
             body.close()
             raise
         return body
@@ -222,7 +247,7 @@ class Transfer:
             self._count(chunk[:count], size)
             if count < len(chunk):
                 return False
-        if size is not None and self._file.tell() != size:
+        if size is not None and self._file.tell() < size:
             message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
             raise passing_error(message)
         if size is None and not self._hashes:
@@ -237,6 +262,8 @@ class Transfer:
         ahead = 0 if self._ahead is None else self._ahead.arrived(position)
         self._report(Progress("fetch", position + ahead, size))
         self._check_limits(position)
+        if size is not None and position > size:
+            raise SourceError(f"{self._name}: more than its {size:,} bytes arrived (try again)")
 
     def _check_limits(self, position: int) -> None:
         if position > self._limits.unpacked_bytes:

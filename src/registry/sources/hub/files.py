@@ -5,27 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.base.cache_access import create_file, make_folder
+from registry.base.cache_access import make_folder
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
 from registry.base.locations import Location
 from registry.errors import SourceError
-from registry.progress import Progress
-from registry.sources.bodies import open_body
+from registry.sources.bodies import DamagedError
 from registry.sources.hub.api import hub_errors, wrong_answer
-from registry.sources.retry import Meter, network_policy, with_retries
+from registry.sources.transfer import Transfer
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from registry.progress import Deadline
     from registry.sources.pins import SourceContext
 
 __all__ = [
@@ -230,63 +231,41 @@ def _known(file: HubFile, context: SourceContext) -> Path | None:
 def _download(file: HubFile, commit: Commit, context: SourceContext) -> Path:
     """Download a file; one that has another digest than the Hub names is fetched once more."""
     with context.cache.temporary() as folder:
-        for attempt in range(_DOWNLOADS):
-            path = folder / f"download-{attempt}"
-            _transfer(file, commit, path, context)
-            found = _digest(path, file)
-            if found == file.digest:
-                return _store(path, file, context)
-            _quarantine(path, context)
-    raise _damaged(file, commit, found)
+        path = folder / "download"
+        transfer = Transfer(
+            commit.location(file.path),
+            _Requests(file, commit, context.deadline),
+            path,
+            limits=context.boundary.limits,
+            report=context.report,
+            size=file.size,
+            name=f"{commit}: {file.path}",
+        )
+        try:
+            sha256, _ = transfer.run()
+        except DamagedError:
+            raise _damaged(file, commit, _digest(path, file)) from None
+        finally:
+            if transfer.rejected:
+                context.cache.quarantine_file(path)
+        if not file.digest.startswith("sha256:"):
+            context.cache.remember(_key(file), {"sha256": sha256})
+        return context.cache.store_blob(path, sha256)
 
 
-def _transfer(file: HubFile, commit: Commit, path: Path, context: SourceContext) -> None:
-    """Download a file to a new file, resumed where it broke off; its digest is not checked.
+@dataclass(frozen=True)
+class _Requests:
+    """Requests for one file of a commit."""
 
-    Raises:
-        SourceError: its bytes do not arrive.
-    """
-    limits, where, size = context.boundary.limits, f"{commit}: {file.path}", file.size
-    files, location = CommitFiles(commit, {file.path: file}), commit.location(file.path)
-    if size > limits.unpacked_bytes:
-        message = limits.message("unpacked_bytes", "the file has", "bytes")
-        raise SourceError(f"{where}: {message}")
-    meter = Meter(where, context.deadline, network_policy())
-    end = time.monotonic() + limits.seconds
+    file: HubFile
+    commit: Commit
+    deadline: Deadline
 
-    def attempt() -> None:
-        start = written.tell()
-        if start == size:  # the connection was lost after the last byte
-            return
-        with hub_errors(where), closing(open_body(files, location, start=start)) as body:
-            if body.start != start:  # the server ignored the range
-                written.seek(0)
-                written.truncate()
-            meter.restart()
-            while body.start in (0, start) and written.tell() <= size and (chunk := body.read()):
-                written.write(chunk)
-                meter.add(len(chunk), written.tell())
-                context.report(Progress("fetch", written.tell(), size))
-                if time.monotonic() > end:
-                    message = limits.message("seconds", "the transfer takes", "seconds")
-                    raise SourceError(f"{where}: {message}")
-        if written.tell() != size:
-            message = f"{where}: {written.tell():,} bytes arrived, not {size:,} (try again)"
-            error = SourceError(message)
-            error.transient = written.tell() < size
-            raise error
+    def of(self, _: Location) -> CommitFiles:
+        return CommitFiles(self.commit, {self.file.path: self.file})
 
-    with create_file(path) as written:
-        with_retries(attempt, context.deadline, report=context.report)
-    context.deadline.progress()
-
-
-def _store(path: Path, file: HubFile, context: SourceContext) -> Path:
-    sha256 = file.digest.removeprefix("sha256:")
-    if sha256 == file.digest:
-        sha256 = file_sha256(path)
-        context.cache.remember(_key(file), {"sha256": sha256})
-    return context.cache.store_blob(path, sha256)
+    def requests(self, _: Location) -> AbstractContextManager[None]:
+        return hub_errors(f"{self.commit}: {self.file.path}")
 
 
 def _key(file: HubFile) -> str:
