@@ -11,6 +11,7 @@ import pytest
 
 from registry.errors import SourceError
 from registry.progress import Deadline
+from registry.sources import parts_ahead
 from registry.sources.hub.files import (
     Commit,
     CommitFiles,
@@ -124,6 +125,16 @@ def test_a_connection_that_is_lost_after_the_last_byte_is_no_error(
     proxy.add(Fault(reset_after=len(BODY), without=("Content-Length",)), times=1)
     assert fetched(context) == BODY
     assert len(proxy.log) == 1  # servers refuse a range behind the end
+
+
+def test_a_large_file_comes_in_parts(
+    proxy: FaultProxy, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts_ahead, "_LEAST_BYTES", len(BODY))
+    assert fetched(context) == BODY
+    ranges = [one.headers.get("range", "") for one in proxy.log]
+    assert ranges[0] == ""
+    assert len(set(ranges)) == len(ranges) > 1
 
 
 def test_a_file_of_another_size_is_an_error(proxy: FaultProxy, context: SourceContext) -> None:
