@@ -24,7 +24,7 @@ from registry.mapping.missing_columns import UnseenColumns
 from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.pipeline.diagnosis import check_columns, check_lookup, check_maps
 from registry.pipeline.fewshot.examples import Companion, with_examples
-from registry.pipeline.parallel.parts import map_source
+from registry.pipeline.parallel.parts import SourceMapping, map_source
 from registry.pipeline.pipeline import (
     JsonKeys,
     Pipeline,
@@ -263,9 +263,8 @@ def _mapped_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in source order."""
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        yield from map_source(
-            spec, source, pinned, context, pipeline, state, limit=limit, shards=shards
-        )
+        mapping = SourceMapping(source, context, pipeline, state, shards)
+        yield from map_source(spec, pinned, mapping, limit=limit)
 
 
 def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from registry.sources.pins import SourcePin
     from registry.store.schema import MetadataType
 
-__all__ = ["FileRows", "FileTask", "Part", "answer", "map_files", "map_source", "parts_of"]
+__all__ = ["FileRows", "FileTask", "Part", "SourceMapping", "answer", "map_source", "parts_of"]
 
 _LEAST_BYTES = 1 << 26
 """Unpacked size of a part of a file; to send a smaller one elsewhere takes as long as to map it."""
@@ -105,22 +105,68 @@ class FileRows:
     """First record, and location."""
 
 
+@dataclass(frozen=True)
+class SourceMapping:
+    """Maps a source by this process; `state` counts its records."""
+
+    source: Source
+    context: SourceContext
+    pipeline: Pipeline
+    state: PipelineState
+    shards: Shards | None = None
+
+    def files(self, pinned: SourcePin, limit: int | None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the files of a pin."""
+        for file in reader_of(self.source).fetch(pinned, self.context, rows=limit):
+            self.state.files.append((self.state.next_record, file.location))
+            yield from self._file(file)
+
+    def part(self, part: Part, *, alone: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a part; an error is that of the whole file, unless it is `alone`."""
+        (file,) = reader_of(self.source).fetch(part.pinned, self.context)
+        if part.is_first:
+            self.state.files.append((self.state.next_record, file.location))
+        own = dataclasses.replace(file, row_groups=part.row_groups)
+        own = own if part.lines is None else own.part(part.lines)
+        try:
+            yield from self._file(own)
+        except DecodeError:
+            if alone or part.lines is None:
+                raise
+            # Only in the whole file are its lines numbered as they are.
+            first, _ = self.state.files[-1]
+            yield from self._rows(file, first)
+
+    def _file(self, file: SourceBytes) -> Iterator[pa.RecordBatch]:
+        state, shards = self.state, self.shards
+        source = self.source.of_file(file.location)
+        start = state.next_record
+        try:
+            if shards is not None and shards.takes(file, source):
+                yield from shards.map(file, source, state)
+            else:
+                yield from columnar_pipeline(file, source, self.pipeline, state)
+        except (NotColumnarError, DecodeError):
+            # The row pipeline maps the rest, or raises the precise error.
+            yield from self._rows(file, start)
+        state.check(file)
+
+    def _rows(self, file: SourceBytes, first: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file, whose first record has a number, that are not mapped yet."""
+        source, state = self.source.of_file(file.location), self.state
+        skip = state.next_record - first
+        yield from row_pipeline(file, source, self.pipeline, state, skip=skip)
+
+
 def map_source(
-    spec: DatasetSpec,
-    source: Source,
-    pinned: SourcePin,
-    context: SourceContext,
-    pipeline: Pipeline,
-    state: PipelineState,
-    *,
-    limit: int | None,
-    shards: Shards | None,
+    spec: DatasetSpec, pinned: SourcePin, mapping: SourceMapping, *, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a source in order; `state` counts its records."""
+    """Yield the rows of a source in order; the state of `mapping` counts its records."""
+    source, context, state = mapping.source, mapping.context, mapping.state
     elsewhere = context.elsewhere
     parts = [] if elsewhere is None else parts_of(spec, source, pinned, context)
     if elsewhere is None or limit is not None or len(parts) < 2:
-        yield from map_files(source, pinned, context, pipeline, state, limit, shards)
+        yield from mapping.files(pinned, limit)
         return
     places = elsewhere
     index = spec.sources.index(source)
@@ -134,7 +180,7 @@ def map_source(
             boundary=context.boundary,
             offline=context.offline,
             parts=context.parts,
-            json_keys=pipeline.json_keys,
+            json_keys=mapping.pipeline.json_keys,
             metadata_types=state.metadata_types and dict(state.metadata_types),
         )
         return places.call(f"{__name__}:answer", task, cache)
@@ -152,28 +198,7 @@ def map_source(
                 yield from _accepted(found, state)
             else:
                 # Mapped with the state that it has in a single process, for the same rows or error.
-                yield from _map_here(source, part, context, pipeline, state, shards)
-
-
-def _map_here(
-    source: Source,
-    part: Part,
-    context: SourceContext,
-    pipeline: Pipeline,
-    state: PipelineState,
-    shards: Shards | None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a part; an error is that of the whole file."""
-    try:
-        yield from _map_part(source, part, context, pipeline, state, shards)
-    except DecodeError:
-        if part.lines is None:
-            raise
-        # Only in the whole file are its lines numbered as they are.
-        (file,) = reader_of(source).fetch(part.pinned, context)
-        first, _ = state.files[-1]
-        own = source.of_file(file.location)
-        yield from row_pipeline(file, own, pipeline, state, skip=state.next_record - first)
+                yield from mapping.part(part)
 
 
 def _result(later: Later, context: SourceContext, name: str) -> FileRows | None:
@@ -219,58 +244,6 @@ def _accepted(found: FileRows, state: PipelineState) -> Iterator[pa.RecordBatch]
             yield batch.set_column(index, batch.schema.field(index), numbers)
 
 
-def map_files(
-    source: Source,
-    pinned: SourcePin,
-    context: SourceContext,
-    pipeline: Pipeline,
-    state: PipelineState,
-    limit: int | None,
-    shards: Shards | None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the files of a pin, mapped by this process."""
-    for file in reader_of(source).fetch(pinned, context, rows=limit):
-        state.files.append((state.next_record, file.location))
-        yield from _map_file(file, source.of_file(file.location), pipeline, state, shards)
-
-
-def _map_part(
-    source: Source,
-    part: Part,
-    context: SourceContext,
-    pipeline: Pipeline,
-    state: PipelineState,
-    shards: Shards | None,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a part, mapped by this process."""
-    (file,) = reader_of(source).fetch(part.pinned, context)
-    if part.is_first:
-        state.files.append((state.next_record, file.location))
-    own = dataclasses.replace(file, row_groups=part.row_groups)
-    own = own if part.lines is None else own.part(part.lines)
-    yield from _map_file(own, source.of_file(file.location), pipeline, state, shards)
-
-
-def _map_file(
-    file: SourceBytes,
-    source: Source,
-    pipeline: Pipeline,
-    state: PipelineState,
-    shards: Shards | None,
-) -> Iterator[pa.RecordBatch]:
-    start = state.next_record
-    try:
-        if shards is not None and shards.takes(file, source):
-            yield from shards.map(file, source, state)
-        else:
-            yield from columnar_pipeline(file, source, pipeline, state)
-    except (NotColumnarError, DecodeError):
-        # The row pipeline maps the rest, or raises the precise error.
-        skip = state.next_record - start
-        yield from row_pipeline(file, source, pipeline, state, skip=skip)
-    state.check(file)
-
-
 def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
     """Return the rows of a part; None if the build has to map or to refuse it itself."""
     spec, source = task.spec, task.spec.sources[task.source]
@@ -290,7 +263,8 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
             pipeline = compile_pipeline(spec, Pins(()), context, json_keys=task.json_keys)
             state = PipelineState.of(spec, task.boundary.limits)
             state.metadata_types = task.metadata_types
-            for batch in _map_part(source, task.part, context, pipeline, state, None):
+            mapping = SourceMapping(source, context, pipeline, state)
+            for batch in mapping.part(task.part, alone=True):
                 rows.append(packed(batch))
                 size += len(rows[-1])
                 done += batch.num_rows
