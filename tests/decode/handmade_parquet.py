@@ -9,7 +9,7 @@ from typing import Self
 
 import pyarrow as pa
 
-__all__ = ["data_page", "dictionary_page", "indices", "levels", "text", "write"]
+__all__ = ["Thrift", "data_page", "dictionary_page", "indices", "levels", "text", "write", "zigzag"]
 
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 RLE_DICTIONARY = 8
@@ -118,6 +118,13 @@ def write(
     dictionary_at: int = 0,
     encodings: Sequence[int] = (0, 3, RLE_DICTIONARY),
     columns: int = 1,
+    chunks: int | None = None,
+    all_rows: int | None = None,
+    kind: int = 6,
+    column: bytes = b"q",
+    data_at: int = 4,
+    sizes: bytes = b"",
+    encryption: bytes = b"",
 ) -> None:
     """Write the file; what is not in the pages is what the footer says of them.
 
@@ -131,6 +138,13 @@ def write(
         dictionary_at: Where its dictionary begins; 0 if that is not said.
         encodings: Encodings of its pages.
         columns: Columns that all are these same bytes.
+        chunks: How many the row group has, if not as many.
+        all_rows: The rows of the whole file, if not those of its row group.
+        kind: The type of its values, as the row group says it.
+        column: Its name, as the row group says it.
+        data_at: Where its values begin, as the row group says it.
+        sizes: Statistics of the sizes of its values.
+        encryption: How it is encrypted.
     """
     body = b"".join(pages)
     names = [b"q", b"list", b"element"] if is_list else [b"q"]
@@ -141,17 +155,22 @@ def write(
             Thrift().integer(3, 1).name(4, b"q").integer(5, 1).integer(6, 3).end(),
             Thrift().integer(3, 2).name(4, b"list").integer(5, 1).end(),
         ]
-    chunk = Thrift().integer(1, 6).items(2, I32, [zigzag(one) for one in encodings])
-    chunk.items(3, BINARY, [varint(len(one)) + one for one in names]).integer(4, ZSTD)
+    chunk = Thrift().integer(1, kind).items(2, I32, [zigzag(one) for one in encodings])
+    named = [column, *names[1:]]
+    chunk.items(3, BINARY, [varint(len(one)) + one for one in named]).integer(4, ZSTD)
     chunk.integer(5, values, I64).integer(6, unpacked, I64).integer(7, len(body), I64)
-    chunk.integer(9, 4, I64)
+    chunk.integer(9, data_at, I64)
     if dictionary_at:
         chunk.integer(11, dictionary_at, I64)
-    column = Thrift().integer(2, 4, I64).add(3, STRUCT, chunk.end()).end()
+    if sizes:
+        chunk.add(16, STRUCT, sizes)
+    of_group = Thrift().integer(2, 4, I64).add(3, STRUCT, chunk.end())
+    if encryption:
+        of_group.add(8, STRUCT, encryption)
     count = values if rows is None else rows
-    group = Thrift().items(1, STRUCT, [column] * columns).integer(2, unpacked, I64)
-    group.integer(3, count, I64)
+    group = Thrift().items(1, STRUCT, [of_group.end()] * (columns if chunks is None else chunks))
+    group.integer(2, unpacked, I64).integer(3, count, I64)
     footer = Thrift().integer(1, 1).items(2, STRUCT, [*nodes, *[leaf.end()] * columns])
-    footer.integer(3, count, I64).items(4, STRUCT, [group.end()])
+    footer.integer(3, count if all_rows is None else all_rows, I64).items(4, STRUCT, [group.end()])
     end = footer.end()
     path.write_bytes(b"PAR1" + body + end + struct.pack("<I", len(end)) + b"PAR1")

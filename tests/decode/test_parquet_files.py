@@ -15,7 +15,8 @@ import pytest
 from registry.base.locations import Location
 from registry.boundary.boundary import Limits
 from registry.decode import decode
-from registry.decode.parquet_files import InvalidParquetError, open_parquet
+from registry.decode.parquet_files import open_parquet
+from registry.decode.parquet_footers import InvalidParquetError
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source_models import ParquetSource
@@ -37,7 +38,8 @@ def dictionary(values: list[str], rows: int) -> pa.Table:
 def most_rows(file: SourceBytes) -> int:
     with open_parquet(file) as opened:
         opened.rows = 1 << 30
-        with mock.patch.object(opened.parquet, "iter_batches", return_value=[]) as read:
+        no_rows = pytest.raises(InvalidParquetError, match="row group 1 has 0 rows, while the foo")
+        with mock.patch.object(opened.parquet, "iter_batches", return_value=[]) as read, no_rows:
             list(opened.batches())
     return int(read.call_args.args[0])
 

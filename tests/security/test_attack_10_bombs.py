@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.decode.handmade_parquet import (
+    Thrift,
     data_page,
     dictionary_page,
     indices,
     levels,
     text,
     write,
+    zigzag,
 )
 from tests.security.measured import run_measured
 from tests.thorough import THOROUGH
@@ -223,3 +225,14 @@ def test_the_root_index_raises_a_limit(tmp_path: Path) -> None:
     refused(folder, "d.jsonl:1: the line has more than 100,000 bytes")
     catalog(folder, "json", "d.jsonl", more.replace("100kB", "1MB"))
     assert run_measured(folder, "sync", "d", cache=tmp_path / "cache").code == 0
+
+
+def test_a_footer_that_would_end_the_process_is_refused(tmp_path: Path) -> None:
+    folder = catalog(tmp_path / "catalog", "parquet", "d.parquet")
+    row = levels((0, 1)) + levels((3, 1)) + text(b"a")
+    sizes = Thrift().items(2, 6, [zigzag(1)] * 8).end()  # eight levels of a list, which has two
+    page = [data_page(row, 1)]
+    write(folder / "d.parquet", page, values=1, unpacked=90, is_list=True, sizes=sizes)
+    message = "d.parquet: not a Parquet file, or a damaged one: Repetition level histogram size mis"
+    for command in ("sync", "preview", "lock"):
+        refused(folder, message, command)

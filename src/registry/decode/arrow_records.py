@@ -22,15 +22,15 @@ _BATCH_ROWS = 1024
 
 def read_parquet(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
     """Yield the rows of a Parquet file."""
-    from registry.decode.parquet_files import InvalidParquetError, open_parquet
+    from registry.decode.parquet_files import open_parquet
+    from registry.decode.parquet_footers import InvalidParquetError
 
     try:
         with open_parquet(file) as parquet:
             parquet.rows = _BATCH_ROWS
             yield from _records(parquet.batches(), file)
     except InvalidParquetError as error:
-        message = f"not a Parquet file, or a damaged one: {error}"
-        raise DecodeError(message, file=file.location) from error
+        raise DecodeError(str(error), file=file.location) from error
 
 
 def read_arrow(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:

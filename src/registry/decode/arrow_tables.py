@@ -26,7 +26,8 @@ _BATCH_BYTES = 1 << 21
 
 def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:
     """Yield the rows of a Parquet file as columns."""
-    from registry.decode.parquet_files import InvalidParquetError, open_parquet
+    from registry.decode.parquet_files import open_parquet
+    from registry.decode.parquet_footers import InvalidParquetError
 
     try:
         with open_parquet(file) as opened:

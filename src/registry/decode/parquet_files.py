@@ -7,24 +7,31 @@ import dataclasses
 import io
 import shutil
 import tempfile
-from itertools import chain
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from registry.decode.bounded import HARMLESS_BYTES
-from registry.decode.parquet_pages import CheckedPages, InvalidPageError, page_at
+from registry.decode.parquet_footers import (
+    InvalidParquetError,
+    chunks_of,
+    leaves_of,
+    read_footer,
+    reading_parquet,
+)
+from registry.decode.parquet_pages import FOOTER_SAYS, CheckedPages, page_at
 from registry.decode.stream import RowGroups, open_bytes
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from registry.decode.parquet_footers import Chunk
     from registry.decode.stream import Ranges, SourceBytes
 
-__all__ = ["InvalidParquetError", "OpenParquet", "chunks_of", "divided", "open_parquet"]
+__all__ = ["OpenParquet", "divided", "open_parquet"]
 
 # Beyond these, decoded rows, or the unpacked pages of a column, may be a bomb.
 _MOST_DECODED = 1 << 26
@@ -35,10 +42,6 @@ _ITEM_BYTES = 32
 """What a value in a list takes, with its levels, even if it is null."""
 _READ: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 """Without `pre_buffer`, which keeps the bytes of all row groups; by pages, not by whole columns."""
-
-
-class InvalidParquetError(Exception):
-    """The content of a file is no Parquet."""
 
 
 class OpenParquet:
@@ -77,19 +80,31 @@ class OpenParquet:
 
         Of a remote file, only the groups and columns that are read are looked at.
         """
+        leaves = leaves_of(self.parquet.metadata, columns)
         for group in self.groups:
-            chunks = chunks_of(self.parquet.metadata, group, columns)
+            chunks = chunks_of(self.parquet.metadata, group, leaves)
             if self._file.ranges is not None:
                 cast("Ranges", self._data).expect([chunk.place for chunk in chunks])
             self._check_size(chunks)
             self._pages.check([(chunk.place, chunk.metadata) for chunk in chunks])
             most = self._rows_at_a_time(chunks)
-            found = self.parquet.iter_batches(
-                min(self.rows, most), row_groups=[group], columns=columns
+            said = self.parquet.metadata.row_group(group).num_rows
+            # Of no columns, pyarrow makes as many batches as are claimed, at once.
+            found = (
+                _without_columns(said, self.rows)
+                if not leaves
+                else self.parquet.iter_batches(
+                    min(self.rows, most), row_groups=[group], columns=columns
+                )
             )
+            rows = 0
             for batch in found:
+                rows += batch.num_rows
                 yield self.count(batch)
                 self.parquet.reader.set_batch_size(min(self.rows, most))  # for the following
+            if rows != said:
+                message = f"row group {group + 1} has {rows:,} rows, {FOOTER_SAYS} {said:,}"
+                raise InvalidParquetError(message)
 
     def _check_size(self, chunks: Sequence[Chunk]) -> None:
         """Refuse a row group of many columns, each of which may be large: all are in memory."""
@@ -114,15 +129,15 @@ class OpenParquet:
             packed = chunk.metadata.total_compressed_size
             most = max(HARMLESS_BYTES, self._file.limits.ratio * packed)
             # Where a row of lists ends, only its values say: it may have all of them.
-            size = value * chunk.metadata.num_values if chunk.is_list else value
+            size = value * chunk.metadata.num_values if chunk.leaf.is_list else value
             if size > most and self._largest_batch(chunk, rows, size) > most:
-                what = f"{packed:,} bytes of the column '{chunk.name}' may decode to {size:,}"
+                what = f"{packed:,} bytes of the column '{chunk.leaf.path}' may decode to {size:,}"
                 raise _ratio_error(self._file, f"{what} in a row")
         return rows
 
     def _largest_batch(self, chunk: Chunk, rows: int, size: int) -> int:
         """Return how large the values of a column in so many rows are at most; at first `size`."""
-        if not chunk.is_list or not chunk.has_dictionary:
+        if not chunk.leaf.is_list or not chunk.has_dictionary:
             return size
         found = 0
         for batch in _with_dictionary(self._pages, self.parquet, chunk, rows):
@@ -137,10 +152,12 @@ class OpenParquet:
 def divided(data: IO[bytes], least: int) -> list[RowGroups]:
     """Return the parts of a file that unpack to `least` bytes each, or slightly more.
 
-    Raises:
-        pyarrow.ArrowException: it is invalid.
+    None of a file that is invalid: who decodes it says so.
     """
-    metadata = pq.ParquetFile(data).metadata
+    try:
+        metadata = read_footer(data)
+    except InvalidParquetError:
+        return []
     parts: list[RowGroups] = []
     first = rows_before = rows = size = 0
     for number in range(metadata.num_row_groups):
@@ -162,14 +179,8 @@ def open_parquet(file: SourceBytes) -> Iterator[OpenParquet]:
     """
     if file.location.packed_suffix:
         file = dataclasses.replace(file, ranges=None)
-    with _seekable(file) as data:
-        try:
-            yield _opened(data, file)
-        except (pa.ArrowException, OSError, InvalidPageError, UnicodeDecodeError) as error:
-            # pyarrow reports invalid content as OSErrors too; only those of the file have an errno.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise InvalidParquetError(str(error)) from error
+    with _seekable(file) as data, reading_parquet():
+        yield _opened(data, file)
 
 
 @contextlib.contextmanager
@@ -188,36 +199,51 @@ def _seekable(file: SourceBytes) -> Iterator[IO[bytes] | Ranges]:
 
 
 def _opened(data: IO[bytes] | Ranges, file: SourceBytes) -> OpenParquet:
-    pages = CheckedPages(data, file.location, file.limits)
+    pages, metadata = CheckedPages(data, file.location, file.limits), read_footer(data)
     # Of parts, nothing else may tell that a byte changed on the way.
-    parquet = pq.ParquetFile(pages, page_checksum_verification=file.ranges is not None, **_READ)
-    metadata, limits = parquet.metadata, file.limits
-    if metadata.num_rows > limits.records:
-        raise DecodeError(limits.message("records", "the file has", "rows"), file=file.location)
-    unpacked = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
-    if unpacked > limits.unpacked_bytes:
-        message = limits.message("unpacked_bytes", "the file unpacks to", "bytes")
+    is_checked = file.ranges is not None
+    parquet = pq.ParquetFile(
+        pages, metadata=metadata, page_checksum_verification=is_checked, **_READ
+    )
+    if metadata.num_rows > file.limits.records:
+        message = file.limits.message("records", "the file has", "rows")
         raise DecodeError(message, file=file.location)
+    part = file.row_groups
+    of_part = range(0) if part is None else range(part.first, part.stop)
+    unpacked = packed = 0
+    leaves = leaves_of(metadata, None)
     for group in range(metadata.num_row_groups):
-        for chunk in chunks_of(metadata, group, None):
+        for chunk in chunks_of(metadata, group, leaves):
             _check_chunk(chunk, file)
-    size = data.seek(0, io.SEEK_END)
-    if file.row_groups is not None:  # a part may decode to its share of what the file may
-        part = range(file.row_groups.first, file.row_groups.stop)
-        chunks = chain.from_iterable(chunks_of(metadata, group, None) for group in part)
-        size = sum(chunk.metadata.total_compressed_size for chunk in chunks)
+            unpacked += chunk.metadata.total_uncompressed_size
+            packed += chunk.metadata.total_compressed_size if group in of_part else 0
+    if unpacked > file.limits.unpacked_bytes:
+        message = file.limits.message("unpacked_bytes", "the file unpacks to", "bytes")
+        raise DecodeError(message, file=file.location)
+    # A part may decode to its share of what the file may.
+    size = data.seek(0, io.SEEK_END) if part is None else packed
     return OpenParquet(data, pages, parquet, size, file)
 
 
 def _check_chunk(chunk: Chunk, file: SourceBytes) -> None:
-    packed, values = chunk.metadata.total_compressed_size, chunk.metadata.num_values
-    most, of_column = file.limits.ratio * packed, f"{packed:,} bytes of the column '{chunk.name}'"
-    size = chunk.metadata.total_uncompressed_size
+    metadata = chunk.metadata
+    packed, values = metadata.total_compressed_size, metadata.num_values
+    size, most = metadata.total_uncompressed_size, file.limits.ratio * packed
     if size > max(_HARMLESS_COLUMN, most):
-        raise _ratio_error(file, f"{of_column} unpack to {size:,}")
+        raise _ratio_error(file, f"{_bytes_of(chunk)} unpack to {size:,}")
     # Lists in a row may be as long as their lengths say, without a byte for each value.
-    if chunk.is_list and values * _ITEM_BYTES > max(HARMLESS_BYTES, most):
-        raise _ratio_error(file, f"{of_column} have {values:,} values")
+    if chunk.leaf.is_list and values * _ITEM_BYTES > max(HARMLESS_BYTES, most):
+        raise _ratio_error(file, f"{_bytes_of(chunk)} have {values:,} values")
+    if size < 0 or values < chunk.rows or (values > chunk.rows and not chunk.leaf.is_list):
+        what = f"{values:,} values of {size:,} bytes in {chunk.rows:,} rows"
+        raise InvalidParquetError(f"the column '{chunk.leaf.path}' has {what}")
+    # pyarrow would begin elsewhere than at `chunk.place`.
+    if values and (metadata.data_page_offset <= 0 or (metadata.dictionary_page_offset or 0) < 0):
+        raise InvalidParquetError(f"the column '{chunk.leaf.path}' begins nowhere")
+
+
+def _bytes_of(chunk: Chunk) -> str:
+    return f"{chunk.metadata.total_compressed_size:,} bytes of the column '{chunk.leaf.path}'"
 
 
 def _ratio_error(file: SourceBytes, what: str) -> DecodeError:
@@ -225,57 +251,9 @@ def _ratio_error(file: SourceBytes, what: str) -> DecodeError:
     return DecodeError(message, file=file.location)
 
 
-class Chunk(NamedTuple):
-    """A column in a row group, as the footer describes it."""
-
-    group: int
-    column: int
-    """Among those of the file that have values."""
-    rows: int
-    """In the group."""
-    metadata: Any
-    is_list: bool
-    """Whether a row may have several values."""
-
-    @property
-    def name(self) -> str:
-        """Its path in the schema."""
-        return str(self.metadata.path_in_schema)
-
-    @property
-    def place(self) -> range:
-        """Its bytes."""
-        # Its dictionary is first, whatever the footer says, or nobody reads it.
-        found = (self.metadata.dictionary_page_offset, self.metadata.data_page_offset)
-        start = min(offset for offset in found if offset)
-        return range(start, start + self.metadata.total_compressed_size)
-
-    @property
-    def values_per_row(self) -> int:
-        """How many values each row has, rounded up; more than 1 only in lists."""
-        return -(-int(self.metadata.num_values) // max(1, self.rows)) or 1
-
-    @property
-    def has_dictionary(self) -> bool:
-        """Whether its values may be read as those of a dictionary."""
-        is_text = self.metadata.physical_type == "BYTE_ARRAY"
-        return is_text and "DELTA_BYTE_ARRAY" not in self.metadata.encodings
-
-
-def chunks_of(metadata: pq.FileMetaData, group: int, columns: Sequence[str] | None) -> list[Chunk]:
-    """Return those of the columns in a row group."""
-    found, schema = metadata.row_group(group), metadata.schema
-    chunks = map(found.column, range(found.num_columns))
-    return [
-        Chunk(group, number, found.num_rows, one, schema.column(number).max_repetition_level > 0)
-        for number, one in enumerate(chunks)
-        if columns is None or one.path_in_schema.partition(".")[0] in columns
-    ]
-
-
 def _most_repeated(chunk: Chunk) -> int:
     """Return at least the bytes that one value of a column may have."""
-    if chunk.metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":  # also a null, of no byte
+    if chunk.leaf.length is not None:  # also a null, of no byte
         return _MOST_DECODED
     return int(chunk.metadata.total_uncompressed_size)
 
@@ -283,9 +261,9 @@ def _most_repeated(chunk: Chunk) -> int:
 def _largest_value(pages: CheckedPages, parquet: pq.ParquetFile, chunk: Chunk) -> int:
     """Return at least the bytes that one value has in each row of a column that repeats it."""
     metadata = chunk.metadata
-    if metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":
-        return int(parquet.schema.column(chunk.column).length)
-    if metadata.physical_type != "BYTE_ARRAY":
+    if chunk.leaf.length is not None:
+        return chunk.leaf.length
+    if not chunk.leaf.is_text:
         return _VALUE_BYTES
     if not chunk.has_dictionary:  # a value is the start of the one before, and more
         return 2 * int(metadata.total_uncompressed_size)  # pyarrow holds it twice
@@ -306,14 +284,25 @@ def _with_dictionary(
     pages: CheckedPages, parquet: pq.ParquetFile, chunk: Chunk, rows: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield the values of a column as numbers of those in its dictionary, some rows at a time."""
-    columns = [chunk.name]
+    columns = [chunk.leaf.path]
     reader = pq.ParquetFile(pages, read_dictionary=columns, metadata=parquet.metadata, **_READ)
     yield from reader.iter_batches(rows, row_groups=[chunk.group], columns=columns)
 
 
+def _without_columns(rows: int, most: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows without values, some at a time."""
+    for first in range(0, rows, most):
+        count = min(most, rows - first)
+        empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
+        yield pa.RecordBatch.from_struct_array(empty)
+
+
 def _dictionary_of(batch: pa.RecordBatch) -> pa.DictionaryArray | None:
     """Return the only values of a batch, without the lists and structs around them."""
-    found = batch.column(0) if batch.num_columns else None
+    found = batch.column(0) if batch.num_columns == 1 else None
     while isinstance(found, pa.ListArray | pa.LargeListArray | pa.StructArray):
-        found = found.field(0) if isinstance(found, pa.StructArray) else found.values
+        if isinstance(found, pa.StructArray):
+            found = found.field(0) if found.type.num_fields == 1 else None  # two of a name
+        else:
+            found = found.values
     return found if isinstance(found, pa.DictionaryArray) else None

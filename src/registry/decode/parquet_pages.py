@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from registry.boundary.boundary import Limits
     from registry.decode.stream import Ranges
 
-__all__ = ["CheckedPages", "InvalidPageError", "Page", "page_at"]
+__all__ = ["FOOTER_SAYS", "CheckedPages", "InvalidPageError", "Page", "page_at"]
+
+FOOTER_SAYS = "while the footer says"
 
 DICTIONARY_PAGE = 2
 DELTA_BYTE_ARRAY = 7
@@ -255,11 +257,11 @@ class CheckedPages(io.RawIOBase):
     def _fault(self, column: _Column, page: Page) -> str:
         """Count a page; return what is wrong with what it claims."""
         chunk = column.chunk
-        named, footer = f"the column '{chunk.path_in_schema}'", "while the footer says"
+        named = f"the column '{chunk.path_in_schema}'"
         column.values += page.values
         if column.values > chunk.num_values:
             return (
-                f"the pages of {named} claim {column.values:,} values, {footer}"
+                f"the pages of {named} claim {column.values:,} values, {FOOTER_SAYS}"
                 f" {chunk.num_values:,}"
             )
         said = chunk.total_uncompressed_size
@@ -271,11 +273,11 @@ class CheckedPages(io.RawIOBase):
         is_repeated = is_delta or page.is_dictionary
         if self._excess > _HARMLESS_EXCESS or (is_repeated and column.unpacked > said):
             return (
-                f"the pages of {named} claim to unpack to {column.unpacked:,} bytes, {footer}"
+                f"the pages of {named} claim to unpack to {column.unpacked:,} bytes, {FOOTER_SAYS}"
                 f" {said:,}"
             )
         if page.is_dictionary and column.pages:
             return f"{named} has a dictionary after its values, where no reader expects it"
         if is_delta and "DELTA_BYTE_ARRAY" not in chunk.encodings:
-            return f"a page of {named} is encoded as DELTA_BYTE_ARRAY, {footer} otherwise"
+            return f"a page of {named} is encoded as DELTA_BYTE_ARRAY, {FOOTER_SAYS} otherwise"
         return ""

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from registry.base.conversion import decode_json
@@ -24,7 +22,7 @@ from registry.base.digest import canonical_json
 from registry.base.materials import Parts
 from registry.decode.arrow_tables import chosen
 from registry.decode.frame import NotColumnarError
-from registry.decode.parquet_files import chunks_of
+from registry.decode.parquet_footers import chunks_of, leaves_of, read_footer
 from registry.decode.stream import Ranges, merged
 
 __all__ = ["PartsFile", "bytes_of", "digest_parts", "header_of", "parts_worth_it", "places_of"]
@@ -52,7 +50,7 @@ def parts_worth_it(path: Path, wanted: frozenset[str]) -> Parts | None:
     """
     try:
         with path.open("rb") as data:
-            columns = chosen(_metadata(data).schema.to_arrow_schema().names, wanted)
+            columns = chosen(read_footer(data).schema.to_arrow_schema().names, wanted)
             places, size = places_of(data, columns)
     except (ValueError, NotColumnarError):
         return None
@@ -77,22 +75,18 @@ def digest_parts(path: Path, columns: Sequence[str]) -> Parts | None:
 
 
 def places_of(data: IO[bytes] | Ranges, columns: Sequence[str]) -> tuple[list[range], int]:
-    """Return where the parts of a file are, and its size; a ValueError if it is no Parquet."""
-    metadata = _metadata(data)
+    """Return where the parts of a file are, and its size; an error if it is no Parquet.
+
+    Raises:
+        ValueError: it is none.
+    """
+    metadata = read_footer(data)
+    leaves = leaves_of(metadata, columns)
     size = data.seek(0, io.SEEK_END)
     found = [range(size - max(_END, metadata.serialized_size + 8), size)]
     for group in range(metadata.num_row_groups):
-        found += [chunk.place for chunk in chunks_of(metadata, group, columns)]
+        found += [chunk.place for chunk in chunks_of(metadata, group, leaves)]
     return merged(found, size, 0), size
-
-
-def _metadata(data: IO[bytes] | Ranges) -> pq.FileMetaData:
-    try:
-        return pq.read_metadata(data)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise ValueError(str(error)) from error
 
 
 def header_of(places: Sequence[range], size: int) -> bytes:

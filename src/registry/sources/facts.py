@@ -120,8 +120,7 @@ def _file(location: Location, pool: FilesystemPool, context: SourceContext) -> F
 
 def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> int | None:
     """Return the number of rows of a Parquet file; None if that needs more than its footer."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from registry.decode.parquet_footers import InvalidParquetError, read_footer
 
     if file.location.file != file.location:
         return None
@@ -129,24 +128,23 @@ def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> i
         return pool.ask(file.location, _remote_rows) if has_ranges(file.location) else None
     # What is wrong with a file that is not Parquet is said when its first records are read.
     with (
-        contextlib.suppress(ValueError, pa.ArrowException),
+        contextlib.suppress(InvalidParquetError),
         source_errors(file.location),
         boundary.open_location(file.location) as local,
     ):
-        return int(pq.read_metadata(local).num_rows)
+        return int(read_footer(local).num_rows)
     return None
 
 
 def _remote_rows(files: Any, location: Location) -> int | None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from registry.decode.parquet_footers import InvalidParquetError, read_footer
 
     # That it is no Parquet is said when its first records are read.
     with (
-        contextlib.suppress(ValueError, pa.ArrowException),
+        contextlib.suppress(InvalidParquetError),
         RemoteRanges(location, files, Deadline(deadline_seconds())) as opened,
     ):
-        return int(pq.read_metadata(opened).num_rows)
+        return int(read_footer(opened).num_rows)
     return None
 
 

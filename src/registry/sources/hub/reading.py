@@ -19,7 +19,8 @@ import pyarrow as pa
 from datasets.table import table_cast
 
 from registry.base.locations import Location
-from registry.decode.parquet_files import InvalidParquetError, OpenParquet, open_parquet
+from registry.decode.parquet_files import OpenParquet, open_parquet
+from registry.decode.parquet_footers import InvalidParquetError
 from registry.decode.stream import SourceBytes
 from registry.errors import SourceError
 from registry.progress import Progress
@@ -183,8 +184,7 @@ class _Parts:
             with open_parquet(replace(file, limits=context.boundary.limits)) as opened:
                 yield opened
         except InvalidParquetError as error:
-            message = f"{location}: not a Parquet file, or a damaged one: {error}"
-            raise SourceError(message) from error
+            raise SourceError(f"{location}: {error}") from error
 
 
 def _stream(location: Location, files: CommitFiles, deadline: Deadline) -> IO[bytes]:
