@@ -30,12 +30,14 @@ _COMMANDS = ("add", "diff", "list", "lock", "preview", "show", "sync", "validate
 _LATER = (
     *("decode.csv_tables", "lint.data_checks", "manifest.source_checks", "pipeline.builder"),
     *("pipeline.columnar_pipeline", "pipeline.execute", "yamldoc.recovery"),
+    *("plugins.doctor.command", "plugins.site.command"),
 )
 _STREAMS = ("out", "err")
 _IMPORTED = (
     *(f"registry.cli.commands.{name}" for name in _COMMANDS),
     *(f"registry.{name}" for name in _LATER),
-    *("jsonschema_rs", "pyarrow.parquet"),
+    # pyarrow imports pandas, when it is there, with the first values that it turns into a column.
+    *("jsonschema_rs", "pandas", "pyarrow.parquet"),
 )
 
 
