@@ -86,10 +86,21 @@ FILES: dict[str, tuple[bytes, ...]] = {
 
 
 @pytest.mark.parametrize("files", FILES.values(), ids=FILES)
-def test_processes_give_what_one_gives(builds: MakeBuilds, files: tuple[bytes, ...]) -> None:
+@pytest.mark.usefixtures("workers_here")
+def test_workers_give_what_one_process_gives(
+    builds: MakeBuilds, caplog: pytest.LogCaptureFixture, files: tuple[bytes, ...]
+) -> None:
     built = builds(*files, code=CODE)
     alone = built.result(1)
     assert built.result(2, left_to_workers=True) == alone
+    assert caplog.text == ""  # no worker was lost, or found to give something else
+
+
+@pytest.mark.parametrize("name", ["plain", "other metadata", "first error of two"])
+def test_processes_give_what_one_gives(
+    builds: MakeBuilds, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    test_workers_give_what_one_process_gives(builds, caplog, FILES[name])
 
 
 def test_compressed_files_are_mapped_by_processes(builds: MakeBuilds) -> None:
