@@ -32,6 +32,13 @@ def test_lines_are_read_in_batches(
         ({"data": {"x": RECORDS}}, {"records": "data.x"}),
         ({"data.x": RECORDS}, {"records": "data.x"}),
         ({str(number): one for number, one in enumerate(RECORDS)}, {"records": "*"}),
+        # Each record stands elsewhere, too, and so does the list.
+        ({**{f"{one}": one for one in range(9)}, "*": RECORDS}, {"records": "*"}),
+        ({"a": [RECORDS, json.dumps(RECORDS)], "b": {"c": RECORDS}}, {"records": "b.c"}),
+        (
+            {"q": {'": ,': '": :\\" :'}, "x": {json.dumps(one): one for one in RECORDS}},
+            {"records": "x.*"},
+        ),
     ],
 )
 def test_documents_are_read_in_batches(
@@ -46,7 +53,13 @@ def test_documents_are_read_in_batches(
     ("data", "reason"),
     [
         (b'[{"q": 1, "q": 2}]', "a key that is repeated"),
+        (b'[{"q": 1,\n "q": ": "}]', "a key that is repeated"),
         (b'{"data": [1]}', "no such key"),
+        (b'{"data": 1, "x": [], "x": [{"q": 1}]}', "a key that is repeated"),
+        (b'{"data": 1, "x": [{"q": 1}], "x": []}', "a key that is repeated"),
+        (b'{"data": {"y": 1, "y": 2}, "x": [{"q": 1}]}', "a key that is repeated"),
+        (b'{"data": NaN, "x": [{"q": 1}]}', "a value without an exact meaning"),
+        (b'[{"q": 1}, 2]', "a document of other values than objects"),
         (b"[1]", "a document of other values than objects"),
         (b"<html>", "an HTML page"),
         (b"[", "a value without an exact meaning"),
@@ -99,3 +112,22 @@ def test_only_the_columns_that_a_path_may_start_in_are_kept() -> None:
 def test_what_has_no_exact_meaning_is_refused(text: bytes, reason: str) -> None:
     with pytest.raises(NotColumnarError, match=reason):
         decode_lines(text, None)
+
+
+def test_a_repeated_key_of_records_under_names_is_seen(tmp_path: Path) -> None:
+    one, two = b'{"q": 1}', b'{"q": 2}'
+    for values in ((one, two, one), (one, one, two), (two, one, one), (one, one, one)):
+        data = b'{"a": %b, "b": %b, "a": %b}' % values
+        found = read(tmp_path, data, "d.json", None, records="*")
+        assert found == ([], "a key that is repeated")
+
+
+def test_what_is_refused_late_is_left_to_the_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_batches, "_BATCH_RECORDS", 2)
+    for last in (b"3", b'{"q": 1, "q": 2}', b'{"q": "\xff"}'):
+        data = b'[{"q": 0}, {"q": 1}, {"q": 2}, %b]' % last
+        found, reason = read(tmp_path, data, "d.json", None)
+        assert found == [{"q": 0}, {"q": 1}]
+        assert reason

@@ -75,6 +75,7 @@ def has_unique_keys(
     *,
     keys: int = 0,
     nested: Sequence[Any] | None = None,
+    above: int = 0,
 ) -> bool:
     """Return whether no object in a text repeats a key; a False may be wrong.
 
@@ -85,11 +86,14 @@ def has_unique_keys(
         values: The parsed values of all of it.
         keys: Number of the keys of the values, if they are structs.
         nested: The values in these structs, of which only those that are containers matter.
+        above: How many containers of a document the values are in.
 
     Raises:
         RecursionError: a value is nested deeper than MAX_DEPTH.
     """
-    count = keys + (_count_keys(values, 1) if nested is None else _count_keys(nested, 2))
+    above += 1
+    count = keys
+    count += _count_keys(values, above) if nested is None else _count_keys(nested, above + 1)
     most = most_keys(text)
     if count in (most, _count_key_ends(text) if most > count else most):
         return True

@@ -47,6 +47,8 @@ _BATCH_RECORDS = 1 << 12
 _READ_BYTES = 1 << 20
 _decode = msgspec.json.Decoder().decode
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_objects = msgspec.json.Decoder(dict[str, Any]).decode_lines
 _CONTAINERS = frozenset({dict, list})
 _MOST_FIELDS = 64
@@ -90,54 +92,105 @@ def _blocks(data: IO[bytes], most: int) -> Iterator[bytes | bytearray]:
 def _read_document(file: SourceBytes, options: JsonSource, wanted: Wanted) -> Iterator[ValueFrame]:
     if options.item is not None:
         raise NotColumnarError("items that may be no objects")
-    text = _document(file).removeprefix(codecs.BOM_UTF8)
+    text = _document(file)
     try:
-        with gc_paused():
-            document = _decode(text)
-            refuse_repeated_keys(text, [document])
+        records, above = _records_at(options.records, text)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotColumnarError("a value without an exact meaning") from error
-    records = _records_at(options.records, document)
-    size = len(text) // max(len(records), 1)
-    for start in range(0, len(records), _BATCH_RECORDS):
-        part = records[start : start + _BATCH_RECORDS]
-        yield frame_of_records(part, wanted, size=size * len(part))
+    # One by one the values of a batch: those of a document take ten times its bytes.
+    for part in _batches(records):
+        with gc_paused():
+            frame = _frame_of_texts(part, above, wanted)
+        yield frame
 
 
-def _document(file: SourceBytes) -> bytes:
+def _batches(texts: Sequence[msgspec.Raw]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(bytes(text))
+        size += len(batch[-1])
+        if len(batch) == _BATCH_RECORDS or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _frame_of_texts(texts: Sequence[bytes], above: int, wanted: Wanted) -> ValueFrame:
+    """Return objects of a document, which are in `above` of its containers."""
+    joined = b"\n".join(texts)
+    try:
+        records = list(map(_decode_object, texts))
+        refuse_repeated_keys(joined, records, texts=texts, above=above)
+    except msgspec.ValidationError as error:  # a DecodeError, too
+        raise NotColumnarError("a document of other values than objects") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise NotColumnarError("a value without an exact meaning") from error
+    return frame_of_records(records, wanted, size=len(joined))
+
+
+def _document(file: SourceBytes) -> bytearray:
     most = file.limits.document_bytes
     with open_bytes(file, harmless=HARMLESS_DOCUMENT) as data:
-        counted, parts, size = CountedValues(data, file), [], 0
+        counted, text = CountedValues(data, file), bytearray()
         # In parts: to read as much as is allowed would take that memory first.
-        while size <= most and (part := counted.read(_READ_BYTES)):
-            parts.append(part)
-            size += len(part)
-    if size > most:
+        while len(text) <= most and (part := counted.read(_READ_BYTES)):
+            text += part
+    if len(text) > most:
         raise NotColumnarError("a document that is too large")
-    text = b"".join(parts)
-    if is_html(text[:256]):
+    if is_html(bytes(text[:256])):
         raise NotColumnarError("an HTML page")
+    if text.startswith(codecs.BOM_UTF8):
+        del text[: len(codecs.BOM_UTF8)]
     return text
 
 
-def _records_at(path: str | None, document: Any) -> Sequence[dict[str, Any]]:
-    """Return the objects of a document, or those at a dotted path in it."""
-    found, keys = document, [] if path is None else path.split(".")
-    if isinstance(document, dict) and path in document:
-        keys = [cast("str", path)]
-    for key in keys:
-        if not isinstance(found, dict):
-            raise NotColumnarError("no object at a key")
-        if key == "*" and key not in found:
-            found = list(found.values())
-        elif key in found:
-            found = found[key]
-        else:
+def _records_at(path: str | None, text: bytearray) -> tuple[Sequence[msgspec.Raw], int]:
+    """Return the texts of the records of a document, and in how many containers they are.
+
+    Raises:
+        NotColumnarError: there are none at the dotted path, or a key beside them is repeated.
+        msgspec.DecodeError: the document is not JSON.
+    """
+    found, keys = msgspec.Raw(text), [] if path is None else path.split(".")
+    if path is not None and path in _members_of(found):
+        keys = [path]
+    for above, key in enumerate(keys, 1):
+        members = _members_of(found)
+        if key == "*" and key not in members and above == len(keys):
+            records = list(members.values())
+            _refuse_repeated_around(records, text)
+            return records, above
+        if key not in members:
             raise NotColumnarError("no such key")
-    records = [found] if isinstance(found, dict) else found
-    if type(records) is not list or set(map(type, records)) - {dict}:
-        raise NotColumnarError("a document of other values than objects")
-    return records
+        found = members[key]
+    if keys:
+        _refuse_repeated_around([found], text)
+    try:
+        return _decode_items(found), len(keys) + 1
+    except msgspec.ValidationError:  # one object
+        return [found], len(keys)
+
+
+def _members_of(text: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    try:
+        return _decode_members(text)
+    except msgspec.ValidationError as error:
+        raise NotColumnarError("no object at a key") from error
+
+
+def _refuse_repeated_around(parts: Sequence[msgspec.Raw], text: bytearray) -> None:
+    """Raise a NotColumnarError if an object around some values of a document repeats a key."""
+    rest, end = [], 0
+    for part in parts:
+        start = text.find(bytes(part), end)
+        if start < 0:  # the parser has the last of two values, under the first one's place
+            raise NotColumnarError("a key that is repeated")
+        rest.append(text[end:start])
+        end = start + len(bytes(part))
+    around = b"0".join([*rest, text[end:]])
+    refuse_repeated_keys(around, [_decode(around)])
 
 
 def decode_lines(block: bytes | bytearray, wanted: Wanted) -> ValueFrame:
@@ -234,6 +287,8 @@ def refuse_repeated_keys(
     *,
     keys: int = 0,
     nested: Sequence[Any] | None = None,
+    texts: Sequence[bytes] | None = None,
+    above: int = 0,
 ) -> None:
     """Raise a NotColumnarError if an object in the lines of a text repeats a key.
 
@@ -242,16 +297,17 @@ def refuse_repeated_keys(
         values: The parsed values of all of it.
         keys: Number of the keys of the values, if they are structs.
         nested: The values in these structs.
+        texts: Those of the values, if they are not lines of the text.
+        above: How many containers of a document the values are in.
 
     Raises:
         RecursionError: a value is nested too deeply.
     """
-    if has_unique_keys(text, values, keys=keys, nested=nested):
+    if has_unique_keys(text, values, keys=keys, nested=nested, above=above):
         return
-    whole = text.decode()
-    for one in whole.rstrip("\n").split("\n") if len(values) > 1 else [whole]:
-        if repeats_key(one):
-            raise NotColumnarError("a key that is repeated")
+    lines = text.rstrip(b"\n").split(b"\n") if len(values) > 1 else [text]
+    if any(repeats_key(one.decode()) for one in texts or lines):
+        raise NotColumnarError("a key that is repeated")
 
 
 def frame_of_records(found: Sequence[dict[str, Any]], wanted: Wanted, *, size: int) -> ValueFrame:
