@@ -75,9 +75,12 @@ def test_error_of_invalid_utf8_has_row_and_column(
 
 
 def test_date_out_of_range_for_python_is_an_error(tmp_path: Path, kind: str) -> None:
-    table = pa.table({"t": pa.array([2**30], pa.date32())})
-    with pytest.raises(DecodeError, match=rf"^d\.{kind}: a value is out of range for Python: "):
+    invalid = pa.Array.from_buffers(pa.string(), 2, pa.array([b"good", b"caf\xe9"]).buffers())
+    table = pa.table({"q": invalid, "t": pa.array([2**30, 0], pa.date32())})
+    with pytest.raises(DecodeError) as caught:
         read(kind, written(tmp_path, kind, table))
+    message = f"d.{kind}: row 1, column 't': a value is out of range for Python: "
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all", b"PAR1" + bytes(50)])

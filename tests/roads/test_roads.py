@@ -272,7 +272,8 @@ def test_date_out_of_range_for_python_is_a_file_error() -> None:
     table = pa.table({"q": ["x"], "d": pa.array([3_000_000], pa.date32())})
     outcome, _ = by_both(parquet_case(table, {"input": "q", "metadata": ["d"]}))
     assert outcome.error is not None
-    assert "d.parquet: a value is out of range for Python" in outcome.error[1]
+    message = "d.parquet: row 1, column 'd': a value is out of range for Python"
+    assert message in outcome.error[1]
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("ns", "UTC"), pa.duration("ns")])

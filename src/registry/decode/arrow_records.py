@@ -54,23 +54,22 @@ def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[D
     for batch in batches:
         try:
             records = batch.to_pylist()
-        except UnicodeDecodeError as error:
-            row, name = _first_undecodable(batch)
-            message = f"row {rows_before + row}, column '{name}': a string that is not UTF-8"
-            raise DecodeError(message, file=file.location) from error
         except (OverflowError, ValueError) as error:
-            message = f"a value is out of range for Python: {error}"
+            row, fault = _first_fault(batch)
+            message = f"row {rows_before + row}, {fault}"
             raise DecodeError(message, file=file.location) from error
         yield from records
         rows_before += batch.num_rows
 
 
-def _first_undecodable(batch: pa.RecordBatch) -> tuple[int, str]:
-    """Return the number of the first row with a string that is not UTF-8, and its column."""
+def _first_fault(batch: pa.RecordBatch) -> tuple[int, str]:
+    """Return the number of the first row with a value that is no Python value, and what it is."""
     for row in range(batch.num_rows):
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 column[row].as_py()
             except UnicodeDecodeError:
-                return row + 1, name
-    raise AssertionError("every string is UTF-8")
+                return row + 1, f"column '{name}': a string that is not UTF-8"
+            except (OverflowError, ValueError) as error:
+                return row + 1, f"column '{name}': a value is out of range for Python: {error}"
+    raise AssertionError("every value is one of Python")
