@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +10,7 @@ import pytest
 
 from registry.base.materials import Material
 from registry.lockfile.models import Lock, Pin, lock_text
+from tests.command_line import Ran, run_apart
 
 SECONDS, MEGABYTES = 10, 500
 
@@ -73,39 +70,29 @@ def test_a_hostile_lock_is_an_error_soon(tmp_path: Path, kind: str) -> None:
     text, message = HOSTILE[kind]
     (tmp_path / "datasets.yaml").write_text("version: 1\n")
     (tmp_path / "datasets.lock").write_text(text())
-    for arguments in (["validate"], ["lock", "--check"]):
-        done, seconds = run(tmp_path, arguments)
-        assert done.returncode == 1, done
-        assert message in done.stdout + done.stderr
-        assert "datasets.lock" in done.stdout + done.stderr
-        assert seconds < SECONDS
+    for ran in run(tmp_path, "validate", "lock --check"):
+        assert ran.code == 1, ran
+        assert message in ran.text
+        assert "datasets.lock" in ran.text
 
 
 def test_the_largest_lock_is_read(tmp_path: Path) -> None:
     (tmp_path / "datasets.yaml").write_text("version: 1\n")
     (tmp_path / "datasets.lock").write_text(many(17_000))
-    done, seconds = run(tmp_path, ["lock", "--check", "--json"])
-    assert done.stdout.count("is pinned but in no manifest") == 17_000
-    assert seconds < SECONDS
+    (ran,) = run(tmp_path, "lock --check --json")
+    assert ran.out.count("is pinned but in no manifest") == 17_000
 
 
-def run(folder: Path, arguments: list[str]) -> tuple[subprocess.CompletedProcess[str], float]:
-    """Run the command line with limited memory; return its result and CPU seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-I", "-m", "registry", *arguments]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+def run(folder: Path, *commands: str) -> list[Ran]:
+    """Run commands in a process that is killed if it needs more memory, or computes for longer."""
+    limits = {"DATA": MEGABYTES << 20, "CPU": SECONDS * len(commands)}
+    before = [f"resource.setrlimit(resource.RLIMIT_{name}, ({most},) * 2)" for name, most in limits.items()]  # fmt: skip
+    return run_apart(
+        folder,
+        [command.split() for command in commands],
+        before="\n".join(["import resource", *before]),
         timeout=6 * SECONDS,
-        preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20)
-        ),
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def link(path: Path) -> None:
@@ -130,10 +117,7 @@ def test_what_is_no_file_is_not_read(
     folder.mkdir()
     (folder / "datasets.yaml").write_text("version: 1\n")
     make(folder / "datasets.lock")
-    for arguments in (["validate"], ["lock", "--check"], ["lock"], ["sync"]):
-        start = time.monotonic()
-        done, _ = run(folder, arguments)
-        assert done.returncode == 1, (arguments, done)
-        assert message in done.stdout + done.stderr
-        assert "SECRET" not in done.stdout + done.stderr
-        assert time.monotonic() - start < 3 * SECONDS
+    for ran in run(folder, "validate", "lock --check", "lock", "sync"):
+        assert ran.code == 1, ran
+        assert message in ran.text
+        assert "SECRET" not in ran.text
