@@ -23,7 +23,7 @@ from registry.base.materials import Parts
 from registry.decode.arrow_tables import chosen
 from registry.decode.frame import NotColumnarError
 from registry.decode.parquet_footers import chunks_of, leaves_of, read_footer
-from registry.decode.stream import Ranges, merged
+from registry.decode.stream import PositionedFile, Ranges, merged
 
 __all__ = ["PartsFile", "bytes_of", "digest_parts", "header_of", "parts_worth_it", "places_of"]
 
@@ -103,7 +103,7 @@ def bytes_of(data: IO[bytes] | Ranges, places: Sequence[range]) -> Iterator[byte
             yield data.read(min(_PIECE, place.stop - start))
 
 
-class PartsFile(io.RawIOBase):
+class PartsFile(PositionedFile):
     """A Parquet file of which parts are here; to read more is an error."""
 
     def __init__(self, path: Path, error: Exception) -> None:
@@ -111,7 +111,6 @@ class PartsFile(io.RawIOBase):
         super().__init__()
         self._data = path.open("rb")
         self._error = error
-        self._position = 0
         try:
             header = decode_json(self._data.readline(), _Header)
         except msgspec.DecodeError:  # other bytes with this digest, if the lockfile was edited
@@ -120,35 +119,6 @@ class PartsFile(io.RawIOBase):
         self._size = header.size
         self._parts = [range(*one) for one in header.parts]
         self._places = list(accumulate(map(len, self._parts), initial=self._data.tell()))
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to a position."""
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = start + offset
-        return self._position
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return the bytes at the position."""
-        stop = self._size if size is None or size < 0 else min(self._size, self._position + size)
-        if stop <= self._position:
-            return b""
-        at = self._find(range(self._position, stop))
-        self._data.seek(self._places[at] + self._position - self._parts[at].start)
-        data = self._data.read(stop - self._position)
-        self._position += len(data)
-        return data
 
     def expect(self, parts: Sequence[range]) -> None:
         """Raise the error if one of the parts is not here."""
@@ -159,6 +129,14 @@ class PartsFile(io.RawIOBase):
         """Close the file."""
         self._data.close()
         super().close()
+
+    def _end(self) -> int:
+        return self._size
+
+    def _read_some(self, stop: int) -> bytes:
+        at = self._find(range(self._position, stop))
+        self._data.seek(self._places[at] + self._position - self._parts[at].start)
+        return self._data.read(stop - self._position)
 
     def _find(self, wanted: range) -> int:
         """Return which of the parts has all of a range."""

@@ -32,6 +32,7 @@ __all__ = [
     "HTML_START",
     "ByteRange",
     "CountedValues",
+    "PositionedFile",
     "Ranges",
     "RowGroups",
     "SourceBytes",
@@ -77,6 +78,48 @@ class Ranges(Protocol):
 
     def expect(self, parts: Sequence[range]) -> None:
         """Request parts that will be read, each from its start on."""
+
+
+class PositionedFile(io.RawIOBase):
+    """A file with a position, read by whoever knows its size and has its bytes."""
+
+    _position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a position."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position}
+        self._position = (start[whence] if whence in start else self._end()) + offset
+        return self._position
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the bytes at the position, all that are asked for."""
+        end = self._end()
+        stop = end if size is None or size < 0 else min(end, self._position + size)
+        parts = []
+        while self._position < stop and (found := self._read_some(stop)):
+            parts.append(found)
+            self._position += len(found)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _end(self) -> int:
+        """Return the size of the file."""
+        raise NotImplementedError
+
+    def _read_some(self, stop: int) -> bytes:
+        """Return bytes from the position on, at least one unless the file has become shorter."""
+        raise NotImplementedError
 
 
 def merged(parts: Iterable[range], size: int, near: int) -> list[range]:

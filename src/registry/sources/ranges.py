@@ -11,7 +11,7 @@ from threading import Semaphore, Thread
 from typing import IO, Any, NamedTuple, TypeVar
 
 from registry.base.locations import Location
-from registry.decode.stream import merged
+from registry.decode.stream import PositionedFile, merged
 from registry.progress import Deadline, Report, silent
 from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
@@ -102,7 +102,7 @@ class RemotePart:
         self._deadline.progress()
 
 
-class RemoteRanges(io.RawIOBase):
+class RemoteRanges(PositionedFile):
     """A remote file whose parts are read, as Parquet needs them.
 
     The first request is for its end, where Parquet says what is where. All others are for parts of
@@ -134,7 +134,6 @@ class RemoteRanges(io.RawIOBase):
         self._deadline = deadline
         self._expected_etag = self._etag = etag
         self._size = size
-        self._position = 0
         self._whole: IO[bytes] | None = None
         self._tail = (0, b"")
         self._held: list[_Held] = []
@@ -142,36 +141,6 @@ class RemoteRanges(io.RawIOBase):
         self._reads_on = False
         self._begun = False
         self._slots = Semaphore(REQUESTS)
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to a position."""
-        end = self._end() if whence == io.SEEK_END else 0
-        self._position = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: end}[
-            whence
-        ] + offset
-        return self._position
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Return the bytes at the position, all that are asked for."""
-        end = self._end()
-        stop = end if size is None or size < 0 else min(end, self._position + size)
-        parts = []
-        while self._position < stop:
-            parts.append(self._read_some(stop))
-            self._position += len(parts[-1])
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def expect(self, parts: Sequence[range], *, only: bool = False) -> None:
         """Request parts that will be read, each from its start on; some of them at a time.
@@ -202,7 +171,6 @@ class RemoteRanges(io.RawIOBase):
         super().close()
 
     def _read_some(self, stop: int) -> bytes:
-        """Return bytes from the position on, at least one."""
         start, tail = self._tail
         if self._whole is not None:
             self._whole.seek(self._position)
