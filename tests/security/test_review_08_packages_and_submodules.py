@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import Ran, run
 from tests.git_repository import HERMETIC, GitRepository, git
 from tests.security.pull_request import PullRequest
 
@@ -37,16 +35,9 @@ class Package:
         (info / "top_level.txt").write_text("evals_pkg\n")
         (self.folder / "datasets.yaml").write_text(f"version: 1\ndatasets:\n{manifest}")
 
-    def run(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, folder: Path, *arguments: str) -> Ran:
         """Run the command line where the package is installed."""
-        return subprocess.run(
-            [sys.executable, "-m", "registry", *arguments],
-            cwd=folder,
-            env={**os.environ, **HERMETIC, "PYTHONPATH": str(self.site)},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
+        return run(folder, *arguments, environment=HERMETIC, site=self.site)
 
 
 ONE, TWO = f"  one: {{{DATASET}}}\n", f"  two: {{{DATASET}}}\n"
@@ -64,15 +55,15 @@ def repository(tmp_path: Path, package: Package) -> GitRepository:
     """Make a catalog that includes the package, and pins its dataset `one`."""
     index = "version: 1\ninclude: [package:evals_pkg]\n"
     made = GitRepository.make(tmp_path / "repository", {"datasets.yaml": index})
-    assert package.run(made.folder, "lock", "one").returncode == 0
+    assert package.run(made.folder, "lock", "one").code == 0
     made.commit()
     return made
 
 
 def test_same_package_is_no_difference(repository: GitRepository, package: Package) -> None:
     done = package.run(repository.folder, "diff", "main")
-    assert done.returncode == 0
-    (note,) = [line for line in done.stdout.splitlines() if line.startswith("package")]
+    assert done.code == 0
+    (note,) = [line for line in done.out.splitlines() if line.startswith("package")]
     assert note == (
         "package evals_pkg 1.0: both sides are read from the installed version, and 1 of 2 datasets"
         " compared with the pins of the base; not compared, as the base has no pin: two"
@@ -86,13 +77,13 @@ def test_dataset_that_changed_in_the_package_is_a_difference(
 ) -> None:
     package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
     done = package.run(repository.folder, "diff", "main", "--format", form)
-    assert done.returncode == 1
-    assert "evals_pkg 1.1" in done.stdout
-    assert "one" in done.stdout
+    assert done.code == 1
+    assert "evals_pkg 1.1" in done.out
+    assert "one" in done.out
     if form == "text":
-        assert "~ one: source bytes  package:evals_pkg/datasets.yaml:3" in done.stdout
-        assert "package: sha256:" in done.stdout
-        assert " → evals_pkg 1.1" in done.stdout
+        assert "~ one: source bytes  package:evals_pkg/datasets.yaml:3" in done.out
+        assert "package: sha256:" in done.out
+        assert " → evals_pkg 1.1" in done.out
 
 
 def test_samples_of_another_version_are_not_compared(
@@ -100,9 +91,9 @@ def test_samples_of_another_version_are_not_compared(
 ) -> None:
     package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
     done = package.run(repository.folder, "diff", "main", "--build")
-    assert done.returncode == 1
+    assert done.code == 1
     assert "samples: not compared: the base is pinned for another version of the package" in (
-        done.stdout
+        done.out
     )
 
 
@@ -111,13 +102,13 @@ def test_change_pinned_with_another_version_than_the_installed_one_is_a_differen
 ) -> None:
     package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
     repository.git("switch", "--quiet", "--create", "topic")
-    assert package.run(repository.folder, "lock", "one").returncode == 0
+    assert package.run(repository.folder, "lock", "one").code == 0
     repository.commit()
     package.install("1.0", ONE + TWO)
     done = package.run(repository.folder, "diff", "main")
-    assert done.returncode == 1
-    assert "package: sha256:" in done.stdout
-    assert "evals_pkg 1.0 → datasets.lock:" in done.stdout
+    assert done.code == 1
+    assert "package: sha256:" in done.out
+    assert "evals_pkg 1.0 → datasets.lock:" in done.out
 
 
 # --- submodules ---
