@@ -138,9 +138,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if hypothesis.is_hypothesis_test(test):
             # Hypothesis refuses `settings` on a test that has some.
             given = getattr(test, _SETTINGS)
-            fewer = hypothesis.settings(
-                given, max_examples=min(given.max_examples, max(given.max_examples // 10, 25))
-            )
+            tenth = max(1, given.max_examples // 10)
+            fewer = hypothesis.settings(given, max_examples=tenth)
             setattr(test, _SETTINGS, fewer)
 
 
