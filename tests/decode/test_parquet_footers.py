@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import random
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import Limits
 from registry.decode import decode_tables
 from registry.decode.parquet_files import open_parquet
+from registry.decode.parquet_footers import read_footer
 from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source_models import ParquetSource
@@ -160,6 +163,14 @@ def test_a_row_group_without_rows_has_no_pages(tmp_path: Path, has_dictionary: b
         writer.write_table(pa.table({"q": ["a"], "l": [[1]]}))
         writer.write_table(empty)
     assert read_apart(path)[0][:2] == [1, 1]
+
+
+def test_no_footer_stays_in_memory(tmp_path: Path) -> None:
+    texts(tmp_path / "d.parquet")
+    with (tmp_path / "d.parquet").open("rb") as data:
+        metadata = weakref.ref(read_footer(data))
+    gc.collect()
+    assert metadata() is None
 
 
 def test_rows_of_which_no_column_is_read_are_counted(tmp_path: Path) -> None:

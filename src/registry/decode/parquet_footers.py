@@ -143,8 +143,10 @@ def _probe(metadata: pq.FileMetaData, size: int) -> None:
     with `pre_buffer` it looks at all of them before it reads the first byte.
     """
     parquet = pq.ParquetFile(_Unread(size), metadata=metadata, pre_buffer=True)
-    with contextlib.suppress(_UnreadError):
+    try:
         next(parquet.iter_batches(1, row_groups=range(metadata.num_row_groups)), None)
+    except _UnreadError as error:
+        error.__traceback__ = None  # the reader keeps the error, which would keep the reader
 
 
 class _UnreadError(Exception):
