@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.case import OURS, PEER, AtMost, Call, Case, Over, Program, Times, Within
 from benchmarks.catalogs import KNOWN, SYNCED
 from benchmarks.place import Place
-from benchmarks.real import GSM8K, REPOSITORY, found
+from benchmarks.real import GSM8K, REPOSITORY, SMALL, found
 from benchmarks.whole_files import WHOLE_FILES, WholeFiles
 
 __all__ = ["FIRST_OF_TINY", "all_cases"]
@@ -29,7 +29,8 @@ def all_cases(place: Place) -> tuple[Case | WholeFiles, ...]:
 
 def _real(place: Place) -> tuple[Case, ...]:
     """Return the cases on the lengths of a real file beside the single files."""
-    file = str(found(place.real).get(GSM8K, "")) if place.real else ""
+    here = found(place.real) if place.real else {}
+    file, smallest = (str(here.get(name, "")) for name in (GSM8K, SMALL))
     large = str(place.data(place.sizes.large, "real.jsonl"))
     first = Program(("-c", _FIRST_OF_REAL.format(name=GSM8K, file=file, root=str(REPOSITORY))))
     peer = Program(("-c", _FIRST_OF_REAL_PEER.format(file=file)))
@@ -51,6 +52,14 @@ def _real(place: Place) -> tuple[Case, ...]:
             goals=(Times(1 / 15),),
             before=(Call("benchmarks.real:opened", {"file": file}),),
             parity=True,
+        ),
+        Case(
+            name="real-small",
+            what=f"least processor time of 300 cold builds of {SMALL}'s 44 records, warm process",
+            unit="ms",
+            runs={OURS: Call("benchmarks.real:small", {"file": smallest}, cache="fresh")},
+            goals=(AtMost(2),),
+            rounds=3,
         ),
         Case(
             name="real-large",

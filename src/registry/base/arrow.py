@@ -254,9 +254,11 @@ def blank_strings(column: pa.Array) -> NDArray[np.int64]:
     """Return the rows of a large_string array that are empty or only whitespace, not the nulls."""
     import pyarrow.compute as pc  # slow to import, and only builds need it
 
+    if column.null_count == len(column):
+        return np.zeros(0, np.int64)
     candidates = np.flatnonzero(~starts_with_visible_ascii(column))
-    if column.null_count == len(column) or not len(candidates):
-        return candidates[:0]
+    if not len(candidates):
+        return candidates
     # Often all of them are empty, as targets that a scorer does not need.
     if not column.null_count and not np.diff(list_offsets(column))[candidates].any():
         return candidates

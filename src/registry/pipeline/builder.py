@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.memory import gc_paused, system_memory
 from registry.errors import DecodeError, MappingError, SourceError
+from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
 from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.pipeline.diagnosis import check_columns, check_lookup, check_maps
@@ -149,7 +150,8 @@ def _build_once(
         if pipeline.lookup is not None:
             unused = check_lookup(spec, pipeline.lookup)
         # It reads all columns: `lock` did, of the same bytes, before it pinned parts.
-        if result.rows and not context.parts:
+        has_tables = isinstance(pipeline.mapper, FieldMapper) and pipeline.mapper.evaluator.tables
+        if has_tables and result.rows and not context.parts:
             check_maps(spec, pins, context)
     step = _correction_step(spec, pins, context)
     result = _after_all(result, spec, folder, context.report, state, step)
@@ -300,13 +302,14 @@ def _write(
                 raise MappingError(message, dataset=state.dataset)
             report(Progress("map", writer.rows))
     report(Progress("write", writer.rows, writer.rows))
-    written = partial(SampleFile, path, writer.batches)
+    packed = writer.batches
+    written = partial(SampleFile, path, packed)
     repeated = detector.repeated(written) if detector else frozenset()
     return BuildResult(
         path,
         writer.sha256,
         writer.rows,
-        writer.batches,
+        packed,
         sorted(writer.columns),
         repeated,
         counter.result(state.files, writer.columns),

@@ -168,6 +168,8 @@ def _id_columns(values: Sequence[int | str | None]) -> dict[str, pa.Array]:
     numbers = [value if isinstance(value, int) else None for value in values]
     if any(value is not None and not -_INT64 <= value < _INT64 for value in numbers):
         raise OverflowError  # pyarrow's own error differs between types of ints
+    if None not in numbers:
+        return {"id": pa.nulls(len(values), _TEXT), "id_number": to_array(numbers, pa.int64())}
     names = [None if isinstance(value, int) else value for value in values]
     return {"id": _strings(names), "id_number": to_array(numbers, pa.int64())}
 

@@ -46,12 +46,13 @@ class QualityCounter:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count the samples of a batch."""
-        blank = _blank_targets(batch)
+        several = _Lists.of(batch.column("targets"))
+        blank = _blank_targets(batch, several)
         lengths = _choice_counts(batch)
         found = {
             "blank_inputs": blank_strings(batch.column("input")),
             "blank_targets": blank,
-            "targets_outside_choices": _targets_outside_choices(batch, blank, lengths),
+            "targets_outside_choices": _targets_outside_choices(batch, several, blank, lengths),
             "missing_ids": _missing_ids(batch),
             "missing_choices": np.flatnonzero(lengths == 0),
             "few_choices": np.flatnonzero(lengths == 1),
@@ -97,32 +98,51 @@ def unused_columns(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {"unused_columns": {"count": len(first), "first": first}} if first else {}
 
 
-def _blank_targets(batch: pa.RecordBatch) -> Rows:
+class _Lists:
+    """The strings of a column of lists, and where those of each row are among them."""
+
+    def __init__(self, column: pa.Array) -> None:
+        offsets = list_offsets(column)
+        self.rows = _valid(column)
+        self.starts = offsets - offsets[0]
+        self.lengths = np.diff(offsets)
+        self.texts = column.values.slice(int(offsets[0]), int(self.starts[-1]))
+
+    @classmethod
+    def of(cls, column: pa.Array) -> _Lists | None:
+        """Return None if all lists are null."""
+        return None if column.null_count == len(column) else cls(column)
+
+    def rows_of(self, places: Rows) -> Rows:
+        """Return the row of each of some strings."""
+        return np.searchsorted(self.starts, places, side="right") - 1
+
+
+def _blank_targets(batch: pa.RecordBatch, several: _Lists | None) -> Rows:
     """Return the rows whose target is blank, is empty, or has a blank item."""
     single = blank_strings(batch.column("target"))
-    several = batch.column("targets")
-    if several.null_count == len(several):
+    if several is None:
         return single
-    rows = _valid(several)
-    lists = several.take(int64_array(rows))
-    lengths = np.diff(list_offsets(lists))
-    of_list = np.repeat(np.arange(len(rows)), lengths)
-    bad = lengths == 0
-    bad[of_list[blank_strings(lists.flatten())]] = True
-    return np.union1d(single, rows[bad])
+    is_blank = np.zeros(batch.num_rows, bool)
+    is_blank[several.rows] = several.lengths[several.rows] == 0
+    is_blank[single] = True
+    is_blank[several.rows_of(blank_strings(several.texts))] = True
+    return np.flatnonzero(is_blank)
 
 
-def _targets_outside_choices(batch: pa.RecordBatch, blank: Rows, counts: Rows) -> Rows:
+def _targets_outside_choices(
+    batch: pa.RecordBatch, several: _Lists | None, blank: Rows, counts: Rows
+) -> Rows:
     """Return the rows with choices whose target is neither a letter nor the text of one.
 
     Rows with a blank target are not repeated here. `counts` are those of the choices.
     """
-    choices = batch.column("choices")
-    if choices.null_count == len(choices):
-        return _NONE
     is_unclear = counts > 0
+    if not is_unclear.any():
+        return _NONE
     is_unclear[_capitals_of_choices(batch, counts)] = False
-    is_unclear[_lists_of_capitals(batch, counts)] = False
+    if several is not None:
+        is_unclear[_lists_of_capitals(several, counts)] = False
     is_unclear[blank] = False
     unclear = np.flatnonzero(is_unclear)
     if not len(unclear):
@@ -176,19 +196,12 @@ def _capitals_of_choices(batch: pa.RecordBatch, counts: Rows) -> Rows:
     return rows[_are_capitals(target, counts)[rows]]
 
 
-def _lists_of_capitals(batch: pa.RecordBatch, counts: Rows) -> Rows:
+def _lists_of_capitals(several: _Lists, counts: Rows) -> Rows:
     """Return the rows with several targets, each a single capital letter of their choices."""
-    targets = batch.column("targets")
-    if targets.null_count == len(targets):
-        return _NONE
-    offsets = list_offsets(targets)
-    first, last = int(offsets[0]), int(offsets[-1])
-    items = targets.values.slice(first, last - first)
-    of_row = np.repeat(np.arange(len(targets)), np.diff(offsets))
-    is_other = np.zeros(len(targets), bool)
-    is_other[of_row[~_are_capitals(items, counts[of_row])]] = True
-    rows = _valid(targets)
-    return rows[~is_other[rows]]
+    of_row = np.repeat(np.arange(len(counts)), several.lengths)
+    is_other = np.zeros(len(counts), bool)
+    is_other[of_row[~_are_capitals(several.texts, counts[of_row])]] = True
+    return several.rows[~is_other[several.rows]]
 
 
 def _are_capitals(texts: pa.Array, counts: Rows) -> NDArray[np.bool_]:
@@ -204,22 +217,20 @@ def _are_capitals(texts: pa.Array, counts: Rows) -> NDArray[np.bool_]:
 
 
 def _missing_ids(batch: pa.RecordBatch) -> Rows:
+    columns = [batch.column(name) for name in ("id", "id_number")]
+    if not all(column.null_count for column in columns):
+        return _NONE
     is_missing = np.ones(batch.num_rows, bool)
-    for name in ("id", "id_number"):
-        column = batch.column(name)
-        if not column.null_count:
-            return _NONE
+    for column in columns:
         is_missing[_valid(column)] = False
     return np.flatnonzero(is_missing)
 
 
 def _choice_counts(batch: pa.RecordBatch) -> Rows:
     """Return the number of choices of each row; null has none."""
-    choices = batch.column("choices")
     counts = np.zeros(batch.num_rows, np.int64)
-    if choices.null_count < len(choices):
-        valid = _valid(choices)
-        counts[valid] = np.diff(list_offsets(choices))[valid]
+    if (choices := _Lists.of(batch.column("choices"))) is not None:
+        counts[choices.rows] = choices.lengths[choices.rows]
     return counts
 
 

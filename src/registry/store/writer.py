@@ -194,11 +194,11 @@ class SampleWriter:
     def _write_whole(self, batch: pa.RecordBatch) -> None:
         """Write a file of one batch."""
         self.columns = _filled_columns(batch)
-        names = self._names
+        kept = batch.select(self._names)
         # In memory, as Arrow writes many small pieces, each by a call of a file of Python's.
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, pa.schema(map(self._schema.field, names))) as writer:
-            writer.write_batch(batch.select(names))
+        with pa.ipc.new_file(sink, kept.schema) as writer:
+            writer.write_batch(kept)
             end = sink.tell()
         data = memoryview(sink.getvalue())
         self._file = _ChecksummedFile(self._path)

@@ -119,7 +119,8 @@ class ColumnarMapper:
             # first one in the order of the file.
             raise NotColumnarError("an error that mapping by record reports") from error
         # Only records have a size of their own, and an error that names one of them.
-        if batch.nbytes > view.boundary.limits.sample_bytes:
+        size = sum(column.nbytes for column in columns.values())
+        if size > view.boundary.limits.sample_bytes:
             raise NotColumnarError("samples that may be too large")
         return batch, types
 
