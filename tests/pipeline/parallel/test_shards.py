@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import gzip
+import io
 import json
 import logging
 import os
@@ -20,7 +22,7 @@ from msgspec.structs import replace
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.decode.stream import SourceBytes
+from registry.decode.stream import SourceBytes, line_blocks
 from registry.errors import DecodeError
 from registry.manifest.models import to_spec
 from registry.pipeline.parallel.shards import Shards
@@ -58,6 +60,12 @@ def twice(data: bytes, number: int, line: bytes) -> bytes:
     return b"".join([*found[:number], line, *found[number:]])
 
 
+def marked(data: bytes) -> bytes:
+    """Insert a byte-order mark where a block starts."""
+    first, second, *rest = line_blocks(io.BytesIO(data), size=BLOCK_BYTES, most=len(data))
+    return b"".join([first, second, codecs.BOM_UTF8, *rest])
+
+
 GOOD = lines()
 FILES: dict[str, tuple[bytes, ...]] = {
     "plain": (GOOD,),
@@ -67,6 +75,7 @@ FILES: dict[str, tuple[bytes, ...]] = {
     "CR alone": (GOOD.replace(b"\n", b"\r"),),
     "byte-order mark": (b"\xef\xbb\xbf" + GOOD,),
     "mark in the middle": (twice(GOOD, 300, b"\xef\xbb\xbf"),),
+    "mark where a block starts": (marked(GOOD),),
     "empty line": (twice(GOOD, 300, b"\n"), GOOD),
     "empty lines at the end": (GOOD + b"\n\n  \n",),
     "no-break space alone": (twice(GOOD, 350, "\u00a0\n".encode()),),

@@ -317,16 +317,11 @@ def _lines(pinned: SourcePin, source: JsonSource, context: SourceContext) -> lis
 
 
 def _row_groups(pinned: SourcePin, source: Source, context: SourceContext) -> list[RowGroups]:
-    import pyarrow as pa
-
     from registry.decode.parquet_files import divided
 
     (file,) = reader_of(source).fetch(pinned, context)
-    try:
-        with file.open() as data:
-            return divided(data, _LEAST_BYTES)
-    except pa.ArrowException:  # who decodes the file raises the precise error
-        return []
+    with file.open() as data:
+        return divided(data, _LEAST_BYTES)
 
 
 def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
