@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from registry.errors import SourceError
 from registry.progress import Deadline
@@ -135,6 +137,18 @@ def test_a_large_file_comes_in_parts(
     ranges = [one.headers.get("range", "") for one in proxy.log]
     assert ranges[0] == ""
     assert len(set(ranges)) == len(ranges) > 1
+
+
+def test_a_header_without_end_is_an_error_in_a_thread_too(
+    proxy: FaultProxy, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "1")
+    proxy.add(Fault(begin=b"HTTP/1.1 200 OK\r\n", repeat=b"X: y\r\n"))
+    short = replace(context, deadline=Deadline(0))
+    with ThreadPoolExecutor() as pool:  # as many files are fetched
+        later = pool.submit(fetched, short)
+        with pytest.raises(SourceError, match=r"a: .*no whole header in 1 seconds"):
+            later.result(timeout=60)
 
 
 def test_a_file_of_another_size_is_an_error(proxy: FaultProxy, context: SourceContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -20,11 +21,12 @@ from registry.base.fs import file_sha256
 from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.sources.bodies import DamagedError
+from registry.sources.filesystem import limited_requests
 from registry.sources.hub.api import hub_errors, wrong_answer
 from registry.sources.transfer import Transfer
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from registry.progress import Deadline
     from registry.sources.pins import SourceContext
@@ -264,8 +266,12 @@ class _Requests:
     def of(self, _: Location) -> CommitFiles:
         return CommitFiles(self.commit, {self.file.path: self.file})
 
-    def requests(self, _: Location) -> AbstractContextManager[None]:
-        return hub_errors(f"{self.commit}: {self.file.path}")
+    @contextlib.contextmanager
+    def requests(self, location: Location) -> Iterator[None]:
+        # The limits of who asked for several files are not those of the threads that fetch them.
+        where = f"{self.commit}: {self.file.path}"
+        with hub_errors(where), limited_requests(location, self.deadline):
+            yield
 
 
 def _key(file: HubFile) -> str:
