@@ -303,7 +303,7 @@ def _check_card(card: str, pattern: str, boundary: Boundary) -> None:
 
 
 def _paths(configs: Any) -> Iterator[str]:
-    """Yield the strings below `data_files` and `data_dir`; each alias of YAML only once."""
+    """Yield the strings below `data_files` and `data_dir`; what aliases repeat there, once."""
     waiting, seen = [(configs, False)], set[tuple[int, bool]]()
     while waiting:
         value, named = waiting.pop()

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from registry.decode.parquet_pages import FOOTER_SAYS, InvalidPageError
+from registry.decode.stream import PositionedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,26 +154,18 @@ class _UnreadError(Exception):
     """Bytes were read."""
 
 
-class _Unread(io.RawIOBase):
+class _Unread(PositionedFile):
     """A file of which nothing is read."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._position = offset + (self._size if whence == io.SEEK_END else 0)
-        return self._position
 
     def read(self, size: int | None = -1, /) -> bytes:
+        raise _UnreadError
+
+    def _end(self) -> int:
+        return self._size
+
+    def _read_some(self, stop: int) -> bytes:
         raise _UnreadError

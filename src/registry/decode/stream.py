@@ -10,6 +10,7 @@ import io
 import lzma
 import re
 import zlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,13 +114,13 @@ class PositionedFile(io.RawIOBase):
             self._position += len(found)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    @abstractmethod
     def _end(self) -> int:
         """Return the size of the file."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_some(self, stop: int) -> bytes:
         """Return bytes from the position on, at least one unless the file has become shorter."""
-        raise NotImplementedError
 
 
 def merged(parts: Iterable[range], size: int, near: int) -> list[range]:

@@ -42,7 +42,7 @@ class ChangedError(SourceError):
     """The file is not the one that was looked up."""
 
 
-class Places(Protocol):
+class Requests(Protocol):
     """Where files are requested; a `FilesystemPool` is one."""
 
     @property
@@ -62,7 +62,7 @@ class Transfer:
     def __init__(
         self,
         location: Location,
-        pool: Places,
+        pool: Requests,
         path: Path,
         *,
         limits: Limits,

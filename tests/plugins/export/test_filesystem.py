@@ -6,6 +6,8 @@ import gc
 import io
 import json
 import os
+import subprocess
+import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -90,6 +92,22 @@ def test_file_that_nobody_closes_is_closed_without_a_warning(system: RegistryFil
     gc.collect()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(number)
+
+
+READ = """
+import fsspec, pyarrow.parquet
+with fsspec.open("registry://mixed.parquet") as file:
+    print(pyarrow.parquet.read_table(file).num_rows)
+"""
+
+
+def test_a_process_ends_well_after_arrow_has_read(catalog: Path) -> None:
+    # Most such processes were ended by SIGABRT.
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", READ], cwd=catalog, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_files_beside_the_source_are_as_there_or_absolute(

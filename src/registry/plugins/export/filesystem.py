@@ -11,10 +11,12 @@ The bytes are those of `registry export`. They are written into the cache once.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import fnmatch
 import io
 import os
+import time
 from datetime import UTC, datetime
 from glob import has_magic
 from pathlib import Path
@@ -54,6 +56,10 @@ __all__ = ["RegistryFileSystem", "cached_export", "export_key"]
 _Result = TypeVar("_Result")
 _WRITERS = 1
 """Increment it when a writer gives other bytes for the same samples."""
+
+# Threads of Arrow may still have to give back what they read from a file of Python. If they wait
+# for Python while it ends, they end the process with SIGABRT, after all has been done.
+atexit.register(time.sleep, 0.005)
 
 
 class _File(io.BufferedReader):
