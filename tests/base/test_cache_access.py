@@ -17,6 +17,7 @@ from registry.base.cache_access import (
     make_new_folder,
     refuse_unsafe_cache,
     set_file_mode,
+    versioned_folder,
     write_new_file,
 )
 from registry.base.fs import best_effort_path
@@ -107,6 +108,21 @@ def test_a_cache_that_everyone_can_write_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     with pytest.raises(CacheError, match=f"writable by every user .*chmod o-w {tmp_path}"):
         refuse_unsafe_cache(tmp_path)
+
+
+def test_a_cache_that_someone_makes_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads and processes open the same new cache at once; one of them makes its folder."""
+    access = os.access
+
+    def made_after_the_look(path: Path, mode: int) -> bool:
+        readable = access(path, mode)
+        path.mkdir(exist_ok=True)
+        return readable
+
+    monkeypatch.setattr(os, "access", made_after_the_look)
+    assert versioned_folder(tmp_path).is_dir()
 
 
 def test_a_cache_of_another_user_is_refused_unless_its_group_is_trusted(

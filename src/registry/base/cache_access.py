@@ -66,6 +66,8 @@ def refuse_unreadable_cache(folder: Path) -> None:
     try:
         if not folder.is_dir():
             return  # it is created, or reported, by whatever writes there
+        if os.access(folder, os.R_OK | os.X_OK):
+            return  # another thread or process made it between the two looks
     except PermissionError:
         pass
     except OSError:
