@@ -216,7 +216,7 @@ def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def most_jobs(environ: Mapping[str, str] = os.environ) -> int:
-    """Return how many processes one build may use, from REGISTRY_JOBS; 1 starts none."""
+    """Return how many processes a command may use, from REGISTRY_JOBS; 1 starts none."""
     given = environ.get("REGISTRY_JOBS")
     return _number(environ, "REGISTRY_JOBS", 1, least=1) if given else usable_cores()
 

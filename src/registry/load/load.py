@@ -69,8 +69,7 @@ def load(
             are published, cached ones once per content.
         report: Called with the progress of a build, and while another process is waited for;
             without it, waits of more than a second are logged.
-        workers: Processes that do large builds, and the only ones; without them, a build that is
-            bound by Python starts its own.
+        workers: Processes that do large builds.
         elsewhere: Where files of a source are mapped, if it has several.
 
     Raises:
@@ -97,8 +96,6 @@ def load(
             partial(_remote_samples, spec.name, cache, lock, boundary=boundary, offline=offline)
         ),
     )
-    if workers is not None or elsewhere is not None:
-        context = replace(context, jobs=1)
     pin = None if lock is None else lock.samples
     try:
         result = _plan_and_execute(spec, context, pin, verify=verify, full=full)

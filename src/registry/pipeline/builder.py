@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
     from registry.corrections.step import CorrectionStep
     from registry.manifest.models import DatasetSpec
-    from registry.pipeline.parallel.shards import Shards
     from registry.sources.pins import Pins, SourceContext
 
 __all__ = ["BuildResult", "build"]
@@ -129,11 +127,8 @@ def _build_once(
     pipeline = compile_pipeline(spec, pins, context, json_keys=json_keys, limit=limit)
     state = PipelineState.of(spec, context.boundary.limits)
     check = partial(check_columns, spec, pins, context, rows=limit)
-    with (
-        _shards(spec, pipeline, context, limit) as shards,
-        _checked_columns(spec, state.unseen, check, limit),
-    ):
-        batches = _mapped_batches(spec, pins, context, pipeline, state, limit, shards)
+    with _checked_columns(spec, state.unseen, check, limit):
+        batches = _mapped_batches(spec, pins, context, pipeline, state, limit)
         if not any(source.columns_vary for source in spec.sources):
             batches = _checked_at_once(batches, state.unseen, check)
         if limit is not None:
@@ -241,19 +236,6 @@ def _checked_at_once(
     yield from batches
 
 
-def _shards(
-    spec: DatasetSpec, pipeline: Pipeline, context: SourceContext, limit: int | None
-) -> AbstractContextManager[Shards | None]:
-    """Return what maps records in several processes, where that may be worth it."""
-    # The first samples take less time than another process needs to start.
-    by_record = spec.mapper is not None or spec.explode is not None
-    if not by_record or limit is not None or context.jobs < 2:
-        return contextlib.nullcontext()
-    from registry.pipeline.parallel.shards import Shards  # few builds need it
-
-    return Shards(spec, pipeline, jobs=context.jobs)
-
-
 def _mapped_batches(
     spec: DatasetSpec,
     pins: Pins,
@@ -261,11 +243,10 @@ def _mapped_batches(
     pipeline: Pipeline,
     state: PipelineState,
     limit: int | None,
-    shards: Shards | None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all samples in source order."""
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
-        mapping = SourceMapping(source, context, pipeline, state, shards)
+        mapping = SourceMapping(source, context, pipeline, state)
         yield from map_source(spec, pinned, mapping, limit=limit)
 
 

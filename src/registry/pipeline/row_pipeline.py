@@ -49,7 +49,13 @@ _Fields = Mapping[str, Any]
 
 
 def row_pipeline(
-    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState, *, skip: int = 0
+    file: SourceBytes,
+    source: Source,
+    pipeline: Pipeline,
+    state: PipelineState,
+    *,
+    skip: int = 0,
+    stop: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the samples of a file.
 
@@ -60,14 +66,15 @@ def row_pipeline(
         source: Its type and options.
         pipeline: The compiled mapping.
         state: State after the previous files; it is updated.
-        skip: Number of records at the start that the columnar pipeline has mapped.
+        skip: Number of records at the start that are mapped already.
+        stop: Number of records that are mapped then; None for all.
     """
     if isinstance(pipeline.mapper, FieldMapper) and pipeline.resolve is None:
         # Only the fields: constructing a Sample costs more than the mapping.
-        records = _transformed(file, source, pipeline, state, skip)
+        records = _transformed(file, source, pipeline, state, skip, stop)
         samples = map_values(records, pipeline.mapper, dataset=pipeline.dataset)
     else:
-        made = map_file_samples(file, source, pipeline, state, skip=skip)
+        made = map_file_samples(file, source, pipeline, state, skip=skip, stop=stop)
         # The fields of our own sample are as they are stored, and a copy of them takes time.
         samples = (
             (number, sample.__dict__ if type(sample) is Sample else fields_of(sample))

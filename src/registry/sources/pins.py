@@ -15,7 +15,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.errors import SourceError
 from registry.progress import Deadline, Report, silent
-from registry.settings import deadline_seconds, most_jobs
+from registry.settings import deadline_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,8 +94,6 @@ class SourceContext(Struct, frozen=True, kw_only=True):
     report: Report = silent
     deadline: Deadline = field(default_factory=lambda: Deadline(deadline_seconds()))
     """How long nothing may happen; a context serves one dataset."""
-    jobs: int = field(default_factory=most_jobs)
-    """Processes that a build may use, this one included."""
     workers: Workers | None = None
     """Processes that do whole builds, where several datasets are built at once."""
     elsewhere: Executor | None = None
@@ -113,7 +111,6 @@ class SourceContext(Struct, frozen=True, kw_only=True):
             cache=replace(self.cache, used=None),
             report=silent,
             deadline=Deadline(self.deadline.seconds),
-            jobs=1,
             workers=None,
             elsewhere=None,
             remote=_no_remote,

@@ -221,10 +221,9 @@ class LocalEngine:
 
     def run(self, order: Order) -> Generator[SyncResult]:
         """Build the datasets."""
-        count = order.processes
-        # One dataset may use the processes itself, for runs of its records.
-        is_alone = len(order.names) == 1 and count > 1
-        workers = None if is_alone else Workers(count if count > 1 else 0)
+        # A single build gains nothing from the way to another process.
+        is_shared = order.processes > 1 and len(order.names) > 1
+        workers = Workers(order.processes) if is_shared else None
         return _run(order, workers, are_files_shared=False)
 
 

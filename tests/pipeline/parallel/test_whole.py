@@ -70,9 +70,9 @@ def test_little_work_and_no_workers_are_left_to_this_process(
     prepare: Prepare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared = prepare(RECORDS[:2], fields=FIELDS)
-    for most, least in ((0, 1), (1, 1 << 20)):
-        monkeypatch.setattr(whole, "_LEAST_BYTES", least)
-        with Workers(most) as workers:
+    with Workers(1) as one:
+        for workers, least in ((None, 1), (one, 1 << 20)):
+            monkeypatch.setattr(whole, "_LEAST_BYTES", least)
             context = replace(prepared.context, workers=workers)
             given = prepared.spec, prepared.pins, context, tmp_path
             assert build_by_worker(*given, limit=None) is None

@@ -50,9 +50,6 @@ class Later(Protocol):
             WorkerLostError: the processes that called it have ended.
         """
 
-    def done(self) -> bool:
-        """Return whether it has returned, or failed."""
-
     def cancel(self) -> Any:
         """Drop the call, if it has not begun; return whether that is so."""
 
@@ -96,7 +93,7 @@ class Workers:
     def __init__(
         self, processes: int, *, prepare: tuple[str, tuple[Any, ...]] | None = None
     ) -> None:
-        """Start nothing yet; with 0 there are none.
+        """Start nothing yet.
 
         Args:
             processes: Workers at most.
@@ -105,7 +102,7 @@ class Workers:
         self.processes = processes
         self._prepare = prepare
         # Each thread waits for a worker of its own; they are started as the workers are.
-        self._threads = ThreadPoolExecutor(max(1, processes), thread_name_prefix="workers")
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="workers")
         self._of_thread = threading.local()
         self._changing = threading.Lock()
         self._running: set[_Worker] = set()

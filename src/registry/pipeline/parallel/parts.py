@@ -4,45 +4,44 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.memory import system_memory
 from registry.base.processes.executor import WorkerLostError
-from registry.base.processes.in_order import in_order
 from registry.decode.frame import NotColumnarError
 from registry.decode.stream import ByteRange, RowGroups, is_utf8, line_ranges
-from registry.errors import DecodeError, RegistryError
+from registry.errors import DecodeError, ManifestError, MappingError, RegistryError
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.manifest.source_models import FileSource, JsonSource, ParquetSource
 from registry.mapping.columns_used import uses_row_number
 from registry.pipeline.columnar_pipeline import columnar_pipeline
-from registry.pipeline.parallel.lines import packed, unpacked
+from registry.pipeline.parallel.trial import Trial, observed
 from registry.pipeline.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
 from registry.pipeline.row_pipeline import row_pipeline
 from registry.progress import Progress
 from registry.sources.pins import Pins, SourceContext
 from registry.sources.source_type import reader_of
-from registry.store.schema import MetadataTypeMismatchError
+from registry.store.schema import MetadataTypeMismatchError, schema_of, with_all_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from registry.base.processes.child import Tell
-    from registry.base.processes.executor import Later
+    from registry.base.processes.executor import Executor, Later
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.mapping.named_columns import NamedColumns
-    from registry.pipeline.parallel.shards import Shards
     from registry.sources.pins import SourcePin
     from registry.store.schema import MetadataType
 
@@ -50,6 +49,8 @@ __all__ = ["FileRows", "FileTask", "Part", "SourceMapping", "answer", "map_sourc
 
 _LEAST_BYTES = 1 << 26
 """Unpacked size of a part of a file; to send a smaller one elsewhere takes as long as to map it."""
+_LEAST_MAPPER_BYTES = 1 << 20
+"""The same for a mapper, which takes much longer than the way there."""
 _MOST_BYTES = 1 << 29
 """Rows of one part, which are in memory together; one with more is mapped by the build."""
 _CHECK_SECONDS = 0.5
@@ -87,6 +88,10 @@ class FileTask(Struct, frozen=True, kw_only=True):
     json_keys: JsonKeys
     metadata_types: Mapping[str, MetadataType] | None
     """Those of the rows before; None for the first ones, which determine them."""
+    tried: Part
+    """One that is mapped already."""
+    trial: Trial | None
+    """What a mapper has to give for some of its records."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,6 @@ class SourceMapping:
     context: SourceContext
     pipeline: Pipeline
     state: PipelineState
-    shards: Shards | None = None
 
     def files(self, pinned: SourcePin, limit: int | None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the files of a pin."""
@@ -123,11 +127,9 @@ class SourceMapping:
 
     def part(self, part: Part, *, alone: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part; an error is that of the whole file, unless it is `alone`."""
-        (file,) = reader_of(self.source).fetch(part.pinned, self.context)
+        file, own = self._opened(part)
         if part.is_first:
             self.state.files.append((self.state.next_record, file.location))
-        own = dataclasses.replace(file, row_groups=part.row_groups)
-        own = own if part.lines is None else own.part(part.lines)
         try:
             yield from self._file(own)
         except DecodeError:
@@ -137,15 +139,22 @@ class SourceMapping:
             first, _ = self.state.files[-1]
             yield from self._rows(file, first)
 
+    def check(self, trial: Trial, part: Part) -> None:
+        """Raise a MappingError if this process makes other rows of the records of a trial."""
+        file, own = self._opened(part)
+        trial.check(own, self.source.of_file(file.location), self.pipeline, self.state)
+
+    def _opened(self, part: Part) -> tuple[SourceBytes, SourceBytes]:
+        """Return the file of a part, and the part."""
+        (file,) = reader_of(self.source).fetch(part.pinned, self.context)
+        own = dataclasses.replace(file, row_groups=part.row_groups)
+        return file, own if part.lines is None else own.part(part.lines)
+
     def _file(self, file: SourceBytes) -> Iterator[pa.RecordBatch]:
-        state, shards = self.state, self.shards
-        source = self.source.of_file(file.location)
+        state, source = self.state, self.source.of_file(file.location)
         start = state.next_record
         try:
-            if shards is not None and shards.takes(file, source):
-                yield from shards.map(file, source, state)
-            else:
-                yield from columnar_pipeline(file, source, self.pipeline, state)
+            yield from columnar_pipeline(file, source, self.pipeline, state)
         except (NotColumnarError, DecodeError):
             # The row pipeline maps the rest, or raises the precise error.
             yield from self._rows(file, start)
@@ -162,59 +171,102 @@ def map_source(
     spec: DatasetSpec, pinned: SourcePin, mapping: SourceMapping, *, limit: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a source in order; the state of `mapping` counts its records."""
-    source, context, state = mapping.source, mapping.context, mapping.state
-    elsewhere = context.elsewhere
-    parts = [] if elsewhere is None else parts_of(spec, source, pinned, context)
+    elsewhere, state = mapping.context.elsewhere, mapping.state
+    parts = [] if elsewhere is None else parts_of(spec, mapping.source, pinned, mapping.context)
     if elsewhere is None or limit is not None or len(parts) < 2:
         yield from mapping.files(pinned, limit)
         return
-    places = elsewhere
-    index = spec.sources.index(source)
-    cache = replace(context.cache, used=None)
+    calls = _Calls(spec, mapping, elsewhere, parts[0])
+    with closing(calls.results(parts)) as mapped:
+        for part, found in mapped:
+            if found is not None and _fits(found, state):
+                yield from _accepted(found, state)
+                continue
+            # Mapped with the state that it has in a single process, for the same rows or error.
+            rows = mapping.part(part)
+            if spec.mapper is not None and not calls.trials:
+                calls.tried = part
+                rows = observed(rows, spec.mapper, state, calls.trials)
+            yield from rows
 
-    def send(part: Part) -> Later:
+
+@dataclass
+class _Calls:
+    """Sends the parts of a source elsewhere; a mapper only after this process has mapped one."""
+
+    spec: DatasetSpec
+    mapping: SourceMapping
+    elsewhere: Executor
+    tried: Part
+    trials: list[Trial] = dataclasses.field(default_factory=list)
+    """At most one: what a mapper gave for some records of the part that was tried."""
+    is_over: bool = False
+    """Whether another process can't map them as this one does."""
+
+    def results(self, parts: Iterable[Part]) -> Generator[tuple[Part, FileRows | None]]:
+        """Yield each part with its rows, or with None if this process has to map it."""
+        left = iter(parts)
+        waiting: deque[tuple[Part, Later | None]] = deque()
+        try:
+            while True:
+                # The first rows determine the types that all others are mapped with.
+                most = 1 if self.mapping.state.metadata_types is None else self.elsewhere.most
+                for part in islice(left, max(0, most - len(waiting))):
+                    waiting.append((part, self._send(part)))
+                if not waiting:
+                    return
+                part, later = waiting[0]
+                found = None if later is None else self._receive(later)
+                waiting.popleft()
+                yield part, found
+        finally:
+            for _, later in waiting:
+                if later is not None:
+                    later.cancel()
+
+    def _send(self, part: Part) -> Later | None:
+        """Call `answer` elsewhere; None if this process has to map the part."""
+        spec, mapping, context = self.spec, self.mapping, self.mapping.context
+        if self.is_over or (spec.mapper is not None and not self.trials):
+            return None
+        types = mapping.state.metadata_types
         task = FileTask(
             spec=spec,
-            source=index,
+            source=spec.sources.index(mapping.source),
             part=part,
             boundary=context.boundary,
             offline=context.offline,
             parts=context.parts,
             json_keys=mapping.pipeline.json_keys,
-            metadata_types=state.metadata_types and dict(state.metadata_types),
+            metadata_types=types and dict(types),
+            tried=self.tried,
+            trial=self.trials[0] if self.trials else None,
         )
-        return places.call(f"{__name__}:answer", task, cache)
+        return self.elsewhere.call(f"{__name__}:answer", task, replace(context.cache, used=None))
 
-    def ahead() -> int:
-        # The first rows determine the types that all others are mapped with.
-        return 1 if state.metadata_types is None else places.most
+    def _receive(self, later: Later) -> FileRows | None:
+        found: FileRows | None = None
+        try:
+            found = self._awaited(later)
+        except WorkerLostError as error:
+            self._warn(f"{error}; this process maps its part")
+        except (ManifestError, MappingError) as error:
+            if not self.is_over:
+                self._warn(f"{error}; this process maps all its records")
+            self.is_over = True
+        # A mapper that counts may pass the second trial of a process, where the first failed.
+        return None if self.is_over else found
 
-    def receive(later: Later) -> FileRows | None:
-        return _result(later, context, spec.name)
+    def _awaited(self, later: Later) -> Any:
+        while True:
+            with suppress(TimeoutError):
+                return later.result(timeout=_CHECK_SECONDS)
+            self.mapping.context.report(Progress("wait", 0, note="other processes"))
 
-    with closing(in_order(iter(parts), send, ahead=ahead, receive=receive)) as mapped:
-        for part, found in mapped:
-            if found is not None and _fits(found, state):
-                yield from _accepted(found, state)
-            else:
-                # Mapped with the state that it has in a single process, for the same rows or error.
-                yield from mapping.part(part)
-
-
-def _result(later: Later, context: SourceContext, name: str) -> FileRows | None:
-    """Return the rows of a part; None if the workers that had it were lost."""
-    try:
-        found: FileRows | None = later.result(timeout=_CHECK_SECONDS)
-    except TimeoutError:
-        context.report(Progress("wait", 0, note="other processes"))
-        raise
-    except WorkerLostError as error:
+    def _warn(self, message: str) -> None:
         import logging  # slow to import
 
-        message = "%s: %s; this process maps its part"
-        logging.getLogger("registry").warning(message, name, error)
-        return None
-    return found
+        logging.getLogger("registry").warning("%s: %s", self.spec.name, message)
 
 
 def _fits(found: FileRows, state: PipelineState) -> bool:
@@ -237,15 +289,18 @@ def _accepted(found: FileRows, state: PipelineState) -> Iterator[pa.RecordBatch]
     state.files.extend((first + shift, location) for first, location in found.files)
     state.metadata_types = found.metadata_types
     for rows in found.rows:
-        batch = unpacked(rows, found.metadata_types or {})
-        if batch is not None:
-            index = batch.schema.get_field_index("record")
-            numbers = pc.add(batch.column(index), shift)
-            yield batch.set_column(index, batch.schema.field(index), numbers)
+        batch = _unpacked(rows, found.metadata_types or {})
+        index = batch.schema.get_field_index("record")
+        numbers = pc.add(batch.column(index), shift)
+        yield batch.set_column(index, batch.schema.field(index), numbers)
 
 
 def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
-    """Return the rows of a part; None if the build has to map or to refuse it itself."""
+    """Return the rows of a part; None if the build has to map or to refuse it itself.
+
+    Raises:
+        ManifestError, MappingError: this process can't map any part as that of the build does.
+    """
     spec, source = task.spec, task.spec.sources[task.source]
     context = SourceContext(
         boundary=task.boundary,
@@ -254,25 +309,25 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
         parts=task.parts,
         dataset=spec.name,
         report=tell,
-        jobs=1,
     )
     rows: list[bytes] = []
     size = done = 0
-    try:
-        with system_memory():
-            pipeline = compile_pipeline(spec, Pins(()), context, json_keys=task.json_keys)
-            state = PipelineState.of(spec, task.boundary.limits)
-            state.metadata_types = task.metadata_types
-            mapping = SourceMapping(source, context, pipeline, state)
-            for batch in mapping.part(task.part, alone=True):
-                rows.append(packed(batch))
+    with system_memory():
+        pipeline = compile_pipeline(spec, Pins(()), context, json_keys=task.json_keys)
+        mapping = SourceMapping(source, context, pipeline, _first_state(task))
+        if task.trial is not None:
+            mapping.check(task.trial, task.tried)
+        state = _first_state(task)
+        try:
+            for batch in dataclasses.replace(mapping, state=state).part(task.part, alone=True):
+                rows.append(_packed(batch))
                 size += len(rows[-1])
                 done += batch.num_rows
                 if size > _MOST_BYTES:
                     return None
                 tell(Progress("map", done))
-    except (RegistryError, MetadataTypeMismatchError):
-        return None
+        except (RegistryError, MetadataTypeMismatchError):
+            return None
     return FileRows(
         rows,
         state.next_record - 1,
@@ -281,6 +336,28 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
         state.unseen.uses,
         state.files,
     )
+
+
+def _first_state(task: FileTask) -> PipelineState:
+    state = PipelineState.of(task.spec, task.boundary.limits)
+    state.metadata_types = task.metadata_types
+    return state
+
+
+def _packed(rows: pa.RecordBatch) -> bytes:
+    """Return rows as Arrow IPC, without columns of nulls, which take space too."""
+    names = [name for name in rows.schema.names if rows.column(name).null_count < len(rows)]
+    sink = pa.BufferOutputStream()
+    narrow = rows.select(names)
+    with pa.ipc.new_stream(sink, narrow.schema) as writer:
+        writer.write_batch(narrow)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _unpacked(rows: bytes, metadata_types: Mapping[str, MetadataType]) -> pa.RecordBatch:
+    batch = pa.ipc.open_stream(rows).read_next_batch()
+    return with_all_columns(batch, schema_of(metadata_types))
 
 
 def parts_of(
@@ -293,47 +370,55 @@ def parts_of(
     if not _may_divide(spec, source, pinned):
         return []
     own = (replace(pinned, files=(file,)) for file in pinned.files)
-    return [part for one in own for part in _parts_of_file(source, one, context)]
+    return [part for one in own for part in _parts_of_file(spec, source, one, context)]
 
 
-def _parts_of_file(source: Source, pinned: SourcePin, context: SourceContext) -> Iterator[Part]:
+def _parts_of_file(
+    spec: DatasetSpec, source: Source, pinned: SourcePin, context: SourceContext
+) -> Iterator[Part]:
     (file,) = pinned.files
+    least = _LEAST_BYTES if spec.mapper is None else _LEAST_MAPPER_BYTES
     parts: list[Part] = []
     if file.location.is_local and isinstance(source, ParquetSource):
-        parts = [Part(pinned, row_groups=one) for one in _row_groups(pinned, source, context)]
-    elif file.location.is_local and isinstance(source, JsonSource) and file.size > _LEAST_BYTES:
-        parts = [Part(pinned, lines=one) for one in _lines(pinned, source, context)]
+        parts = [
+            Part(pinned, row_groups=one) for one in _row_groups(pinned, source, context, least)
+        ]
+    elif file.location.is_local and isinstance(source, JsonSource) and file.size > least:
+        parts = [Part(pinned, lines=one) for one in _lines(pinned, source, context, least)]
     yield from parts if len(parts) > 1 else [Part(pinned)]
 
 
-def _lines(pinned: SourcePin, source: JsonSource, context: SourceContext) -> list[ByteRange]:
+def _lines(
+    pinned: SourcePin, source: JsonSource, context: SourceContext, least: int
+) -> list[ByteRange]:
     (file,) = reader_of(source).fetch(pinned, context)
     name = file.location
     # Else a line end is no single byte of the file.
     if not source.is_lines(name) or name.packed_suffix or not is_utf8(source.encoding):
         return []
     with file.open() as data:
-        return line_ranges(data, size=_LEAST_BYTES, most=file.limits.line_bytes)
+        return line_ranges(data, size=least, most=file.limits.line_bytes)
 
 
-def _row_groups(pinned: SourcePin, source: Source, context: SourceContext) -> list[RowGroups]:
+def _row_groups(
+    pinned: SourcePin, source: Source, context: SourceContext, least: int
+) -> list[RowGroups]:
     from registry.decode.parquet_files import divided
 
     (file,) = reader_of(source).fetch(pinned, context)
     with file.open() as data:
-        return divided(data, _LEAST_BYTES)
+        return divided(data, least)
 
 
 def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
     """Return whether the parts of a source give the same rows if each is mapped alone.
 
-    Not if a record depends on others or on its number, nor if a mapper, which is any code, may
-    count what it has seen. The members of an archive are read together.
+    Not if a record depends on others or on its number. Whether a mapper, which is any code, does
+    is tried. The members of an archive are read together.
     """
     return (
         isinstance(source, FileSource)
         and not any(file.location.member for file in pinned.files)
-        and spec.mapper is None
         and spec.join is None
         and (spec.explode is None or not spec.explode.counts_items)
         and not _uses_row_number(spec)

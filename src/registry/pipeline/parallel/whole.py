@@ -40,7 +40,7 @@ def build_by_worker(
         WorkersEndedError: the workers were ended.
     """
     size = sum(file.size for pinned in pins.sources for file in pinned.files)
-    if context.workers is None or not context.workers.processes or size < _LEAST_BYTES:
+    if context.workers is None or size < _LEAST_BYTES:
         return None
     pairs = zip(spec.sources, pins.sources, strict=True)
     if context.elsewhere is not None and any(

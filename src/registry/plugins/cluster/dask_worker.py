@@ -110,10 +110,6 @@ class _Call:
         except distributed.KilledWorker as error:
             raise WorkerLostError(f"workers ended again and again: {error}") from error
 
-    def done(self) -> bool:
-        """Return whether it has ended."""
-        return bool(self._future.done())
-
     def cancel(self) -> None:
         """Drop the task."""
         self._future.cancel()

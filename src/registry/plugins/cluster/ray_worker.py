@@ -104,10 +104,6 @@ class _Call:
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
             raise WorkerLostError("workers ended again and again") from error
 
-    def done(self) -> bool:
-        """Return whether it has ended."""
-        return bool(ray.wait([self._task], timeout=0)[0])
-
     def cancel(self) -> None:
         """Drop the task."""
         ray.cancel(self._task)
