@@ -16,8 +16,9 @@ from registry.base.processes.executor import Workers, _Worker
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import MissingDependencyError
 from registry.pipeline.parallel import parts
-from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
+from registry.plugins.remote_cache.remote_cache import RemoteCache
 from registry.progress import Progress, silent
+from registry.settings import Remote
 from registry.workflows.engines import CLUSTERS, ENGINES, Job, engine_of, run_job
 from tests.workflows.conftest import BAD, MakeCatalog, digest_in, run
 
@@ -132,6 +133,6 @@ def test_samples_that_are_gone_before_they_are_pushed_are_built_again(
         return push(self, entry, **options)
 
     monkeypatch.setattr(RemoteCache, "push", push_late)
-    remote = RemoteCache(RemoteSettings(url=str(shared)))
+    remote = RemoteCache(Remote(url=str(shared)))
     found = run_job(job_of(make_catalog), cache, push_to=remote, report=silent)
     assert (found.status, found.pushed, found.push_error) == ("built", "pushed", "")

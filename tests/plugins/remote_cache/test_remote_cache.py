@@ -12,9 +12,10 @@ import pytest
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import CacheError, LockError
 from registry.plugins.remote_cache.folder_store import FolderStore
-from registry.plugins.remote_cache.record import SAMPLES, Record, Writer, parse_index
-from registry.plugins.remote_cache.remote_cache import RemoteCache, RemoteSettings
+from registry.plugins.remote_cache.record import SAMPLES, Record, parse_index
+from registry.plugins.remote_cache.remote_cache import RemoteCache
 from registry.progress import silent
+from registry.settings import Remote
 from tests.cache.entries import key
 
 FINGERPRINT = f"sha256:{key('one')}"
@@ -27,7 +28,7 @@ META: dict[str, Any] = {
     "quality": {},
     "limit": None,
 }
-CI = Writer("ci", b"0123456789abcdef")
+CI = ("ci", "0123456789abcdef")
 
 DAY = 24 * 60 * 60
 ENTRIES = "v2/samples"
@@ -49,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def remote(folder: Path, **settings: Any) -> RemoteCache:
-    return RemoteCache(RemoteSettings(url=str(folder), **settings))
+    return RemoteCache(Remote(url=str(folder), **settings))
 
 
 def fetch(tmp_path: Path, one: RemoteCache, record: Record, **options: Any) -> CacheEntry | None:
@@ -85,10 +86,10 @@ def test_what_was_pushed_is_fetched_with_the_same_bytes(tmp_path: Path, folder: 
         ({}, 2, True),
         ({}, 3, False),  # a view of other samples: its pin proves only those
         ({}, None, False),
-        ({"writers": (CI,)}, None, True),
-        ({"writers": (CI,)}, 3, True),
-        ({"writers": (Writer("ci", b"another key of it"),)}, None, False),
-        ({"writers": (Writer("other", CI.key),)}, None, False),
+        ({"keys": (CI,)}, None, True),
+        ({"keys": (CI,)}, 3, True),
+        ({"keys": (("ci", "another key of it"),)}, None, False),
+        ({"keys": (("other", CI[1]),)}, None, False),
         ({"trusts_all": True}, None, True),
     ],
 )
@@ -105,7 +106,7 @@ def test_a_writer_signs_what_others_left_unsigned(tmp_path: Path, folder: Path) 
     remote(folder).push(own)
     signing = remote(folder, signs_as=CI)
     assert [signing.push(own), signing.push(own)] == ["pushed", "present"]
-    assert remote(folder, writers=(CI,)).find(FINGERPRINT, pinned=None, dataset="d") is not None
+    assert remote(folder, keys=(CI,)).find(FINGERPRINT, pinned=None, dataset="d") is not None
 
 
 def test_two_writers_with_other_bytes_leave_one_complete_entry(
@@ -186,7 +187,7 @@ def test_a_store_that_fails_is_asked_once_and_reported_once(
     folder: Path, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Failing(folder, error, "read")
-    one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
+    one = RemoteCache(Remote(url=str(folder)), store=store)
     assert [one.find(f"sha256:{key(str(n))}", pinned=2, dataset="d") for n in range(100)] == [
         None
     ] * 100
@@ -202,7 +203,7 @@ def test_a_push_that_fails_is_an_error_each_time(
     tmp_path: Path, folder: Path, error: Exception, name: str
 ) -> None:
     store = Failing(folder, error, name)
-    one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
+    one = RemoteCache(Remote(url=str(folder)), store=store)
     for _ in range(3):
         with pytest.raises(CacheError, match="can't push to the remote cache") as caught:
             one.push(entry(tmp_path))
@@ -216,7 +217,7 @@ def test_a_download_that_fails_leaves_nothing(
 ) -> None:
     remote(folder).push(entry(tmp_path))
     store = Failing(folder, ConnectionResetError("reset"), "download")
-    one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
+    one = RemoteCache(Remote(url=str(folder)), store=store)
     record = one.find(FINGERPRINT, pinned=2, dataset="d")
     assert record is not None
     assert fetch(tmp_path, one, record) is None
@@ -253,7 +254,7 @@ def test_an_entry_that_is_gone_here_is_no_fault_of_the_remote_cache(
                 shutil.rmtree(own.folder, ignore_errors=True)
             return super().__getattribute__(called)
 
-    one = RemoteCache(RemoteSettings(url=str(folder)), store=Removing(folder))
+    one = RemoteCache(Remote(url=str(folder)), store=Removing(folder))
     with pytest.raises(FileNotFoundError, match=str(own.folder)):
         one.push(own)
     name = ""
@@ -262,7 +263,7 @@ def test_an_entry_that_is_gone_here_is_no_fault_of_the_remote_cache(
 
 def test_without_anything_to_prove_it_nothing_is_asked(folder: Path) -> None:
     store = Failing(folder, AssertionError(), "read")
-    one = RemoteCache(RemoteSettings(url=str(folder)), store=store)
+    one = RemoteCache(Remote(url=str(folder)), store=store)
     assert one.find(FINGERPRINT, pinned=None, dataset="d") is None
     assert store.calls == 0
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from registry import LockError
 from registry.api import Opening, check_received, check_samples, check_unpublished, samples_id
-from registry.plugins.remote_cache.record import SAMPLES, Record, Writer
-from registry.plugins.remote_cache.remote_cache import Check, RemoteCache, RemoteSettings
+from registry.plugins.remote_cache.record import SAMPLES, Record
+from registry.plugins.remote_cache.remote_cache import Check, RemoteCache
 
 if TYPE_CHECKING:
     from registry.api import (
@@ -32,17 +32,7 @@ Reviewed = tuple["DatasetSpec", "Pin"]
 @cached
 def open_remote_cache(remote: Remote) -> RemoteCache:
     """Return the remote cache of the settings, the same one for all datasets of this process."""
-    writers = tuple(Writer(name, key.encode()) for name, key in remote.keys)
-    name, key = remote.signs_as or ("", "")
-    return RemoteCache(
-        RemoteSettings(
-            url=remote.url,
-            writers=writers,
-            trusts_all=remote.trusts_all,
-            signs_as=Writer(name, key.encode()) if name else None,
-            seconds=remote.seconds,
-        )
-    )
+    return RemoteCache(remote)
 
 
 def remote_samples_of(

@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import Struct
-
 from registry import CacheError, RegistryError
 from registry.api import Cache, CacheEntry, Location, Packed, Progress, Report, file_sha256
 from registry.plugins.remote_cache.pack import Windows, collect
@@ -42,6 +40,7 @@ from registry.plugins.remote_cache.record import (
 from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError
 
 if TYPE_CHECKING:
+    from registry.api import Remote
     from registry.plugins.remote_cache.folder_store import Store, StoredObject
 
 __all__ = [
@@ -49,7 +48,6 @@ __all__ = [
     "PackWriter",
     "Pushed",
     "RemoteCache",
-    "RemoteSettings",
 ]
 
 
@@ -63,29 +61,19 @@ _UPLOAD_FACTOR = 10
 """How much longer an upload may show no progress: libraries report it by parts of 50 MB."""
 
 
-class RemoteSettings(Struct, frozen=True, kw_only=True):
-    """Where the remote cache is, and who is trusted."""
-
-    url: str
-    writers: tuple[Writer, ...] = ()
-    """Writers whose entries are used for datasets that the lockfile does not pin."""
-    trusts_all: bool = False
-    """Whether everybody is trusted who can write there."""
-    signs_as: Writer | None = None
-    """The writer that this process is."""
-    seconds: float = 30.0
-    """How long it may send nothing."""
-
-
 class RemoteCache:
     """Finds, fetches and pushes samples; one per process and setting, used by any thread."""
 
-    def __init__(self, settings: RemoteSettings, *, store: Store | None = None) -> None:
+    def __init__(self, settings: Remote, *, store: Store | None = None) -> None:
         self.settings = settings
         self._store = LimitedStore(settings.url, settings.seconds, store=store)
         self.shown = self._store.shown
         """Its location without secrets."""
-        self._writers = {writer.name: writer for writer in settings.writers}
+        self._writers = {name: Writer(name, key.encode()) for name, key in settings.keys}
+        self._signer: Writer | None = None
+        if settings.signs_as is not None:
+            name, key = settings.signs_as
+            self._signer = Writer(name, key.encode())
         self._warned: dict[str, object] = {}
         self._paused_until = 0.0
         self._failure = ""
@@ -264,7 +252,7 @@ class RemoteCache:
                     sha256, records = pack.write(path)
                     sizes[sha256] = path.stat().st_size
                     self._upload(path, pack_object(sha256), sizes[sha256])
-                found |= {one.fingerprint: one.signed_by(self.settings.signs_as) for one in records}
+                found |= {one.fingerprint: one.signed_by(self._signer) for one in records}
             for record in found.values():
                 self._write_record(record)
             before = {record.fingerprint: record for record in self._read_index(lock)}
@@ -279,8 +267,7 @@ class RemoteCache:
             CacheError: it can't be stored, or the local one is damaged.
             FileNotFoundError: another process has removed the local one.
         """
-        record = record_of(entry.meta["fingerprint"], entry.meta)
-        record = record.signed_by(self.settings.signs_as)
+        record = record_of(entry.meta["fingerprint"], entry.meta).signed_by(self._signer)
         path = entry.folder / SAMPLES
         with self._storing(path):
             return self._push(record, path, replace=replace)
@@ -336,7 +323,7 @@ class RemoteCache:
 
     def _is_as_good(self, there: Record, own: Record) -> bool:
         """Return whether an entry that is there is complete, and signed if ours is."""
-        signer = self.settings.signs_as
+        signer = self._signer
         if signer is not None and not there.is_by({signer.name: signer, **self._writers}):
             return False
         size = self._store.call(lambda store, _: store.size(there.samples_object))
