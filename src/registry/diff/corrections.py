@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from registry.corrections.file import Correction, Corrections, parse_corrections, shown
@@ -70,16 +71,5 @@ def _content(row: Correction) -> tuple[str, ...]:
 
 
 def _change(status: Literal["added", "removed", "changed"], row: Correction) -> CorrectionChange:
-    return CorrectionChange(
-        status=status,
-        label=row.label,
-        field=row.field,
-        was=row.was,
-        now=row.now,
-        drop=row.drop,
-        verdict=row.verdict,
-        reason=row.reason,
-        source=row.source,
-        by=row.by,
-        evidence=row.evidence,
-    )
+    names = (one.name for one in fields(CorrectionChange) if one.name != "status")
+    return CorrectionChange(status=status, **{name: getattr(row, name) for name in names})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from registry import get_dataset
-from registry.plugins.browse.live_catalog import LiveCatalog, LiveList, open_leniently
+from registry.plugins.browse.live_catalog import LiveCatalog, LiveList
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.dataset_view import DatasetView
 from registry.settings import Settings
@@ -264,7 +264,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def live_list(root: Path) -> LiveList:
     settings = Settings.from_environment(root=root)
-    return LiveList(settings, lambda: open_leniently(settings))
+    return LiveList(settings)
 
 
 def list_page(live_list: LiveList, file: str = "index.html", state: str = "1") -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -14,9 +14,7 @@ from registry import Catalog, ManifestError, RegistryError
 from registry.api import (
     Cache,
     Compared,
-    DatasetSpec,
     FileState,
-    PinnedSources,
     Settings,
     cached_property,
     digest_of,
@@ -82,9 +80,8 @@ class LiveList:
     search and the numbers above the list need them all.
     """
 
-    def __init__(self, settings: Settings, open_catalog: Callable[[], Catalog]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open_catalog = open_catalog
         self._rows: tuple[str, Sequence[ListRow]] | None = None
         self._making = threading.Lock()
         self._wanted = ""
@@ -92,7 +89,7 @@ class LiveList:
 
     def page(self, file: str, state: str, *, scripts: Sequence[str], policy: str) -> str | None:
         """Return a page, or None if there is no such page."""
-        catalog = self._open_catalog()
+        catalog = open_leniently(self._settings)
         names = site_names(sorted(catalog))
         view = self._view(catalog, names)
         families = list(view.families())
@@ -140,7 +137,7 @@ class LiveList:
         with self._making:
             if (known := self._known_rows(key)) is not None:
                 return known
-            catalog = self._open_catalog()
+            catalog = open_leniently(self._settings)
             view = self._view(catalog, site_names(sorted(catalog)))
             made = []
             for name in view.names:
@@ -196,7 +193,7 @@ class LiveCatalog:
 
     def state(self, name: str = "") -> str:
         """Return a text that changes with the page of a dataset, or of the list without a name."""
-        catalog = self._catalog()
+        catalog = open_leniently(self.settings)
         files = catalog.content or _file_states(catalog)
         problems = [str(problem) for problem in catalog.problems]
         lock = repr(FileState.or_absent(self.settings.lock_file))
@@ -210,7 +207,7 @@ class LiveCatalog:
         """
         # Before its files are read: what changes after that changes the state, too.
         state = self.state(name)
-        catalog = self._catalog()
+        catalog = open_leniently(self.settings)
         page = (
             self._readable(catalog, name, first, is_whole=is_whole)
             if name in site_names(catalog)
@@ -234,7 +231,7 @@ class LiveCatalog:
 
     def compare_page(self, left: str, right: str, first: int = 1) -> str:
         """Return the page that shows two datasets beside each other, from a sample on."""
-        catalog = self._catalog()
+        catalog = open_leniently(self.settings)
         sides = Side.of(left), Side.of(right)
         found = Comparison(left=sides[0], right=sides[1])
         if all(one.name for one in sides):
@@ -249,7 +246,7 @@ class LiveCatalog:
 
     def table(self, name: str) -> SampleTable | None:
         """Return all samples of a dataset, or of a preview of it; None if there are none."""
-        catalog = self._catalog()
+        catalog = open_leniently(self.settings)
         return self._view_of(catalog).table(name) if name in site_names(catalog) else None
 
     def _view_of(
@@ -342,19 +339,14 @@ class LiveCatalog:
 
     @cached_property
     def _list(self) -> LiveList:
-        return LiveList(self.settings, self._catalog)
-
-    def _catalog(self) -> Catalog:
-        return open_leniently(self.settings)
+        return LiveList(self.settings)
 
     def _samples_state(self, catalog: Catalog, name: str) -> list[object]:
         """Return values that change when the samples of a dataset change, or are cached."""
         try:
             spec = catalog[name]
-            cache = Cache(self.settings.cache_dir)
-            fingerprint, entry = find_fingerprint(
-                spec, cache, self._pinned(spec), boundary=catalog.boundary
-            )
+            cache, lock = Cache(self.settings.cache_dir), pinned_sources_of(spec, self.settings)
+            fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
         except RegistryError as error:
             return [str(error)]
         return [fingerprint, entry is None]
@@ -376,9 +368,6 @@ class LiveCatalog:
         except RegistryError as error:
             return {name: error}
         return {}
-
-    def _pinned(self, spec: DatasetSpec) -> PinnedSources | None:
-        return pinned_sources_of(spec, self.settings)
 
 
 def _live_script(state: str, name: str = "") -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from registry.api import (
     CLEAN,
@@ -53,9 +53,8 @@ def command(offline: bool | None, as_json: bool, root: str | None) -> int:
     secrets = secrets_of(os.environ, token)
     observations = []
     for observation in _observations(root, offline=offline):
-        shown = Observation(
-            name=observation.name,
-            status=observation.status,
+        shown = replace(
+            observation,
             text=escape_control(mask(observation.text, secrets)),
             next=escape_control(mask(observation.next, secrets)),
         )

@@ -17,8 +17,6 @@ from registry.api import (
     Provenance,
     SampleChange,
     Samples,
-    by_severity,
-    change_class,
     compare_samples,
     count_text,
     equal_samples,
@@ -148,7 +146,7 @@ def compare(old: Side, new: Side, *, examples: int = 3) -> Comparison:
         new=new.label,
         reasons=tuple(_reasons(old, new, samples, len(pairs))),
         notes=tuple(_notes(old, new)),
-        kinds=_kinds(samples),
+        kinds=samples.kinds,
         samples=samples,
         common=len(pairs),
         scores=tuple(_scores(old, new, pairs)),
@@ -182,13 +180,6 @@ def _ids_identify(old: Side, new: Side, before: Samples, after: Samples) -> bool
     return 2 * len(shared) >= min(len(before.samples), len(after.samples)) and 2 * equal >= len(
         shared
     )
-
-
-def _kinds(samples: SampleChange) -> tuple[ChangeClass, ...]:
-    kinds = [change_class("auto_id" if one == "id" else f"fields.{one}") for one in samples.fields]
-    kinds += [ChangeClass.SUBSET] * bool(samples.added or samples.removed)
-    kinds += [ChangeClass.ORDER] * bool(samples.moved)
-    return by_severity(kinds)
 
 
 def _reasons(old: Side, new: Side, samples: SampleChange, common: int) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import click
 from msgspec import structs, to_builtins
@@ -21,6 +21,7 @@ from registry.api import (
     CorrectionChange,
     DatasetChange,
     LogError,
+    Overrides,
     Samples,
     corrections_between,
     corrections_of,
@@ -115,7 +116,8 @@ def command(
     found = compare(*sides, examples=examples)
     found = structs.replace(found, samples=replace(found.samples, corrections=rows))
     if as_json or form == "json":
-        print_json({"comparable": found.is_comparable, **_data(found)})
+        shown = structs.replace(found, samples=found.samples.without_samples())
+        print_json({"comparable": found.is_comparable, **to_builtins(shown)})
     else:
         print_diff(as_diff(found), form)
     return CLEAN if found.is_comparable else PROBLEMS
@@ -128,26 +130,25 @@ def _corrected_sides(
     spec = here.catalog.resolve(name)
     if spec.corrections is None:
         raise LogError(f"{name} has no corrections: its manifest has no key `corrections`")
-    sides = []
-    for label in ("original", "corrected"):
-        dataset = here.open(name, offline=offline, corrections=label == "corrected")
-        sides.append(
-            Side(
-                label=f"{name} ({label})",
-                dataset=name,
-                samples=Samples(here.as_stored(dataset), auto_id=spec.view.auto_id),
-                provenance=dataset.provenance,
-            )
-        )
+    sides = [
+        _dataset_side(name, here, label=f"{name} ({label})", offline=offline, corrections=is_new)
+        for label, is_new in (("original", False), ("corrected", True))
+    ]
     found = corrections_of(spec, here.catalog.boundary)
     return sides, corrections_between(None, found)
 
 
-def _data(found: Comparison) -> dict[str, Any]:
-    data: dict[str, Any] = to_builtins(
-        structs.replace(found, samples=found.samples.without_samples())
+def _dataset_side(
+    name: str, here: Here, *, label: str, offline: bool | None, **overrides: Unpack[Overrides]
+) -> Side:
+    dataset = here.open(name, offline=offline, **overrides)
+    auto_id = here.catalog.resolve(name).view.auto_id
+    return Side(
+        label=label,
+        dataset=name,
+        samples=Samples(here.as_stored(dataset), auto_id=auto_id),
+        provenance=dataset.provenance,
     )
-    return data
 
 
 def side_of(text: str, here: Here, *, offline: bool | None) -> Side:
@@ -169,14 +170,7 @@ def side_of(text: str, here: Here, *, offline: bool | None) -> Side:
                 f" {list_names(files, _NAMED)})"
             )
         return side_of_run(runs[0])
-    spec = here.catalog.resolve(text)
-    dataset = here.open(text, offline=offline)
-    return Side(
-        label=text,
-        dataset=text,
-        samples=Samples(here.as_stored(dataset), auto_id=spec.view.auto_id),
-        provenance=dataset.provenance,
-    )
+    return _dataset_side(text, here, label=text, offline=offline)
 
 
 def as_diff(found: Comparison) -> CatalogDiff:

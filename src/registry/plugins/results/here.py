@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any, Unpack
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from registry import Catalog, Dataset, RegistryError, get_dataset
 from registry.api import (
@@ -139,15 +140,7 @@ class Here(Struct, frozen=True, dict=True):
         entry = self._cached(stated.fingerprint)
         if entry is not None:
             opening = Opening.of(self.catalog.resolve(name), self.catalog.boundary)
-            view = convert(stated.view, View)
-            changed = Opening(
-                name=name,
-                location=opening.location,
-                view=view,
-                order=opening.order,
-                base=opening.base,
-                folders=opening.folders,
-            )
+            changed = replace(opening, name=name, view=convert(stated.view, View))
             return open_entry(changed, entry, self.cache, str(stated.fingerprint))
         return self.open(name, offline=offline, **self._overrides(stated, name))
 

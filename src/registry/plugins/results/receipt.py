@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from registry import RegistryError
 from registry.api import (
@@ -96,14 +96,9 @@ def receipt_of(run: Run, here: Here, *, rebuild: bool = False) -> Receipt:
         model=run.model,
         task=run.task,
         samples=len({one.id for one in run.samples}),
-        verdict=found.verdict,
-        reasons=found.reasons,
-        found_by=found.found_by,
-        dataset=found.dataset,
         stated=run.provenance,
-        match=found.match,
-        needed=found.needed,
         rebuilt=_rebuilt(run, found, here) if rebuild else None,
+        **asdict(found),
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from registry import RegistryError
 from registry.api import (
@@ -88,11 +89,7 @@ def _is_clean(receipt: Receipt) -> bool:
 def _data(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt as JSON data; the provenance as the log has it."""
     stated = None if receipt.stated is None else receipt.stated.as_data()
-    fields = {name: getattr(receipt, name) for name in receipt.__struct_fields__}
-    return {
-        name: to_builtins(value) if isinstance(value, Struct) else value
-        for name, value in {**fields, "stated": stated}.items()
-    }
+    return {**to_builtins(replace(receipt, stated=None)), "stated": stated}
 
 
 def _print(receipt: Receipt) -> None:

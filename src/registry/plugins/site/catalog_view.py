@@ -147,7 +147,7 @@ class CatalogView:
         view = DatasetView(name=name, file=self._file(name))
         try:
             spec = self.catalog[name]
-            lock = self._lock(spec)
+            lock = self._pins.sources(spec)
             _, entry = find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)
         except RegistryError as error:
             text = self.paths.shorten(str(error))
@@ -232,7 +232,7 @@ class CatalogView:
 
     def _with_samples(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
         """Add samples of the cache, and plots beside the first ones, or those of a preview."""
-        lock, boundary = self._lock(spec), self.catalog.boundary
+        lock, boundary = self._pins.sources(spec), self.catalog.boundary
         fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is None:
             return self._preview(view, spec, first) if self.is_local else view
@@ -367,7 +367,7 @@ class CatalogView:
     def table(self, name: str) -> SampleTable | None:
         """Return the table of a dataset, or of a preview of it; None if it has no samples here."""
         spec = self.catalog[name]
-        lock, boundary = self._lock(spec), self.catalog.boundary
+        lock, boundary = self._pins.sources(spec), self.catalog.boundary
         fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is not None:
             opening = Opening.of(spec, boundary)
@@ -430,9 +430,6 @@ class CatalogView:
         for place, row in enumerate(rows or [""] * len(samples), first - 1):
             command = f"registry preview {spec.name} --offset {place} -n 1 --report"
             yield _if_short(row) or command
-
-    def _lock(self, spec: DatasetSpec) -> PinnedSources | None:
-        return self._pins.sources(spec)
 
     @cached_property
     def _pins(self) -> CatalogPins:

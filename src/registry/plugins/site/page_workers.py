@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from registry import Catalog, RegistryError
+from registry import Catalog
 from registry.api import (
     Cache,
     ExportError,
@@ -44,18 +45,6 @@ class WrittenPage:
         return self.row.name
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Order:
-    """What another process needs to open the same catalog."""
-
-    settings: Settings
-    names: tuple[str, ...]
-    most: int
-    failures: Mapping[str, RegistryError]
-    table_size: int
-    folder: Path
-
-
 def write_pages(folder: Path, view: CatalogView, *, processes: int = 1) -> Iterator[WrittenPage]:
     """Write the page of each dataset below a folder; yield them in the order they are written.
 
@@ -66,16 +55,10 @@ def write_pages(folder: Path, view: CatalogView, *, processes: int = 1) -> Itera
         for name in view.names:
             yield _write(folder, view, name)
         return
-    order = _Order(
-        settings=view.settings,
-        names=view.names,
-        most=view.most,
-        failures=view.failures,
-        table_size=view.table_size,
-        folder=folder.absolute(),
-    )
+    shown = (view.names, view.most, view.failures, view.table_size)
+    order = (folder.absolute(), view.settings, *shown)
     try:
-        with Workers(processes, prepare=(f"{__name__}:_open", (order,))) as workers:
+        with Workers(processes, prepare=(f"{__name__}:_open", order)) as workers:
             write = partial(workers.call, f"{__name__}:_write_chunk", attempts=1)
             starts = range(0, len(view.names), _CHUNK)
             for later in [write(view.names[start : start + _CHUNK]) for start in starts]:
@@ -88,19 +71,9 @@ _opened: dict[str, tuple[Path, CatalogView]] = {}
 """What `_open` opened in this process, a worker."""
 
 
-def _open(tell: object, order: _Order) -> None:
-    settings = order.settings
+def _open(tell: object, folder: Path, settings: Settings, *shown: Any) -> None:
     catalog = Catalog.open(settings.index)
-    view = CatalogView(
-        catalog,
-        Cache(settings.cache_dir),
-        settings,
-        order.names,
-        order.most,
-        order.failures,
-        order.table_size,
-    )
-    _opened["view"] = order.folder, view
+    _opened["view"] = folder, CatalogView(catalog, Cache(settings.cache_dir), settings, *shown)
 
 
 def _write_chunk(tell: object, names: tuple[str, ...]) -> list[WrittenPage]:
