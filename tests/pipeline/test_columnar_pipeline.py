@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.decode import json_batches
+from registry.boundary.boundary import UNBOUNDED
+from registry.cache.cache import Cache
+from registry.decode import csv_tables, json_batches
 from registry.decode.frame import Frame, NotColumnarError
+from registry.manifest.models import to_spec
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.named_columns import NamedColumns
+from registry.pipeline.builder import build
 from registry.pipeline.columnar_pipeline import columnar_pipeline, see_columns
+from registry.pipeline.fingerprint import pin_all
 from registry.pipeline.pipeline import Pipeline, PipelineState, compile_pipeline
+from registry.sources.pins import SourceContext
+from registry.sources.source_type import reader_of
+from registry.store.writer import SampleWriter
 from tests.pipeline.conftest import Prepare, Prepared
 
 COLUMNS = pa.RecordBatch.from_pylist(
@@ -53,6 +62,44 @@ def test_records_of_a_different_shape_are_left_to_the_row_pipeline(
     with pytest.raises(NotColumnarError):
         batches.extend(made)
     assert state.next_record - 1 == sum(batch.num_rows for batch in batches) < 3
+
+
+def test_a_thread_that_reads_ahead_ends_with_the_pipeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever keeps the error: else the garbage collector ends it, and maybe in that thread."""
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 256)
+    texts = [f"question {number}" for number in range(200)]
+    (tmp_path / "d.csv").write_text("\n".join(["input,n", *(f"{text},1" for text in texts), "q,x"]))
+    fields = {"input": "input", "target": {"from": "n", "do": [{"map": {"1": "yes"}}]}}
+    source = {"type": "csv", "path": [str(tmp_path / "d.csv")]}
+    spec = to_spec({"name": "d", "folder": tmp_path, "source": source, "fields": fields})
+    context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
+    pins = pin_all(spec, context)
+    pipeline = compile_pipeline(spec, pins, context)
+    (file,) = reader_of(spec.source).fetch(pins.sources[0], context)
+    made = columnar_pipeline(file, spec.source, pipeline, PipelineState())
+    next(made)
+    assert reading_ahead()
+    with pytest.raises(NotColumnarError) as raised:
+        list(made)
+    assert reading_ahead() == []
+    assert raised.tb is not None
+    folder = tmp_path / "built"
+    folder.mkdir()
+    monkeypatch.setattr(SampleWriter, "write", full_disk)
+    with pytest.raises(OSError, match="full") as caught:
+        build(spec, pins, context, folder)
+    assert reading_ahead() == []
+    assert caught.tb is not None
+
+
+def full_disk(self: SampleWriter, batch: pa.RecordBatch) -> None:
+    raise OSError("the disk is full")
+
+
+def reading_ahead() -> list[str]:
+    return [one.name for one in threading.enumerate() if one.name.startswith("decode")]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 from registry import decode as tables
 from registry.base.locations import Location
+from registry.base.processes.executor import Executor
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.decode import arrow_tables, csv_tables, json_batches
@@ -22,12 +23,22 @@ from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.pipeline import pipeline
 from registry.pipeline.builder import build
+from registry.pipeline.parallel import parts
 from registry.sources.hub import records as hub_records
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
+from tests.pipeline.parallel.test_parts import Here
 
-__all__ = ["Case", "Outcome", "by_columns", "by_records", "frozen", "run_both_pipelines"]
+__all__ = [
+    "Case",
+    "Outcome",
+    "by_columns",
+    "by_parts",
+    "by_records",
+    "frozen",
+    "run_both_pipelines",
+]
 
 
 @dataclass(frozen=True)
@@ -104,16 +115,27 @@ def by_records(case: Case, folder: Path) -> Outcome:
     return _outcome(case, folder, _closed)
 
 
+def by_parts(case: Case, folder: Path) -> Outcome:
+    """Build with parts of the file mapped as another process does."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_LEAST_BYTES", "_LEAST_MAPPER_BYTES"):
+            patch.setattr(parts, name, max(64, case.block // 2))
+        return _outcome(case, folder, tables.decode_tables, Here())
+
+
 def _closed(*_: Any) -> Iterator[Frame]:
     raise NotColumnarError("closed")
 
 
-def _outcome(case: Case, folder: Path, decode_tables: Any) -> Outcome:
+def _outcome(
+    case: Case, folder: Path, decode_tables: Any, elsewhere: Executor | None = None
+) -> Outcome:
     paths = _written(case, folder)
     spec = _spec_of(case, paths)
     files = tuple(PinnedFile(Location(str(one)), "", one.stat().st_size) for one in paths)
     pins = Pins((SourcePin({}, files),))
-    context = SourceContext(boundary=UNBOUNDED, cache=Cache(folder / "cache"))
+    cache = Cache(folder / "cache")
+    context = SourceContext(boundary=UNBOUNDED, cache=cache, elsewhere=elsewhere)
     with _constants(case) as patch, TemporaryDirectory(dir=folder) as made:
         patch.setattr(tables, "decode_tables", decode_tables)
         for name in ("fetch_hub", "fetch_hub_part"):

@@ -18,7 +18,7 @@ from tests.evidence.replay import converted
 from tests.evidence.rows import Row, find_file, read_rows
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import FORMS, RECORDS, Record, case_of, written
-from tests.roads.outcome import Case, Outcome, run_both_pipelines
+from tests.roads.outcome import Case, Outcome, by_columns, by_parts, run_both_pipelines
 from tests.thorough import THOROUGH
 
 COUNT = 24
@@ -66,6 +66,19 @@ def test_repeated_ids_give_the_same_samples_or_the_same_error(
     assert data is not None
     case = case_of(name, data, "d.parquet" if data.startswith(b"PAR1") else "d.jsonl")
     by_both(replace(case, block=1 << 16))
+
+
+@THOROUGH
+@pytest.mark.parametrize("name", RECORDS)
+def test_parts_give_the_same_samples_or_the_same_error(name: str, tmp_path: Path) -> None:
+    damages = list(_damages(RECORDS[name][DAMAGED % len(RECORDS[name])]))
+    for damaged in (None, *random.Random(name).sample(damages, DAMAGES)):
+        records = list(expanded(RECORDS[name], COUNT))
+        records[DAMAGED] = records[DAMAGED] if damaged is None else damaged
+        for file in ("d.jsonl", "d.parquet"):
+            if (data := written(records, file)) is not None:
+                case = case_of(name, data, file, auto_id=True)
+                assert by_parts(case, tmp_path) == by_columns(case, tmp_path)
 
 
 # ---------------------------------------------------------------- damaged records

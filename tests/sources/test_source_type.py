@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -59,7 +59,7 @@ class LinesReader(files.FileReader):
                 if self._comment is None or not line.startswith(self._comment):
                     yield {"line": line}
 
-    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[Frame]:
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Generator[Frame]:
         """Leave all records to `decode`."""
         raise NotColumnarError("lines are read one by one")
 

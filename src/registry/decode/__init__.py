@@ -11,7 +11,7 @@ from registry.decode.frame import NotColumnarError
 from registry.decode.json_records import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
@@ -59,7 +59,7 @@ def decode(file: SourceBytes, source: Source, *, strict: bool = True) -> Iterato
     return DECODERS[source.type](file, source, strict=strict)
 
 
-def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[AnyFrame]:
+def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Generator[AnyFrame]:
     """Yield the records of one file of a source as columns, in the file's order.
 
     The columns have exactly the values of the records. If they would differ, or the file is
@@ -77,5 +77,5 @@ def decode_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator
         raise NotColumnarError(f"{source.type} is decoded record by record")
     module, function = TABLE_DECODERS[source.type]
     decoder = getattr(importlib.import_module(f"registry.decode.{module}"), function)
-    frames: Iterator[AnyFrame] = decoder(file, source, wanted)
+    frames: Generator[AnyFrame] = decoder(file, source, wanted)
     return frames

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
@@ -49,9 +50,10 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()
         reader = _open(stream, names, delimiter, has_header=options.fieldnames is None)
-        for batch, is_last in _ahead(reader):
-            rows = _drop_whitespace_rows(_without_tail(batch, end) if is_last else batch)
-            yield Frame(_normalize_newlines(rows) if stream.has_returns else rows)
+        with closing(_ahead(reader)) as batches:
+            for batch, is_last in batches:
+                rows = _drop_whitespace_rows(_without_tail(batch, end) if is_last else batch)
+                yield Frame(_normalize_newlines(rows) if stream.has_returns else rows)
 
 
 class _WithTail(io.RawIOBase):
@@ -130,7 +132,7 @@ def _without_tail(batch: pa.RecordBatch, end: str) -> pa.RecordBatch:
     return batch.slice(0, last)
 
 
-def _ahead(reader: pa.csv.CSVStreamingReader) -> Iterator[tuple[pa.RecordBatch, bool]]:
+def _ahead(reader: pa.csv.CSVStreamingReader) -> Generator[tuple[pa.RecordBatch, bool]]:
     """Yield each batch, and whether it is the last, which has the tail; a thread reads ahead."""
     batch = _next_batch(reader)
     if batch is None:

@@ -10,7 +10,7 @@ Both pipelines must produce the same rows; tests/roads compares them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -138,7 +138,7 @@ def _build_once(
         # Between two blocks too, as the values of one are still there when the next is decoded. A
         # mapper may create garbage of any kind.
         paused = gc_paused() if spec.mapper is None else contextlib.nullcontext()
-        with paused:
+        with paused, contextlib.closing(batches):
             result = _write(batches, path, context.report, state, detector)
     unused: dict[str, Any] = {}
     if limit is None:  # a later record may be the one that has a key
@@ -223,8 +223,8 @@ def _checked_columns(
 
 
 def _checked_at_once(
-    batches: Iterator[pa.RecordBatch], unseen: UnseenColumns, check: Callable[[], None]
-) -> Iterator[pa.RecordBatch]:
+    batches: Generator[pa.RecordBatch], unseen: UnseenColumns, check: Callable[[], None]
+) -> Generator[pa.RecordBatch]:
     """Check the columns after the first rows, as all records of a file have the same ones."""
     for batch in batches:
         if unseen.uses:
@@ -243,14 +243,14 @@ def _mapped_batches(
     pipeline: Pipeline,
     state: PipelineState,
     limit: int | None,
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch]:
     """Yield the rows of all samples in source order."""
     for source, pinned in zip(spec.sources, pins.sources, strict=True):
         mapping = SourceMapping(source, context, pipeline, state)
         yield from map_source(spec, pinned, mapping, limit=limit)
 
 
-def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Iterator[pa.RecordBatch]:
+def _first_rows(batches: Iterator[pa.RecordBatch], limit: int) -> Generator[pa.RecordBatch]:
     left = limit
     while left > 0 and (batch := next(batches, None)) is not None:
         yield batch.slice(0, left)

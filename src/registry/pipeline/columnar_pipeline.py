@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,19 +44,20 @@ def columnar_pipeline(
         raise NotColumnarError("the dataset is mapped record by record")
     wanted = mapper.dependencies
     names = None if wanted is None else _names(wanted, source, state.unread.missing)
-    frames = reader_of(source).decode_tables(file, names)
-    while True:
-        # Until the values of the batch are gone; not across the `yield`, after which the caller may
-        # do anything.
-        with gc_paused():
-            frame = next(frames, None)
-            if frame is None:
-                return
-            batch = _map_frame(frame, source, mapper, pipeline, state)
-            del frame
-        if batch.num_rows:
-            yield batch
-        state.check(file)
+    # Ended here, whoever keeps an error and so this frame: a thread may be reading ahead.
+    with closing(reader_of(source).decode_tables(file, names)) as frames:
+        while True:
+            # Until the values of the batch are gone; not across the `yield`, after which the caller
+            # may do anything.
+            with gc_paused():
+                frame = next(frames, None)
+                if frame is None:
+                    return
+                batch = _map_frame(frame, source, mapper, pipeline, state)
+                del frame
+            if batch.num_rows:
+                yield batch
+            state.check(file)
 
 
 def _map_frame(

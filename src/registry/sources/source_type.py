@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
@@ -67,7 +67,7 @@ class SourceType(Protocol):
             DecodeError: the file is invalid for the source's type.
         """
 
-    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[AnyFrame]:
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Generator[AnyFrame]:
         """Yield the records of a file in order, as columns.
 
         Raises:
@@ -108,7 +108,7 @@ class FormatReader(Generic[_Model]):
 
         return decode(file, self.source, strict=strict)
 
-    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Iterator[AnyFrame]:
+    def decode_tables(self, file: SourceBytes, wanted: Wanted) -> Generator[AnyFrame]:
         """Yield the records of a file as columns."""
         from registry.decode import decode_tables
 
