@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PROGRAM", "Measured", "run_measured"]
+from tests.command_line import run
 
-PROGRAM = """
-import os, pathlib, resource, sys
-from registry.cli import main
-code = main(sys.argv[1:])
-if sys.platform == "linux":  # where `ru_maxrss` begins with the peak of the process that started it
-    status = pathlib.Path("/proc/self/status").read_text()
-    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
-else:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(f"used {peak} {sum(os.times()[:4])}", file=sys.stderr)
-sys.exit(code)
+__all__ = ["Measured", "run_measured"]
+
+# Registered first, so that it runs when the exit functions of the command line have ended.
+_MEASURE = """
+import atexit, os, pathlib, resource, sys
+
+def report():
+    if sys.platform == "linux":  # where `ru_maxrss` begins with the peak of the parent
+        status = pathlib.Path("/proc/self/status").read_text()
+        peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"used {peak} {sum(os.times()[:4])}", file=sys.stderr)
+
+atexit.register(report)
+os.dup2(os.pipe()[0], 0)  # an input that nobody closes: reading it waits
 """
-"""Runs the command line; the last line of stderr is its peak of memory in bytes, and its seconds."""
+"""The last line of stderr is the peak of memory in bytes, and the seconds."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,15 @@ class Measured:
 
 def run_measured(catalog: Path, *arguments: str, cache: Path, timeout: float = 120) -> Measured:
     """Run `registry ARGUMENTS` in a folder."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", PROGRAM, *arguments],
-        cwd=catalog,
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(cache)},
-        capture_output=True,
-        encoding="utf-8",
+    ran = run(
+        catalog,
+        *arguments,
+        environment={"REGISTRY_CACHE_DIR": str(cache)},
+        before=_MEASURE,
         errors="replace",
         timeout=timeout,
-        check=False,
     )
-    text, _, used = (done.stdout + done.stderr).rpartition("used ")
+    text, _, used = ran.text.rpartition("used ")
+    assert used, f"killed: exit code {ran.code}"
     peak, seconds = used.split()
-    return Measured(done.returncode, text, int(peak), float(seconds))
+    return Measured(ran.code, text, int(peak), float(seconds))
