@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LOAD", "finish", "load", "registry", "start"]
+from tests.command_line import run_apart
+
+__all__ = ["LOAD", "finish", "load", "loaded", "registry", "start"]
 
 LOAD = """
 import json, sys
@@ -42,6 +44,13 @@ def start(
 def load(name: str, root: Path, **options: Any) -> subprocess.Popen[str]:
     """Start `get_dataset`; the output of the process is JSON."""
     return start(["-c", LOAD, name], root, **options)
+
+
+def loaded(name: str, root: Path, **environment: str) -> tuple[int, str, str]:
+    """Run `get_dataset` in a process of its own, with no other beside it; return as `finish`."""
+    program = f"import sys; sys.argv[1:] = [{name!r}]\n{LOAD}"
+    (ran,) = run_apart(root, [], environment=environment, before=program)
+    return ran.code, ran.out, ran.err
 
 
 def registry(*arguments: str, root: Path, **options: Any) -> subprocess.Popen[str]:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import run_apart
 from tests.conftest import Https, OneDataset
-from tests.faults.background import finish, load, registry, start
+from tests.faults.background import finish, load, loaded, registry
 from tests.faults.faulty_hub import questions
 from tests.faults.process import write_catalog
 from tests.servers.hub import HubEmulator
@@ -25,6 +26,12 @@ SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
 
 # `filelock` answers ENOSYS in its own way; the other two are one case for it and for us.
 ERRORS = ["ENOLCK", "ENOSYS", pytest.param("EOPNOTSUPP", marks=THOROUGH)]
+
+
+def injecting(strace: str, result: str) -> list[str]:
+    """Return the command that gives flock(2) a result; no other call stops the process."""
+    calls = ["-e", "trace=flock", "-e", f"inject=flock:{result}"]
+    return [strace, "--seccomp-bpf", "-f", "-q", "-o", "/dev/null", *calls]
 
 
 @pytest.mark.parametrize("result", ["success", *ERRORS])
@@ -41,14 +48,14 @@ def test_samples_are_right_without_locks(
     https.put("/data.jsonl", body, etag="1", seconds=0.3)
     root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl"})
     injected = "retval=0" if result == "success" else f"error={result}"
-    without = [strace, "-f", "-q", "-o", "/dev/null", "-e", f"inject=flock:{injected}", "-e", "trace=flock"]  # fmt: skip
+    without = injecting(strace, injected)
     count = 16 if thorough else 2
     results = [finish(one) for one in [load("data", root, before=without) for _ in range(count)]]
     assert [(code, err) for code, _, err in results] == [(0, "")] * count
     assert [json.loads(out) == SAMPLES for _, out, _ in results] == [True] * count
     # At worst each has downloaded it; one that started late may have found it.
     assert 1 <= https.requests.count(("GET", "/data.jsonl")) <= count
-    code, out, err = finish(load("data", root))
+    code, out, err = loaded("data", root)
     assert (code, json.loads(out), err) == (0, SAMPLES, "")
 
 
@@ -62,7 +69,7 @@ def test_the_cache_is_cleared_without_locks(
     (versioned,) = cache_dir.glob("v*")
     left = versioned / "tmp" / "left"
     left.mkdir(parents=True)
-    before = [strace, "-f", "-q", "-o", "/dev/null", "-e", f"inject=flock:error={error}", "-e", "trace=flock"]  # fmt: skip
+    before = injecting(strace, f"error={error}")
     code, _, err = finish(registry("cache", "clear", "--yes", root=root, before=before))
     assert (code, err.count("error: ")) == (1, 1)
     assert f"error: {left}: can't be removed: nobody can tell whether " in err
@@ -88,7 +95,7 @@ def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: 
     hub.commit("org/parquet", {"README.md": card, "test.parquet": questions(20)})
     line = b'{"q": "x", "a": "y"}\n'
     hub.commit("org/lines", {"README.md": card, "test.jsonl": line})
-    (tmp_path / "sitecustomize.py").write_text(NO_LOCKS, encoding="utf-8")
+    (tmp_path / "sitecustomize.py").write_text(NO_LOCKS, encoding="utf-8")  # of its workers
     (tmp_path / "catalog").mkdir()
     (tmp_path / "catalog" / "own.jsonl").write_bytes(line)
     sources = {
@@ -99,12 +106,13 @@ def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: 
     fields = "fields: {input: q, target: a}"
     datasets = [f"  {name}: {{source: {{type: hf, {keys}}}, {fields}}}\n" for name, keys in sources.items()]  # fmt: skip
     root = write_catalog(tmp_path / "catalog", "".join(datasets))
-    for options, done in [((), "3 built"), ((), "3 cached"), (("--refresh",), "3 built")]:
-        arguments = ["-m", "registry", "sync", "--jobs", "3", *options]
-        environment = {
-            "HF_HOME": str(tmp_path / "hf"),
-            "NO_LOCKS": error,
-            "PYTHONPATH": str(tmp_path),
-        }
-        code, out, err = finish(start(arguments, root, **environment))
-        assert (code, f": {done} in " in err, "Warning" in err) == (0, True, False), out + err
+    sync = ["sync", "--jobs", "3"]
+    environment = {
+        "HF_HOME": str(tmp_path / "hf"),
+        "NO_LOCKS": error,
+        "PYTHONPATH": str(tmp_path),
+    }
+    commands = [sync, sync, [*sync, "--refresh"]]
+    ran = run_apart(root, commands, environment=environment, before=NO_LOCKS)
+    for one, done in zip(ran, ["3 built", "3 cached", "3 built"], strict=True):
+        assert (one.code, f": {done} in " in one.err, "Warning" in one.err) == (0, True, False), one

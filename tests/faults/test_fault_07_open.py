@@ -12,8 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -30,22 +32,69 @@ ROWS = [
     for number in range(70)
 ]
 READ = """
-import sys
+import json, os, sys
 from registry import RegistryError, get_dataset
 from tests.faults.damaged_cache import digest_of
-from tests.faults.process import write_catalog
 
-dataset = get_dataset("data", root=sys.argv[1])
-samples = iter(dataset)
-first = [next(samples) for _ in range(int(sys.argv[2]))]
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    rest = list(samples)
-    print(digest_of([*first, *rest]), digest_of(dataset), dataset[3].input[:3])
-except RegistryError as error:
-    print(type(error).__name__, error)
+for line in sys.stdin:
+    root, first, environment = json.loads(line)
+    os.environ.update(environment)
+    dataset = get_dataset("data", root=root)
+    samples = iter(dataset)
+    read = [next(samples) for _ in range(first)]
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        rest = list(samples)
+        print(digest_of([*read, *rest]), digest_of(dataset), dataset[3].input[:3], flush=True)
+    except RegistryError as error:
+        print(type(error).__name__, error, flush=True)
 """
+
+
+class Reader:
+    """A process that opens datasets, and reads on when it is told to; started again if it ends."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def continued(self, root: Path, harm: Callable[[], object], *, first: int = 1) -> str:
+        """Damage the cache after the first samples are read; return what came of the others."""
+        environment = {"REGISTRY_CACHE_DIR": os.environ["REGISTRY_CACHE_DIR"]}
+        assert self._told(json.dumps([str(root), first, environment])) == "ready"
+        harm()
+        return self._told("")
+
+    def _told(self, line: str) -> str:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", READ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=Path(__file__).parents[2],
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        if not select([self._process.stdout], [], [], 60)[0]:
+            self._process.kill()
+        answer = self._process.stdout.readline()
+        assert answer, f"ended by the damage: {self._process.wait()}"
+        return answer.rstrip("\n")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    """Return the process that reads; no test leaves anything in it."""
+    with closing(Reader()) as made:
+        yield made
 
 
 @pytest.fixture
@@ -58,22 +107,6 @@ def root(one_dataset: OneDataset) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return folder
-
-
-def continued(
-    root: Path, harm: Callable[[], object], *, first: int = 1
-) -> subprocess.CompletedProcess[str]:
-    """Damage the cache after a process has read the first samples; return how it continued."""
-    command = [sys.executable, "-c", READ, str(root), str(first)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2]
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        harm()
-        output, _ = child.communicate("\n", timeout=60)
-    return subprocess.CompletedProcess(command, child.returncode, output)
 
 
 def file_of(cache_dir: Path, name: str) -> Path:
@@ -135,23 +168,25 @@ HARMS: dict[str, Callable[[Path], None]] = {
     ("harm", "first"),
     [*((harm, 1) for harm in HARMS), ("samples cut", 0), ("letters", 0), ("samples cut", 60)],
 )
-def test_reader_continues(root: Path, cache_dir: Path, harm: str, first: int) -> None:
+def test_reader_continues(
+    root: Path, cache_dir: Path, reader: Reader, harm: str, first: int
+) -> None:
     dataset = get_dataset("data", root=root)
-    done = continued(root, lambda: HARMS[harm](cache_dir), first=first)
+    found = reader.continued(root, lambda: HARMS[harm](cache_dir), first=first)
     right = digest_of(dataset)
-    assert (done.returncode, done.stdout) == (0, f"{right} {right} {dataset[3].input[:3]}\n")
+    assert found == f"{right} {right} {dataset[3].input[:3]}"
 
 
 def test_batch_that_is_damaged_before_it_is_read_is_built_again(
-    root: Path, cache_dir: Path
+    root: Path, cache_dir: Path, reader: Reader
 ) -> None:
     dataset = get_dataset("data", root=root)
     samples = file_of(cache_dir, "samples.arrow")
     for position in (1000, samples.stat().st_size - 100_000):  # in one batch and in the other
         flip(samples, position)
-        done = continued(root, lambda: None, first=0)
+        found = reader.continued(root, lambda: None, first=0)
         right = digest_of(get_dataset("data", root=root))
-        assert (done.returncode, done.stdout) == (0, f"{right} {right} {dataset[3].input[:3]}\n")
+        assert found == f"{right} {right} {dataset[3].input[:3]}"
     assert len(list(cache_dir.glob("v*/quarantine/*"))) == 2
 
 
@@ -187,32 +222,34 @@ def test_samples_may_be_damaged_again_before_they_are_read(
     assert len(opened) == 3
 
 
-def test_samples_that_can_not_be_built_again_are_an_error(root: Path, cache_dir: Path) -> None:
+def test_samples_that_can_not_be_built_again_are_an_error(
+    root: Path, cache_dir: Path, reader: Reader
+) -> None:
     get_dataset("data", root=root)
 
     def harm() -> None:
         os.truncate(file_of(cache_dir, "samples.arrow"), 0)
         (root / "data.jsonl").unlink()
 
-    done = continued(root, harm, first=0)
-    assert done.returncode == 0
-    assert done.stdout.startswith("CacheError ")
-    assert "was cut to 0 of" in done.stdout
-    assert "building it again failed: " in done.stdout
-    assert "no such file" in done.stdout
+    found = reader.continued(root, harm, first=0)
+    assert found.startswith("CacheError ")
+    assert "was cut to 0 of" in found
+    assert "building it again failed: " in found
+    assert "no such file" in found
 
 
-def test_samples_of_another_source_do_not_continue_these(root: Path, cache_dir: Path) -> None:
+def test_samples_of_another_source_do_not_continue_these(
+    root: Path, cache_dir: Path, reader: Reader
+) -> None:
     get_dataset("data", root=root)
 
     def harm() -> None:
         os.truncate(file_of(cache_dir, "samples.arrow"), 0)
         (root / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS[::-1]))
 
-    done = continued(root, harm, first=0)
-    assert done.returncode == 0
-    assert done.stdout.startswith("CacheError ")
-    assert "has changed" in done.stdout
+    found = reader.continued(root, harm, first=0)
+    assert found.startswith("CacheError ")
+    assert "has changed" in found
 
 
 CODE = """

@@ -12,8 +12,9 @@ import pytest
 
 from registry import LockError, get_dataset
 from registry.cli import main
+from tests.command_line import run
 from tests.conftest import OneDataset, permit
-from tests.faults.background import finish, load, registry
+from tests.faults.background import loaded
 from tests.faults.process import write_catalog
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
@@ -78,7 +79,7 @@ def test_wrong_digest_of_samples(
         right = change_pinned_digest(root)
         clear_cache()
         for _ in range(2):  # and it is not cached by the first time
-            code, _, err = finish(load("data", root))
+            code, _, err = loaded("data", root)
             assert code == 1
             assert re.match(
                 r"LockError: data: its sources match datasets\.lock, its samples differ: pinned ",
@@ -88,7 +89,7 @@ def test_wrong_digest_of_samples(
             assert f", {right} (" in err
             assert published(cache_dir) == []
         (root / "datasets.lock").unlink()
-        code, out, _ = finish(load("data", root))
+        code, out, _ = loaded("data", root)
         assert (code, len(json.loads(out))) == (0, view.get("limit", len(RECORDS)))
 
 
@@ -101,11 +102,11 @@ def test_damaged_first_samples_of_a_server_are_not_cached(
         locked(root)
         clear_cache()
         proxy.add(Fault(flip=LINES.index(b"question 2")), method="GET", times=1)
-        code, _, err = finish(load("data", root))
+        code, _, err = loaded("data", root)
         assert code == 1
         assert "its samples differ: pinned 5, sha256:" in err
         assert published(cache_dir) == []
-        code, out, err = finish(load("data", root))
+        code, out, err = loaded("data", root)
         assert (code, err) == (0, "")
         assert [one[0] for one in json.loads(out)] == [one["q"] for one in RECORDS[:5]]
 
@@ -118,19 +119,19 @@ def test_samples_that_were_built_without_a_lock_stay_for_loads_without_it(
     locked(root)
     entries = published(cache_dir)
     change_pinned_digest(root)
-    code, _, err = finish(load("data", root))
+    code, _, err = loaded("data", root)
     assert code == 1
     assert "its samples differ: pinned" in err
     assert published(cache_dir) == entries
     # What is built again is compared again.
-    code, _, err = finish(registry("sync", "--refresh", root=root))
-    assert code == 1
-    assert "its samples differ: pinned" in err
+    ran = run(root, "sync", "--refresh")
+    assert ran.code == 1
+    assert "its samples differ: pinned" in ran.err
     assert published(cache_dir) == entries
     (root / "datasets.lock").unlink()
-    code, out, err = finish(registry("sync", "--json", root=root))
-    assert (code, err) == (0, "")
-    assert json.loads(out)[0]["status"] == "cached"
+    ran = run(root, "sync", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.json[0]["status"] == "cached"
 
 
 CODE = """

@@ -11,7 +11,7 @@ import pytest
 
 from registry.cli import main
 from tests.conftest import OneDataset
-from tests.faults.background import finish, load
+from tests.faults.background import finish, load, loaded
 
 UPGRADE = """
 import random
@@ -38,11 +38,11 @@ def test_changed_shuffle(
         **view,
     )
     assert main(["lock", "--root", str(root)]) == 0
-    code, expected, err = finish(load("data", root))
+    code, expected, err = loaded("data", root)
     assert (code, err) == (0, "")
     assert main(["cache", "clear", "--yes"]) == 0
     code, _, err = finish(load("data", root, PYTHONPATH=str(tmp_path / "upgrade")))
     assert code == 1
     assert err.startswith("LockError: data: its sources match datasets.lock, its samples differ: ")
     assert list(cache_dir.glob("v*/samples/*")) == list(cache_dir.glob("v*/views/*")) == []
-    assert finish(load("data", root)) == (0, expected, "")
+    assert loaded("data", root) == (0, expected, "")
