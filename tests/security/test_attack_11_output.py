@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.command_line import Ran, run_apart
 from tests.git_repository import HERMETIC, GitRepository
 
 COMMANDS = (
@@ -109,62 +110,16 @@ DATA = f"q,a,{cell(HOSTILE)}\n{cell(HOSTILE)},{cell(HOSTILE_LINE)},{cell(HOSTILE
 
 
 @dataclass(frozen=True)
-class Output:
-    """What a process printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-# Many invocations in one process: a process each takes minutes. What they print is captured below
-# Python, from the file descriptors.
-DRIVER = """
-import json, os, sys
-from registry.cli import main
-for number, arguments in enumerate(json.load(sys.stdin)):
-    for descriptor, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(f"{sys.argv[1]}/{number}.{name}", os.O_CREAT | os.O_WRONLY), descriptor)
-    code = main(arguments)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with open(f"{sys.argv[1]}/{number}.code", "w") as file:
-        file.write(str(code))
-"""
-
-
-@dataclass(frozen=True)
 class HostileCatalog:
     """A repository whose change names everything as badly as it can."""
 
     repository: GitRepository
-    results: Path
+    cache: Path
 
-    def run_all(self, commands: Sequence[Sequence[str]]) -> list[Output]:
-        """Run commands on it in another process."""
-        self.results.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-I", "-c", DRIVER, str(self.results)],
-            cwd=self.repository.folder,
-            env={
-                **os.environ,
-                **HERMETIC,
-                "REGISTRY_CACHE_DIR": str(self.results.with_name("cache")),
-            },
-            input=json.dumps(commands).encode(),
-            capture_output=True,
-            timeout=300,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        return [self._output(number) for number in range(len(commands))]
-
-    def _output(self, number: int) -> Output:
-        code, out, err = (
-            (self.results / f"{number}.{name}").read_bytes().decode()
-            for name in ("code", "out", "err")
-        )
-        return Output(int(code), out, err)
+    def run_all(self, commands: Sequence[Sequence[str]]) -> list[Ran]:
+        """Run commands on it in another process; what they print is taken below Python."""
+        environment = {**HERMETIC, "REGISTRY_CACHE_DIR": str(self.cache)}
+        return run_apart(self.repository.folder, commands, environment=environment, timeout=300)
 
 
 def catalog(folder: Path, manifests: Mapping[str, str]) -> HostileCatalog:
@@ -180,7 +135,7 @@ def catalog(folder: Path, manifests: Mapping[str, str]) -> HostileCatalog:
     repository.write({"data/qa.csv": DATA, "data/::debug::PWNED ##[x].csv": DATA})
     repository.write({"data/bad.json": quoted(HOSTILE) + HOSTILE})
     repository.commit()
-    return HostileCatalog(repository, folder / "results")
+    return HostileCatalog(repository, folder / "cache")
 
 
 def assert_harmless(source: object, text: str) -> None:
@@ -258,7 +213,7 @@ CATALOGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 @pytest.fixture(scope="module", params=CATALOGS)
 def outputs(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[tuple[str, ...], Output]:
+) -> dict[tuple[str, ...], Ran]:
     """Return what each command prints on a catalog."""
     manifests, files = CATALOGS[request.param]
     made = catalog(tmp_path_factory.mktemp("hostile"), manifests)
@@ -267,7 +222,7 @@ def outputs(
     return dict(zip(commands, made.run_all(commands), strict=True))
 
 
-def test_nothing_prints_controls_or_commands(outputs: dict[tuple[str, ...], Output]) -> None:
+def test_nothing_prints_controls_or_commands(outputs: dict[tuple[str, ...], Ran]) -> None:
     assert len(outputs) == len({*READING, *USAGE, *ANNOTATIONS, *WRITING})
     for arguments, output in outputs.items():
         assert output.code in {0, 1, 2, 4}, (arguments, output)
@@ -279,7 +234,7 @@ def test_nothing_prints_controls_or_commands(outputs: dict[tuple[str, ...], Outp
 
 
 def test_annotations_are_one_line_for_each_problem(
-    outputs: dict[tuple[str, ...], Output],
+    outputs: dict[tuple[str, ...], Ran],
 ) -> None:
     problems, annotations = (outputs[arguments].out for arguments in ANNOTATIONS)
     lines = annotations.split("\n")

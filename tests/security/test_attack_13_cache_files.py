@@ -8,19 +8,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import Ran, run_each
 from tests.conftest import Https
 
-CODE = """
-import os, sys
-os.umask(int(sys.argv[1], 8))
-from registry.cli import main
-sys.exit(max(main(line.split()) for line in sys.argv[2:]))
-"""
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 NOBODY = "65534"
 
@@ -52,17 +47,12 @@ def catalog(folder: Path, https: Https) -> Path:
     return root
 
 
-def run(
-    catalog: Path, umask: int, *commands: str, prefix: Sequence[str] = (), **variables: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*prefix, sys.executable, "-I", "-c", CODE, f"{umask:o}", *commands],
-        cwd=catalog,
-        env={**os.environ, "REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), **variables},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
+def run(catalog: Path, umask: int, *commands: str, **variables: str) -> Ran:
+    return run_each(
+        catalog,
+        [line.split() for line in commands],
+        environment={"REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), **variables},
+        before=f"__import__('os').umask({umask})",
     )
 
 
@@ -78,7 +68,7 @@ def modes(cache: Path) -> dict[str, set[int]]:
 def fill(catalog: Path, umask: int, **variables: str) -> Path:
     """Write each kind of file to the cache."""
     done = run(catalog, umask, "validate", "sync", "lock", "sync --refresh", "list", **variables)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.code == 0, done.text
     cache = catalog.parent / "cache"
     parts = {path.name for path in cache.glob("v*/*")}
     assert {"blobs", "index", "locks", "samples", "sources", "tmp", "views"} <= parts
@@ -102,9 +92,9 @@ def test_a_cache_that_everyone_can_write_is_refused(catalog: Path) -> None:
     cache.chmod(0o777)
     for verb in ("sync", "validate", "preview local", "cache list"):
         done = run(catalog, 0o022, verb)
-        assert done.returncode == 1, (verb, done.stdout, done.stderr)
-        assert "is writable by every user of this machine" in done.stderr
-        assert "chmod o-w" in done.stderr
+        assert done.code == 1, (verb, done)
+        assert "is writable by every user of this machine" in done.err
+        assert "chmod o-w" in done.err
     assert list(cache.iterdir()) == []
 
 
@@ -135,15 +125,26 @@ def test_a_cache_that_another_user_prepared_is_refused(catalog: Path) -> None:
     os.chown(cache, int(NOBODY), -1)
     # Root runs this test, and root may not trust it either.
     done = run(catalog, 0o022, "preview local --offline")
-    assert done.returncode == 1
-    assert "belongs to another user (if you trust its owner and group" in done.stderr
+    assert done.code == 1
+    assert "belongs to another user (if you trust its owner and group" in done.err
     trusting = run(catalog, 0o022, "preview local --offline", REGISTRY_CACHE_GROUP="1")
-    assert trusting.returncode == 0, trusting.stderr
+    assert trusting.code == 0, trusting.err
 
 
 def test_a_member_of_the_group_uses_the_cache(catalog: Path) -> None:
     prefix = other_user(group=str(os.getgid()))
     fill(catalog, 0o022, REGISTRY_CACHE_GROUP="1")
-    done = run(catalog, 0o077, "preview remote --offline", prefix=prefix, REGISTRY_CACHE_GROUP="1")
+    command = [*prefix, sys.executable, "-I", "-m", "registry", "preview", "remote", "--offline"]
+    cache = {"REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), "REGISTRY_CACHE_GROUP": "1"}
+    done = subprocess.run(
+        command,
+        cwd=catalog,
+        env={**os.environ, **cache},
+        umask=0o077,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "One?" in done.stdout
