@@ -212,8 +212,6 @@ def _installed() -> tuple[Action, Done]:
     atexit.register(folder.cleanup)
     top = Path(folder.name)
     action = prepare(top)
-    # With Python itself: other tests use copies.
-    inputs = {"python": sys.executable}
-    done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"}, inputs=inputs)
+    done = action.run(top, only="install", environment={"PIP_NO_INDEX": "1"})
     assert done.codes == {"install": 0}, done.logs
     return action, done

@@ -50,8 +50,9 @@ class Job:
     """A pull request from the branch `topic`, and the action on it."""
 
     def __init__(self, folder: Path, installed: tuple[Action, Done]) -> None:
-        action, self._installed = installed
+        action, done = installed
         self.action = replace(action, temp=folder / "temp")
+        self.known = dict(done.outputs)
         upstream = GitRepository.make(folder / "upstream", CATALOG)
         upstream.git("clone", "--quiet", ".", str(folder / "clone"))
         self.upstream = upstream
@@ -61,7 +62,7 @@ class Job:
     def run(self, *, base_ref: str = "main", only: str = "", **inputs: str) -> Done:
         named = {name.replace("_", "-"): value for name, value in inputs.items()}
         later = {name: step for name, step in self.action.steps.items() if name != "install"}
-        ran = Done(outputs=dict(self._installed.outputs))
+        ran = Done(outputs=dict(self.known))
         summary = ""
         for name in ["base", only] if only else later:
             done = self.action.run(
@@ -352,17 +353,46 @@ HOSTILE = (
 )
 
 
+# In place of the Python that runs `registry`: it notes the words that it is given.
+NOTING = """\
+#!/bin/sh
+printf '%s\\n' "$@" >> "$0.words"
+exit 1
+"""
+
+
+@pytest.fixture
+def noting(job: Job, tmp_path: Path) -> Path:
+    """Return the file in which the job's Python notes its arguments, one a line."""
+    program = tmp_path / "noting" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(NOTING, encoding="utf-8")
+    program.chmod(0o755)
+    job.known["steps.install.outputs.folder"] = str(tmp_path / "noting")
+    return program.with_name("python.words")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_input_is_one_word_and_never_run_as_code(job: Job, noting: Path, text: str) -> None:
+    job.run(root=text)
+    job.run(base=text)
+    words = noting.read_text(encoding="utf-8").splitlines()
+    assert words.count(text) == 3, words  # `--root` of diff and validate, and the base of diff
+    assert f"--config-from={text}" in words
+    assert list(job.repository.folder.rglob("RAN")) == []
+
+
 @pytest.mark.parametrize(
     ("name", "step", "text"),
     [
-        *[("root", "", text) for text in HOSTILE],
-        *[("base", "diff", text) for text in HOSTILE],
+        ("root", "", HOSTILE[0]),
+        ("base", "diff", HOSTILE[0]),
         # Lists of words, so that each text counts.
         ("args", "validate", " ".join(HOSTILE)),
         ("diff-args", "diff", " ".join(HOSTILE)),
     ],
 )
-def test_input_is_never_run_as_code(job: Job, name: str, step: str, text: str) -> None:
+def test_hostile_input_is_an_error(job: Job, name: str, step: str, text: str) -> None:
     done = job.run(only=step, **{name: text})
     assert any(done.codes.values()), done.logs
     assert list(job.repository.folder.rglob("RAN")) == []
