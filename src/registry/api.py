@@ -77,7 +77,7 @@ INTERNAL = {
     "diff.models": "CatalogDiff Chunk CorrectionChange DatasetChange Example FieldChange"
     " KeyChange SampleChange",
     "diff.samples": "Compared STATUSES Samples Status compare_samples equal_samples",
-    "diff.severity": "ChangeClass by_severity change_class",
+    "diff.severity": "ChangeClass",
     "diff.report.summary": (
         "abbreviate display_value headline inherited_keys reach_remark "
         "sample_line sentence users_text"

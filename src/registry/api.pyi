@@ -115,8 +115,6 @@ from registry.diff.samples import Status as Status
 from registry.diff.samples import compare_samples as compare_samples
 from registry.diff.samples import equal_samples as equal_samples
 from registry.diff.severity import ChangeClass as ChangeClass
-from registry.diff.severity import by_severity as by_severity
-from registry.diff.severity import change_class as change_class
 from registry.diff.words import excerpt as excerpt
 from registry.display.html import Allowance as Allowance
 from registry.display.html import cut as cut

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from registry.catalog.catalog import Catalog
 from registry.cli import main
 from registry.errors import ManifestError
 from registry.lint.fixes import FIXES, FixResult, fix, pin_revisions, reordered
-from registry.lint.layout import DATASET_KEYS, SOURCE_KEYS, ManifestFile
+from registry.lint.layout import ManifestFile, ranks_of
 from registry.lint.runner import check
 from registry.lockfile.models import Lock, Pin
 from registry.manifest.schema import read_schema
@@ -162,7 +163,7 @@ def test_unwritable_file_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch
         fixed()
 
 
-def reversed_keys(text: str, keys: tuple[str, ...], indent: int) -> str:
+def reversed_keys(text: str, keys: Container[str], indent: int) -> str:
     """Return a manifest with the keys at one depth reversed, each with the lines below it."""
     out: list[str] = []
     blocks: list[list[str]] = []
@@ -206,7 +207,9 @@ def test_shipped_manifests_with_shuffled_keys_are_fixed_and_resolve_the_same(
     catalog = Catalog.open()
     before = {name: catalog[name] for name in wanted}
 
-    mixed = reversed_keys(reversed_keys(text, DATASET_KEYS, 4), SOURCE_KEYS, 6)
+    mixed = reversed_keys(
+        reversed_keys(text, [*ranks_of(("datasets", "d"))], 4), [*ranks_of(())], 6
+    )
     if path.name in ALIASES_GO_DOWN:
         mixed = text
     (root / "m" / path.name).write_text(mixed.partition("\n")[2], encoding="utf-8")

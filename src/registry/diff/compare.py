@@ -41,14 +41,9 @@ _REPORT_ORDER: tuple[str, ...] = (
     "renamed",
     ChangeClass.DOCUMENTATION,
 )
-_FACTS_OF_REMOVED: tuple[str, ...] = (
-    "description",
-    "license",
-    "access",
-    "source.path",
-    "pin.samples",
-)
-_FACTS_OF_REMOVED += ("expect.samples",)
+_NUMBERS = ("pin.samples", "expect.samples")
+"""Keys that say how many samples there are."""
+_FACTS_OF_REMOVED = ("description", "license", "access", "source.path", *_NUMBERS)
 _BYTES = "bytes."
 _PINNED = re.compile(r"pin\.sources\[\d+\]\.location")
 _LOCATION = re.compile(r"(source|join\.source|concat\[\d+\])\.path|pin\.sources\[\d+\]\.location")
@@ -143,27 +138,17 @@ def _place(values: Values, name: str) -> str:
 # --- datasets that both snapshots have, perhaps by another name ---
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """One key of one dataset."""
+def _origin(change: KeyChange) -> Origin:
+    """Return where it was edited: at the new value, or at the old one if that was removed."""
+    edited = change.new if change.new is not None and change.new.file else change.old
+    origin = edited or change.new
+    assert origin is not None  # noqa: S101 (one snapshot has the key)
+    return origin
 
-    key: str
-    kind: ChangeClass | Literal[""]
-    old: Origin | None
-    new: Origin | None
 
-    @property
-    def origin(self) -> Origin:
-        """Where it was edited: at the new value, or at the old one if that was removed."""
-        edited = self.new if self.new is not None and self.new.file else self.old
-        origin = edited or self.new
-        assert origin is not None  # noqa: S101 (one snapshot has the key)
-        return origin
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """Equal for all datasets that inherit the change."""
-        return (self.key, *(canonical_json(one and one.value) for one in (self.old, self.new)))
+def _identity(change: KeyChange) -> tuple[Any, ...]:
+    """Return what is equal for all datasets that inherit the change."""
+    return (change.key, *(canonical_json(one and one.value) for one in (change.old, change.new)))
 
 
 def _changed(
@@ -188,7 +173,7 @@ def _changed(
                 # Under which terms the data may be used comes before what it is.
                 sorted(
                     (
-                        _key_change(one, reports.dependents[name, one.key])
+                        _inherited(one, reports.dependents[name, one.key])
                         for one in sorted(found, key=lambda one: _KEY_ORDER.index(one.kind))
                         if reports.dataset_of[name, one.key] == name
                     ),
@@ -204,7 +189,11 @@ def _changed(
         )
         for name, found in differences.items()
     ]
-    return changes, [_key_change(*reports.defaults[place]) for place in sorted(reports.defaults)]
+    return changes, [_inherited(*reports.defaults[place]) for place in sorted(reports.defaults)]
+
+
+def _inherited(change: KeyChange, dependents: Iterable[str]) -> KeyChange:
+    return replace(change, inherited_by=tuple(sorted(dependents)))
 
 
 @dataclass(frozen=True)
@@ -215,43 +204,33 @@ class _Reports:
     """Dataset and key → the dataset that reports the change; empty for the index."""
     dependents: dict[tuple[str, str], list[str]]
     """Reporting dataset and key → datasets that inherit the change."""
-    defaults: dict[tuple[Any, ...], tuple[_Difference, list[str]]]
+    defaults: dict[tuple[Any, ...], tuple[KeyChange, list[str]]]
     """Place and identity → a change of the index's defaults, and the datasets that it affects."""
 
 
 def _deduplicate(
-    differences: Mapping[str, list[_Difference]], new_names: Mapping[str, str]
+    differences: Mapping[str, list[KeyChange]], new_names: Mapping[str, str]
 ) -> _Reports:
-    identities = {name: {one.identity for one in found} for name, found in differences.items()}
+    identities = {name: set(map(_identity, found)) for name, found in differences.items()}
     reports = _Reports({}, defaultdict(list), {})
     for name, found in differences.items():
         for one in found:
-            origin = one.origin
+            origin = _origin(one)
             if origin.layer == "default" and origin.file:
                 reports.dataset_of[name, one.key] = ""
-                place = (origin.file, origin.line, *one.identity)
+                place = (origin.file, origin.line, *_identity(one))
                 reports.defaults.setdefault(place, (one, []))[1].append(name)
                 continue
             # A parent that did not change itself, as after a new `extends`, can't report it.
             owner = new_names.get(origin.dataset, origin.dataset)
-            inherits = one.identity in identities.get(owner, ())
+            inherits = _identity(one) in identities.get(owner, ())
             reporter = reports.dataset_of[name, one.key] = owner if inherits else name
             if reporter != name:
                 reports.dependents[reporter, one.key].append(name)
     return reports
 
 
-def _key_change(difference: _Difference, dependents: Iterable[str]) -> KeyChange:
-    return KeyChange(
-        key=difference.key,
-        kind=difference.kind,
-        old=difference.old,
-        new=difference.new,
-        inherited_by=tuple(sorted(dependents)),
-    )
-
-
-def _differences(old: Values, new: Values, *, is_renamed: bool) -> list[_Difference]:
+def _differences(old: Values, new: Values, *, is_renamed: bool) -> list[KeyChange]:
     """Return the keys in which two versions of a dataset differ, with their classes."""
     keys = [*new, *(key for key in old if key not in new)]
     has_only_its_name = is_renamed and _is_pin_of_local_files(old, new)
@@ -290,7 +269,7 @@ def _differences(old: Values, new: Values, *, is_renamed: bool) -> list[_Differe
     if VERSION in kinds and len(kinds) > 1:
         kinds[VERSION] = ""
     return [
-        _Difference(key, kinds[key], *pair)
+        KeyChange(key=key, kind=kinds[key], old=pair[0], new=pair[1])
         for key, pair in pairs.items()
         if kinds[key] or not is_digest(key)
     ]

@@ -122,20 +122,9 @@ def _removed(change: DatasetChange, base: OpenSnapshot, cache: Cache) -> SampleC
     number = next((one.value for one in known if one is not None), None)
     if number is None:
         with suppress(RegistryError):
-            dataset = _Dataset(change.name, base, is_base=True)
-            entry = find_fingerprint(
-                dataset.spec, cache, dataset.lock, boundary=base.boundary, code=dataset.other_code
-            )[1]
-            found = (
-                None
-                if entry is None
-                else open_cached(
-                    dataset.spec,
-                    cache,
-                    dataset.lock,
-                    boundary=base.boundary,
-                    code=dataset.other_code,
-                )
+            one = _Dataset(change.name, base, is_base=True)
+            found = open_cached(
+                one.spec, cache, one.lock, boundary=base.boundary, code=one.other_code
             )
             number = None if found is None else len(found)
     return SampleChange(old=number) if isinstance(number, int) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -21,8 +22,6 @@ from registry.rules import Finding
 from registry.yamldoc.reader import DataPath, Document, parse_yaml
 
 __all__ = [
-    "DATASET_KEYS",
-    "SOURCE_KEYS",
     "ManifestFile",
     "has_schema_line",
     "key_order",
@@ -41,70 +40,6 @@ _ODD_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 _LF = re.compile("(?<!\r)\n")
 
 _LINE = re.compile(r"#\s*yaml-language-server:\s*\$schema=\S")
-
-DATASET_KEYS = (
-    "extends",
-    "override",
-    "description",
-    "homepage",
-    "license",
-    "access",
-    "tags",
-    "languages",
-    "source",
-    "splits",
-    "default_split",
-    "concat",
-    "join",
-    "explode",
-    "where",
-    "fields",
-    "mapper",
-    "on_duplicate",
-    "corrections",
-    "sample",
-    "fewshot",
-    "expect",
-    "accept",
-    "eval",
-    "only",
-    "auto_id",
-    "shuffle",
-    "seed",
-    "shuffle_choices",
-    "limit",
-    "deprecated",
-    "renamed_to",
-    "removed",
-)
-"""In the order that records are processed: what it is, sources, transforms, fields, view."""
-SOURCE_KEYS = (
-    "type",
-    "path",
-    "sha256",
-    "mirrors",
-    "name",
-    "data_dir",
-    "data_files",
-    "split",
-    "revision",
-    "trust",
-    "cached",
-    "fs_options",
-    "encoding",
-    "dialect",
-    "delimiter",
-    "fieldnames",
-    "skip_rows",
-    "lines",
-    "records",
-    "item",
-    "columns",
-)
-"""What is read, which part of it, and how."""
-
-_DATASET_RANKS = {key: rank for rank, key in enumerate(DATASET_KEYS)}
-_SOURCE_RANKS = {key: rank for rank, key in enumerate(SOURCE_KEYS)}
 
 
 @dataclass(frozen=True)
@@ -211,7 +146,18 @@ def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
 
 def ranks_of(path: DataPath) -> dict[str, int]:
     """Return the order of the keys of a mapping: `datasets.NAME`, or a source below that."""
-    return _DATASET_RANKS if len(path) == 2 else _SOURCE_RANKS
+    dataset, source = _ranks()
+    return dataset if len(path) == 2 else source
+
+
+@functools.cache
+def _ranks() -> tuple[dict[str, int], dict[str, int]]:
+    """Return the order of the keys of datasets and of sources, which is that of the schema."""
+    known = read_schema("manifest")["$defs"]
+    source = ["type", *known["inheritedSource"]["properties"]]
+    keys = (known["dataset"]["properties"], source)
+    dataset_ranks, source_ranks = ({key: rank for rank, key in enumerate(one)} for one in keys)
+    return dataset_ranks, source_ranks
 
 
 def schema_line(file: ManifestFile) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
@@ -114,13 +114,10 @@ def _reading(found: Choices, column: str, read: Callable[[str], Any]) -> Choices
         return {**record, column: None if value is None else read(value)}
 
     labels = found.label_texts
-    return Choices(
-        found.inference,
-        lambda record: found.texts(parsed(record)),
-        found.labels,
-        None if labels is None else lambda record: labels(parsed(record)),
-        found.target,
-        found.has_letters,
+    return replace(
+        found,
+        texts=lambda record: found.texts(parsed(record)),
+        label_texts=None if labels is None else lambda record: labels(parsed(record)),
     )
 
 

@@ -15,12 +15,7 @@ _WORDS = {kind: kind.partition(" ")[0] for kind in ChangeClass}
 POLICY_CLASSES: tuple[str, ...] = (*_WORDS.values(), *_STATUSES, "index", "reach")
 """What `--fail-on` names: the first words of the classes, and what has no class."""
 
-_CLASS_OF_FIELD = {
-    "id": ChangeClass.IDS,
-    "target": ChangeClass.TARGETS,
-    "metadata": ChangeClass.METADATA,
-}
-_ANY_FIELD = frozenset({ChangeClass.INPUTS, *_CLASS_OF_FIELD.values()})
+_ANY_FIELD = (ChangeClass.INPUTS, ChangeClass.TARGETS, ChangeClass.METADATA, ChangeClass.IDS)
 # New bytes, code and tables may change any field, whatever class their own key has.
 _OPAQUE = ("bytes", "code", "package", "pin", "source", "concat", "join", "mapper", "corrections")
 
@@ -43,18 +38,14 @@ def violations(diff: CatalogDiff, classes: frozenset[str]) -> dict[str, list[str
     """Return class → what has such a change, for those of `classes` that the diff has."""
     found: dict[str, list[str]] = {}
     for change in diff.changes:
-        for word in _words(change):
+        words = {_WORDS[kind] for kind in _classes(change)}
+        if change.status == "renamed":
+            words.add("removed")  # for all who use the old name
+        for word in words if change.status == "changed" else {*words, change.status}:
             found.setdefault(word, []).append(change.name)
     found["index"] = [one.key for one in diff.shared]
     found["reach"] = [f"{one.kind} {one.name}" for one in diff.reach]
     return {word: found[word] for word in POLICY_CLASSES if word in classes and found.get(word)}
-
-
-def _words(change: DatasetChange) -> set[str]:
-    words = {_WORDS[kind] for kind in _classes(change)}
-    if change.status == "renamed":
-        words.add("removed")  # for all who use the old name
-    return words if change.status == "changed" else {*words, change.status}
 
 
 def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
@@ -64,13 +55,9 @@ def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
     if change.status == "added":  # all that it has is new
         return
     if samples is not None and samples.old is not None:
-        yield from (_CLASS_OF_FIELD.get(one, ChangeClass.INPUTS) for one in samples.fields)
-        if samples.added or samples.removed:
-            yield ChangeClass.SUBSET
+        yield from samples.kinds
         if samples.added and samples.removed:  # perhaps the same ones, too different to be matched
             yield from _ANY_FIELD
-        if samples.moved:
-            yield ChangeClass.ORDER
     elif any(key.startswith(_OPAQUE) for key in _keys(change)):
         yield from _ANY_FIELD
 

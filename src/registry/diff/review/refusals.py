@@ -30,8 +30,7 @@ def refusals(
         names: Datasets to compare; None means all, also those that only one side has.
     """
     found = {
-        name: f"not as reviewed: {what}"
-        for name, what in _differences(reviewed, current, names).items()
+        name: f"not as reviewed: {what}" for name, what in _differences(reviewed, current, names)
     }
     for name in sorted(specs.keys() - found.keys()):
         if reviewed.datasets[name].samples is not None:
@@ -43,28 +42,20 @@ def refusals(
 
 
 def _differences(
-    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None = None
-) -> dict[str, str]:
-    """Return dataset → how it differs from what was reviewed; the empty name is the index.
-
-    Args:
-        reviewed: The head of the reviewed state.
-        current: The catalog as it is.
-        names: Datasets to compare; None means all, also those that only one side has.
-    """
-    found: dict[str, str] = {}
+    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
+    """Yield datasets, and how each differs from what was reviewed."""
     if reviewed.index != current.index:
-        found[""] = "datasets.yaml includes or permits something else"
+        yield "", "datasets.yaml includes or permits something else"
     chosen = {*reviewed.datasets, *current.datasets} if names is None else names
     for name in sorted(chosen):
         old, new = reviewed.datasets.get(name), current.datasets.get(name)
         if old is None:
-            found[name] = "was not there"
+            yield name, "was not there"
         elif new is None:
-            found[name] = "is gone, or can't be read"
+            yield name, "is gone, or can't be read"
         elif parts := list(_different_parts(old, new)):
-            found[name] = f"{', '.join(parts)} changed"
-    return found
+            yield name, f"{', '.join(parts)} changed"
 
 
 def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str]:
