@@ -79,7 +79,7 @@ INTERNAL = {
     "diff.samples": "Compared STATUSES Samples Status compare_samples equal_samples",
     "diff.severity": "ChangeClass",
     "diff.report.summary": (
-        "abbreviate display_value headline inherited_keys reach_remark "
+        "MAX_NAMES display_value headline inherited_keys reach_remark "
         "sample_line sentence users_text"
     ),
     "diff.words": "excerpt",

@@ -100,7 +100,7 @@ from registry.diff.report.effects import Code as Code
 from registry.diff.report.effects import effect as effect
 from registry.diff.report.effects import left_out as left_out
 from registry.diff.report.effects import row_of as row_of
-from registry.diff.report.summary import abbreviate as abbreviate
+from registry.diff.report.summary import MAX_NAMES as MAX_NAMES
 from registry.diff.report.summary import display_value as display_value
 from registry.diff.report.summary import headline as headline
 from registry.diff.report.summary import inherited_keys as inherited_keys

@@ -23,7 +23,7 @@ from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChang
 from registry.diff.report.edits import Fact, edits, facts
 from registry.diff.report.effects import effect, left_out, row_of
 from registry.diff.report.summary import (
-    abbreviate,
+    MAX_NAMES,
     counts,
     display_value,
     headline,
@@ -34,6 +34,7 @@ from registry.diff.report.summary import (
     verdict,
 )
 from registry.diff.words import excerpt
+from registry.errors import list_names
 from registry.extensions import our_own
 
 __all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "printer_of"]
@@ -211,8 +212,7 @@ def _keys(changes: Iterable[KeyChange], printer: Printer) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown, rest = abbreviate(names)
-    return escape_control(", ".join(shown)) + rest
+    return escape_control(list_names(names, MAX_NAMES))
 
 
 def _example(example: Example, printer: Printer) -> Iterator[str]:

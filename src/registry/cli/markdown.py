@@ -16,7 +16,7 @@ from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
 from registry.diff.report.edits import Edit, Fact, edits, facts
 from registry.diff.report.effects import Code, effect, left_out, row_of
 from registry.diff.report.summary import (
-    abbreviate,
+    MAX_NAMES,
     classes_text,
     cut_middle,
     display_value,
@@ -28,7 +28,7 @@ from registry.diff.report.summary import (
     verdict,
 )
 from registry.diff.words import excerpt
-from registry.errors import count_text
+from registry.errors import count_text, list_names
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 
@@ -172,8 +172,7 @@ def _fact(fact: Fact, sign: str) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown, rest = abbreviate(names)
-    return ", ".join(map(code_span, shown)) + rest
+    return list_names(list(map(code_span, names)), MAX_NAMES)
 
 
 def _example_lines(samples: SampleChange) -> Iterator[str]:

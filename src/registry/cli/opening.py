@@ -42,24 +42,19 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 def open_dataset(
     name: str,
-    root: str | None,
+    opened: tuple[Catalog, Cache, Settings],
     *,
-    offline: bool | None,
-    locked: bool | None,
-    frozen: bool | None,
     as_json: bool,
     rules: Rules | None = None,
     run_changed_code: bool = False,
     overrides: Mapping[str, Any] | None = None,
 ) -> Opened:
-    """Return a dataset of this invocation's catalog; if it isn't cached, it is built first.
+    """Return a dataset of what `open_catalog` returned; if it isn't cached, it is built first.
 
     Raises:
         ReviewError: by the rules of a base, its mapper must not be run.
     """
-    catalog, cache, settings = options.open_catalog(
-        root, offline=offline, locked=locked, frozen=frozen, rules=rules
-    )
+    catalog, cache, settings = opened
     spec = options.resolve(catalog, name, overrides)
     with catalog.locating(spec.name), bars(as_json=as_json) as report:
         if rules is not None and spec.mapper is not None and not run_changed_code:

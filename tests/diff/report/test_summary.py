@@ -16,7 +16,6 @@ from registry.diff.models import (
     SampleChange,
 )
 from registry.diff.report.summary import (
-    abbreviate,
     counts,
     display_value,
     headline,
@@ -135,14 +134,6 @@ def test_inherited_keys_are_grouped_by_dataset() -> None:
     inherited = (InheritedChange("a", "p"), InheritedChange("b", ""), InheritedChange("c", "p"))
     change = DatasetChange(name="d", status="changed", inherited=inherited)
     assert list(inherited_keys(change)) == [("a, c", "p"), ("b", "the index")]
-
-
-@pytest.mark.parametrize(
-    ("count", "rest"), [(20, ""), (21, " and 1 more"), (2020, " and 2,000 more")]
-)
-def test_many_names_are_abbreviated(count: int, rest: str) -> None:
-    names = [str(n) for n in range(count)]
-    assert abbreviate(names) == (names[:20], rest)
 
 
 SAMPLES = {

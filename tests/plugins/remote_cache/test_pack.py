@@ -32,7 +32,6 @@ def record(name: str, offset: int, size: int, packed: str | None = "1" * 64) -> 
 
 def ranges(*records: Record) -> list[tuple[int, int]]:
     windows = Windows(records, records)
-    windows.place(Path("unused"))
     found = {id(window): window for one in records if (window := windows.of(one))}
     return [(one.start, one.size) for one in found.values()]
 
@@ -79,8 +78,7 @@ def test_no_range_is_larger_than_a_pack_whatever_an_index_says() -> None:
 
 def test_a_range_is_removed_when_all_of_it_was_taken(tmp_path: Path) -> None:
     first, second = record("a", 100, 2), record("b", 102, 3)
-    windows = Windows([first, second], [first, second])
-    windows.place(tmp_path)
+    windows = Windows([first, second], [first, second], tmp_path)
     window = windows.of(first)
     assert window is not None
     window.file.write_bytes(b"aabbb")

@@ -63,10 +63,7 @@ def command(
     """
     opened = open_dataset(
         name,
-        root,
-        offline=offline,
-        locked=locked,
-        frozen=frozen,
+        options.open_catalog(root, offline=offline, locked=locked, frozen=frozen),
         as_json=as_json,
         overrides=options.overrides_of(no_corrections=no_corrections),
     )

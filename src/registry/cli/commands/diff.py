@@ -13,12 +13,12 @@ from registry.cli.diff import FORMATS, print_diff
 from registry.cli.output import print_line
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff
-from registry.diff.report.summary import abbreviate
+from registry.diff.report.summary import MAX_NAMES
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
 from registry.diff.review.state import ReviewedState, reviewed_state, write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
-from registry.errors import RevisionError
+from registry.errors import RevisionError, list_names
 from registry.settings import Settings
 
 __all__ = ["command"]
@@ -119,11 +119,12 @@ def command(
     form = "json" if as_json else form
     if examples is None:
         examples = _PAGE_COUNT if form == "html" else _EXAMPLE_COUNT
+    words = ["registry", "diff", *filter(None, (base, head))]
     sampling = SamplingOptions(
         cache=Cache(settings.cache_dir),
         build=build,
         runs_changed_code=run_changed_code,
-        command=_command_line(base, head, root),
+        command=shlex.join([*words, *(["--root", root] if root else [])]),
         offline=settings.offline,
         examples=examples,
         jobs=jobs,
@@ -144,12 +145,6 @@ def command(
     return _exit_code(diff, classes)
 
 
-def _command_line(base: str | None, head: str | None, root: str | None) -> str:
-    """Return the command line of this diff, without the options that say how."""
-    words = ["registry", "diff", *filter(None, (base, head))]
-    return shlex.join([*words, *(["--root", root] if root else [])])
-
-
 def _write(file: Path, state: ReviewedState, diff: CatalogDiff) -> None:
     if diff.is_complete:
         written = write_state(file, state)
@@ -166,6 +161,5 @@ def _exit_code(diff: CatalogDiff, classes: frozenset[str] | None) -> int:
         return CLEAN if diff.is_clean else PROBLEMS
     found = violations(diff, classes)
     for word, names in found.items():
-        shown, rest = abbreviate(names)
-        print_line(f"error: --fail-on {word}: {', '.join(shown)}{rest}", err=True)
+        print_line(f"error: --fail-on {word}: {list_names(names, MAX_NAMES)}", err=True)
     return PROBLEMS if found else CLEAN

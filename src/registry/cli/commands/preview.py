@@ -145,10 +145,7 @@ def command(
     with options.rules_of(config_from, Settings.from_environment(root=root).index) as rules:
         opened = open_dataset(
             name,
-            root,
-            offline=offline,
-            locked=locked,
-            frozen=frozen,
+            options.open_catalog(root, offline=offline, locked=locked, frozen=frozen, rules=rules),
             as_json=as_json,
             rules=rules,
             run_changed_code=run_changed_code,

@@ -100,24 +100,16 @@ def command(
     its members are shown, with their weights and states.
     """
     overrides = options.overrides_of(fewshot=fewshot)
+    opened = catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
     if provenance:
-        opened = open_dataset(
-            name,
-            root,
-            offline=None,
-            locked=locked,
-            frozen=frozen,
-            as_json=as_json,
-            overrides=overrides,
-        )
-        data = opened.result.dataset.provenance.as_data()
+        found = open_dataset(name, opened, as_json=as_json, overrides=overrides)
+        data = found.result.dataset.provenance.as_data()
         if as_json:
             print_json(data)
             return CLEAN
         for line in lines_of(yaml_text(data).removesuffix("\n")):
             print_line(line)
         return CLEAN
-    catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
     if catalog.is_group(name):
         return show_group(catalog.group(name), catalog, cache, settings, as_json=as_json)
     spec = options.resolve(catalog, name, overrides)

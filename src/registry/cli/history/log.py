@@ -13,8 +13,8 @@ from registry.cli.output import print_json, print_line
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
 from registry.diff.history.walk import Change, changes_of
-from registry.diff.report.summary import abbreviate, display_value, verdict
-from registry.errors import RevisionError, count_text
+from registry.diff.report.summary import display_value, verdict
+from registry.errors import RevisionError, count_text, list_names
 from registry.settings import Settings
 
 __all__ = ["command"]
@@ -72,8 +72,7 @@ def command(
 def _what(one: Change) -> str:
     if one.change is None:
         return f"unknown: {one.unknown}"
-    shown, rest = abbreviate([key.key for key in one.keys], _MAX_KEYS)
-    keys = f"{', '.join(shown)}{rest}"
+    keys = list_names([key.key for key in one.keys], _MAX_KEYS)
     if one.change.status == "added":
         keys = f"as {one.name}"
     parts = [": ".join(filter(None, (verdict(one.change), keys))), _pin(one)]

@@ -23,8 +23,8 @@ from registry.errors import count_text, list_names
 from registry.manifest.origins import Origin
 
 __all__ = [
+    "MAX_NAMES",
     "SHA256",
-    "abbreviate",
     "classes_text",
     "counts",
     "cut_middle",
@@ -40,7 +40,8 @@ __all__ = [
     "verdict",
 ]
 
-_MAX_NAMES = 20
+MAX_NAMES = 20
+"""Datasets that are named for one thing."""
 _MAX_USERS = 5
 _MAX_TERMS = 3
 _BETWEEN = " · "
@@ -143,9 +144,8 @@ def users_text(reach: NewReach) -> str:
     """Return which datasets reach something: at most a few, in one short line."""
     if not reach.datasets:
         return "repository" if reach.kind == "nested index" else "index"
-    shown, rest = abbreviate(reach.datasets, _MAX_USERS)
     word = "dataset" if len(reach.datasets) == 1 else "datasets"
-    return display_value(f"{word} {', '.join(shown)}{rest}")
+    return display_value(f"{word} {list_names(reach.datasets, _MAX_USERS)}")
 
 
 def verdict(change: DatasetChange) -> str:
@@ -185,12 +185,6 @@ def inherited_keys(change: DatasetChange) -> Iterator[tuple[str, str]]:
         keys.setdefault(one.dataset, []).append(one.key)
     for dataset, listed in keys.items():
         yield ", ".join(listed), dataset or "the index"
-
-
-def abbreviate(names: Sequence[str], most: int = _MAX_NAMES) -> tuple[Sequence[str], str]:
-    """Return the first names, and a suffix that counts the others."""
-    rest = len(names) - most
-    return names[:most], f" and {rest:,} more" if rest > 0 else ""
 
 
 def sample_line(samples: SampleChange) -> str:

@@ -99,17 +99,18 @@ class Window:
 class Windows:
     """The records of an index, and the ranges to download for those that a run wants."""
 
-    def __init__(self, records: Iterable[Record] = (), wanted: Iterable[Record] = ()) -> None:
-        """Plan the ranges; `wanted` are some of the records."""
+    def __init__(
+        self,
+        records: Iterable[Record] = (),
+        wanted: Iterable[Record] = (),
+        folder: Path = Path(),
+    ) -> None:
+        """Plan the ranges: `wanted` are some of the records, `folder` has what is not taken yet."""
         self.records = {record.fingerprint: record for record in records}
-        self._wanted = [list(group) for group in _ranges(wanted)]
         self._windows: dict[str, Window] = {}
-
-    def place(self, folder: Path) -> None:
-        """Say in which folder ranges are kept until their files were taken."""
-        for number, records in enumerate(self._wanted):
-            window = Window(records, folder / f"{number}.range")
-            self._windows |= dict.fromkeys((one.fingerprint for one in records), window)
+        for number, group in enumerate(_ranges(wanted)):
+            window = Window(group, folder / f"{number}.range")
+            self._windows |= dict.fromkeys((one.fingerprint for one in group), window)
 
     def of(self, record: Record) -> Window | None:
         """Return the range that has the samples of a record, if it was planned for this place."""

@@ -211,8 +211,7 @@ class RemoteCache:
             yield
             return
         with cache.temporary() as folder:
-            self._packed = Windows(records, wanted)
-            self._packed.place(folder)
+            self._packed = Windows(records, wanted, folder)
             try:
                 yield
             finally:

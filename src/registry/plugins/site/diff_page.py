@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from registry.api import (
     COMPARED,
+    MAX_NAMES,
     Allowance,
     CatalogDiff,
     ChangeClass,
@@ -22,7 +23,6 @@ from registry.api import (
     FieldChange,
     KeyChange,
     SampleChange,
-    abbreviate,
     correction_lines,
     count_text,
     display_value,
@@ -33,6 +33,7 @@ from registry.api import (
     headline,
     inherited_keys,
     left_out,
+    list_names,
     reach_remark,
     row_of,
     sample_line,
@@ -233,8 +234,7 @@ def _bar(change: DatasetChange) -> list[tuple[str, float, float]]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown, rest = abbreviate(names)
-    return ", ".join(map(_short, shown)) + rest
+    return list_names(list(map(_short, names)), MAX_NAMES)
 
 
 def _short(text: str) -> str:

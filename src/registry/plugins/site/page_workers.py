@@ -82,19 +82,15 @@ def _write_chunk(tell: object, names: tuple[str, ...]) -> list[WrittenPage]:
 
 
 def _write(folder: Path, view: CatalogView, name: str) -> WrittenPage:
+    files = []
     with gc_paused():  # a page makes many objects, and no cycles
         one = view.dataset(name)
-        files = tuple(
-            _write_file(folder, file, text) for file, text in dataset_pages(one, view.about)
-        )
+        for file, text in dataset_pages(one, view.about):
+            write_file(folder / file, text)
+            files.append(file)
     return WrittenPage(
         row=list_row(one, view.about.changes),
-        files=files,
+        files=tuple(files),
         problems=one.problems,
         has_samples=one.samples is not None,
     )
-
-
-def _write_file(folder: Path, file: str, text: str) -> str:
-    write_file(folder / file, text)
-    return file
