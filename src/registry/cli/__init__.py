@@ -177,7 +177,9 @@ def command() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1, 2, 3, 4 or 130."""
     if asked := os.environ.get(VARIABLE):
-        return _complete(asked)
+        from click.shell_completion import shell_complete  # a shell asks; no command needs it
+
+        return shell_complete(command, {}, "registry", VARIABLE, asked)
     try:
         with escaped_output():
             code = _run(arguments)
@@ -199,13 +201,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _discard_stdout() -> None:
     """Send to the null device what Python flushes once more at exit, and would fail to write."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _complete(asked: str) -> int:
-    """Print what a shell may insert: what is asked is such as `bash_complete`."""
-    from click.shell_completion import shell_complete  # a shell asks; no command needs it
-
-    return shell_complete(command, {}, "registry", VARIABLE, asked)
 
 
 def _leave_jobs() -> None:

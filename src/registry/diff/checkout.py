@@ -165,7 +165,8 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
 def folder_checkout(index: Path, label: str) -> Checkout:
     """Return a folder in its present state as a checkout."""
     index = Path(os.path.abspath(index))
-    top = _top_of(index)
+    repositories = (folder for folder in index.parents if os.path.lexists(folder / ".git"))
+    top = next(repositories, index.parent)
     return Checkout(label, index, top, missing=missing_submodules(top))
 
 
@@ -177,12 +178,6 @@ def _files_below(top: Path) -> Iterator[str]:
             continue
         folders[:] = [one for one in folders if one not in ("__pycache__", ".git")]
         yield from (os.path.relpath(os.path.join(folder, name), top) for name in names)
-
-
-def _top_of(index: Path) -> Path:
-    """Return the top folder of the repository that contains an index, or the index's folder."""
-    repositories = (folder for folder in index.parents if os.path.lexists(folder / ".git"))
-    return next(repositories, index.parent)
 
 
 def _folder_of(argument: str, index: Path) -> Path | None:

@@ -277,11 +277,6 @@ class _Side:
             if self.number and one.is_code and one.digests[1] is not None:
                 yield Reach("code in the sandbox", path)
 
-    def _corrections(self, name: str) -> str:
-        """Return the path of the corrections of a dataset, from the catalog; empty without any."""
-        own = self.contents.specs[name].corrections
-        return "" if own is None else str(self.contents.checkout.relative(own.path[0]))
-
     def _values(self, catalog: Catalog, name: str) -> dict[str, Origin]:
         """Return every value of a dataset, its pin and the digests of its local files."""
         contents, checkout = self.contents, self.contents.checkout
@@ -293,7 +288,8 @@ class _Side:
         for one in contents.pins.get(name, ()):
             dataset = owner if one.key.startswith("pin.sources") else name
             values[one.key] = replace(one, dataset=dataset)
-        corrections = self._corrections(name)
+        own = self.contents.specs[name].corrections
+        corrections = "" if own is None else str(self.contents.checkout.relative(own.path[0]))
         corrector = values["corrections"].dataset
         _rename_pinned(values, corrections)
         named = {path: one.digests[self.number] for path, one in self.named.get(name, {}).items()}

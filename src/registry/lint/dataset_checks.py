@@ -63,22 +63,19 @@ class DatasetChecks:
         for number, (name, entry) in enumerate(entries.items()):
             stopped = time.process_time() > deadline
             if stopped or found > _MOST_PROBLEMS:
-                yield self._unchecked(len(entries) - number, stopped=stopped)
+                datasets = len(entries) - number
+                message = f"{count_text(datasets, 'dataset')} not checked"
+                if stopped:
+                    message = f"{message}, because it takes too long"
+                    hint = "set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
+                else:
+                    message = f"{message}, because there are more than {_MOST_PROBLEMS:,} problems"
+                    hint = "fix these first"
+                yield self._catalog.index_document().problem((), message, hint, rule="check-limit")
                 return
             for problem in self._problems_of(name, entry):
                 found += 1
                 yield problem
-
-    def _unchecked(self, datasets: int, *, stopped: bool) -> Problem:
-        """Return the problem for datasets that are not checked."""
-        message = f"{count_text(datasets, 'dataset')} not checked"
-        if stopped:
-            message = f"{message}, because it takes too long"
-            hint = "set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
-        else:
-            message = f"{message}, because there are more than {_MOST_PROBLEMS:,} problems"
-            hint = "fix these first"
-        return self._catalog.index_document().problem((), message, hint, rule="check-limit")
 
     def _problems_of(self, name: str, entry: Entry) -> Iterator[Problem]:
         entries = self._checkable.entries

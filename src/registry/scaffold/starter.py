@@ -206,16 +206,12 @@ def workflow(root: str, requirement: str) -> str:
         "install": requirement,
         "python": "python3",
     }
-    _, _, steps = _action_text().partition("\n  steps:\n")
+    # In a wheel the action is inside the package, in a checkout beside `src`.
+    package = Path(__file__).parents[1]
+    shipped = package / _ACTION_FILE
+    file = shipped if shipped.is_file() else package.parents[1] / _ACTION_FILE
+    _, _, steps = file.read_text(encoding="utf-8").partition("\n  steps:\n")
     filled = _INPUT.sub(lambda found: json.dumps(inputs.get(found[1], "")), steps)
     # A workflow has no checkout of an action; `install` says what to install instead.
     filled = filled.replace("${{ github.action_path }}", '""')
     return _WORKFLOW + "\n" + indent(filled, "  ")
-
-
-def _action_text() -> str:
-    """Return the text of the action's file: in a wheel it is inside the package."""
-    package = Path(__file__).parents[1]
-    shipped = package / _ACTION_FILE
-    file = shipped if shipped.is_file() else package.parents[1] / _ACTION_FILE
-    return file.read_text(encoding="utf-8")

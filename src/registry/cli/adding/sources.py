@@ -79,7 +79,11 @@ def sniff_file(
     if keys["type"] == "parquet":
         return keys, []
     with shown_progress(context) as reporting:
-        file = _first_file(keys, folder, reporting)
+        reader = reader_of(spec_of_source(keys, folder))
+        files = reader.fetch(reader.pin(reporting), reporting)
+        if not files:
+            raise DecodeError("no file matches", file=str(keys["path"]))
+        file = files[0]
     head = _read_head(file)
     guesses = []
     encoding = options.encoding
@@ -96,14 +100,6 @@ def sniff_file(
 def shown_location(location: str) -> str:
     """Return the name of a file for messages: a local path relative to the working directory."""
     return display_path(Path(location)) if os.path.isabs(location) else location
-
-
-def _first_file(keys: Mapping[str, Any], folder: Path, context: SourceContext) -> SourceBytes:
-    reader = reader_of(spec_of_source(keys, folder))
-    files = reader.fetch(reader.pin(context), context)
-    if not files:
-        raise DecodeError("no file matches", file=str(keys["path"]))
-    return files[0]
 
 
 def _read_head(file: SourceBytes) -> _Head:

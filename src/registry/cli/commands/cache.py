@@ -237,7 +237,10 @@ def prune(
     cache, usage = _open(), None
     if unreferenced:
         _, cache, usage = _open_with_usage(root)
-        _refuse_invalid(usage)
+        invalid = [name for name, why in usage.unknown.items() if isinstance(why, ManifestError)]
+        if invalid:
+            names = list_names(invalid, 3)
+            raise RegistryError(f"can't tell what {names} uses (`registry validate` says why)")
     removal = housekeeping.prune(
         cache,
         older=older,
@@ -278,14 +281,6 @@ def _prune_remote(older: float, *, dry_run: bool, as_json: bool) -> int:
     verb = "would remove" if dry_run else "removed"
     print_line(f"{verb} {size_text(total)} from the remote cache {remote.shown}")
     return CLEAN
-
-
-def _refuse_invalid(usage: CacheUsage) -> None:
-    """Raise an error if manifests are invalid: what their datasets use is unknown."""
-    invalid = [name for name, error in usage.unknown.items() if isinstance(error, ManifestError)]
-    if invalid:
-        names = list_names(invalid, 3)
-        raise RegistryError(f"can't tell what {names} uses (`registry validate` says why)")
 
 
 @command.command("clear", epilog="Example: registry cache clear mmlu --yes")

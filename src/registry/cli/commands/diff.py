@@ -15,7 +15,7 @@ from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff
 from registry.diff.report.summary import MAX_NAMES
 from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
-from registry.diff.review.state import ReviewedState, reviewed_state, write_state
+from registry.diff.review.state import reviewed_state, write_state
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
 from registry.errors import RevisionError, list_names
@@ -141,16 +141,13 @@ def command(
         return UNREADABLE
     print_diff(diff, form)
     if state_file is not None and state is not None:
-        _write(state_file, state, diff)
+        if diff.is_complete:
+            written = write_state(state_file, state)
+            print_line(f"wrote the reviewed state {written.digest} to {state_file}", err=True)
+        else:
+            why = "not written, as a part of a side could not be read"
+            print_line(f"error: {state_file}: {why}", err=True)
     return _exit_code(diff, classes)
-
-
-def _write(file: Path, state: ReviewedState, diff: CatalogDiff) -> None:
-    if diff.is_complete:
-        written = write_state(file, state)
-        print_line(f"wrote the reviewed state {written.digest} to {file}", err=True)
-    else:
-        print_line(f"error: {file}: not written, as a part of a side could not be read", err=True)
 
 
 def _exit_code(diff: CatalogDiff, classes: frozenset[str] | None) -> int:

@@ -304,17 +304,6 @@ def detect_kind(file: Path) -> str | None:
         return "hub-readme" if read_foreign_text(file).startswith("---") else None
     if name.endswith((".json", ".jsonld")):
         return "croissant" if '"recordSet"' in _text_or_nothing(file) else None
-    return _kind_of_yaml(file)
-
-
-def _text_or_nothing(file: Path) -> str:
-    try:
-        return read_foreign_text(file)
-    except ManifestError:  # data, rather than a description of data
-        return ""
-
-
-def _kind_of_yaml(file: Path) -> str | None:
     value: Any = read_foreign_yaml(file, has_tags=True).value
     if not isinstance(value, dict):
         return None
@@ -330,3 +319,10 @@ def _kind_of_yaml(file: Path) -> str | None:
     if entries and all(isinstance(entry, dict) and "type" in entry for entry in entries):
         return "kedro"
     return None
+
+
+def _text_or_nothing(file: Path) -> str:
+    try:
+        return read_foreign_text(file)
+    except ManifestError:  # data, rather than a description of data
+        return ""

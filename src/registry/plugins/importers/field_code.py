@@ -185,7 +185,10 @@ class Translator:
             case ast.Subscript(value, index):
                 return self._subscript(value, index)
             case ast.List(items) | ast.Tuple(items):
-                return self._list(node, items)
+                constants = list_of_constants(node)
+                if constants is not None:
+                    return {"const": constants}
+                return [self.expression(item) for item in items]
             case ast.Call(ast.Attribute(value, name), arguments, []):
                 return self._method(node, value, name, arguments)
             case ast.Call(ast.Name("str"), [value], []) | ast.FormattedValue(value, -1, None):
@@ -270,12 +273,6 @@ class Translator:
                 table = {str(place + base): item for place, item in enumerate(items)}
                 return pipe(self.expression(number), {"map": table})
         return None
-
-    def _list(self, node: ast.expr, items: Sequence[ast.expr]) -> Any:
-        constants = list_of_constants(node)
-        if constants is not None:
-            return {"const": constants}
-        return [self.expression(item) for item in items]
 
     def _method(
         self, node: ast.expr, value: ast.expr, name: str, arguments: Sequence[ast.expr]

@@ -253,22 +253,19 @@ class _RecordReader:
         node = self._resolved(node)
         if name == "metadata":
             if isinstance(node, ast.Dict):
-                return self._mapping(node)
+                pairs = {}
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if (
+                        not isinstance(key, ast.Constant)
+                        or not isinstance(key.value, str)
+                        or key.value == "*"
+                    ):
+                        raise UntranslatableError("the keys of the metadata are not written out")
+                    pairs[key.value] = self._translator.expression(value)
+                columns = list(pairs.values())
+                return columns if columns == list(pairs) else pairs
             raise UntranslatableError("the metadata is not a dict that is written out")
         return self._translator.expression(node)
-
-    def _mapping(self, node: ast.Dict) -> Any:
-        pairs = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if (
-                not isinstance(key, ast.Constant)
-                or not isinstance(key.value, str)
-                or key.value == "*"
-            ):
-                raise UntranslatableError("the keys of the metadata are not written out")
-            pairs[key.value] = self._translator.expression(value)
-        columns = list(pairs.values())
-        return columns if columns == list(pairs) else pairs
 
     def _resolved(self, node: ast.expr) -> ast.expr:
         return self._names.get(node.id, node) if isinstance(node, ast.Name) else node

@@ -189,6 +189,9 @@ def _keys(task: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     if config not in (None, "default"):
         source["name"] = str(config)
     fields = task["field_spec"]
+    solvers = [_call(one) for one in task["solvers"] if one["name"] != "use_tools"]
+    scorers = [_call(one) for one in task["scorers"]]
+    given = {key: task[key] for key in ("epochs", "epoch_reducer") if task.get(key) is not None}
     return {
         "tags": ["eval-yaml"],
         "source": source,
@@ -200,7 +203,7 @@ def _keys(task: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
             "metadata": fields.get("metadata"),
             **({"description": fields["description"]} if fields.get("description") else {}),
         },
-        "eval": _evaluation(task),
+        "eval": {**({"solver": solvers} if solvers else {}), "scorer": scorers, **given},
     }
 
 
@@ -222,13 +225,6 @@ def _target(fields: dict[str, Any]) -> Any:
     # Inspect takes an int for an index, and leaves a str as it is.
     is_text = {"value": target, "regex": ""}
     return {"if": is_text, "then": target, "else": {"from": target, "do": ["letter"]}}
-
-
-def _evaluation(task: dict[str, Any]) -> dict[str, Any]:
-    solvers = [_call(one) for one in task["solvers"] if one["name"] != "use_tools"]
-    scorers = [_call(one) for one in task["scorers"]]
-    given = {key: task[key] for key in ("epochs", "epoch_reducer") if task.get(key) is not None}
-    return {**({"solver": solvers} if solvers else {}), "scorer": scorers, **given}
 
 
 def _call(one: dict[str, Any]) -> Any:

@@ -79,7 +79,13 @@ def target_of(config: dict[str, Any], choices: Any) -> Any:
     """
     raw = config.get("doc_to_target")
     if choices is None:
-        return _answer(raw)
+        if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
+            return {"const": raw}
+        if isinstance(raw, str) and "{{" in raw and (node := single_expression(raw)) is not None:
+            return JINJA.expression(node)  # a list of answers, too: the harness parses its text
+        if isinstance(raw, str) and _is_column(raw):
+            return raw
+        return template_of(_parts("" if raw is None else raw))
     match raw:
         case bool():
             raise UntranslatableError("true or false is not the number of a choice")
@@ -96,17 +102,6 @@ def target_of(config: dict[str, Any], choices: Any) -> Any:
         case str():
             return _rendered_target(raw, choices)
     raise _code(raw)
-
-
-def _answer(raw: Any) -> Any:
-    """Return the expression of a text to generate."""
-    if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
-        return {"const": raw}
-    if isinstance(raw, str) and "{{" in raw and (node := single_expression(raw)) is not None:
-        return JINJA.expression(node)  # a list of answers, too: the harness parses its text
-    if isinstance(raw, str) and _is_column(raw):
-        return raw
-    return template_of(_parts("" if raw is None else raw))
 
 
 def _rendered_target(raw: str, choices: Any) -> Any:

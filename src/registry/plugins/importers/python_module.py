@@ -134,11 +134,7 @@ def _computed(module: ast.Module, name: str) -> Iterator[BoundFunction]:
                 given = _resolved(module, found)
     if not isinstance(given, ast.DictComp):
         raise UntranslatableError("the module changes its own names")
-    yield from _of_comprehension(module, given, name)
-
-
-def _of_comprehension(module: ast.Module, node: ast.DictComp, name: str) -> Iterator[BoundFunction]:
-    match node.generators:
+    match given.generators:
         case [ast.comprehension(ast.Name(variable), items, [], 0)]:
             values = list_of_constants(_resolved(module, items))
         case _:
@@ -146,8 +142,8 @@ def _of_comprehension(module: ast.Module, node: ast.DictComp, name: str) -> Iter
     if values is None or len(values) > MAX_NAMES:
         raise UntranslatableError("the module changes its own names")
     for value in values:
-        if _text_of(node.key, variable, value) == name:
-            yield _partial(module, node.value, {variable: ast.Constant(value)})
+        if _text_of(given.key, variable, value) == name:
+            yield _partial(module, given.value, {variable: ast.Constant(value)})
 
 
 def _text_of(node: ast.expr, variable: str, value: object) -> str:

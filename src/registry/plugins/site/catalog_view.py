@@ -191,7 +191,9 @@ class CatalogView:
 
     def _known(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield what the catalog says of a dataset besides its own keys."""
-        yield "Defined in", self._place(name)
+        document = self.catalog.entries[name].document
+        line = document.position(("datasets", name)).line
+        yield "Defined in", self.paths.shorten(f"{document.file}:{line}")
         if groups := self._groups.get(name):
             yield "In groups", list_names(groups, _NAMED)
         if former := self.catalog.former(name):
@@ -484,11 +486,6 @@ class CatalogView:
     def _file(self, name: str) -> str:
         """Return the manifest that defines a dataset, relative to the index."""
         return self.paths.shorten(self.catalog.entries[name].document.file)
-
-    def _place(self, name: str) -> str:
-        document = self.catalog.entries[name].document
-        line = document.position(("datasets", name)).line
-        return self.paths.shorten(f"{document.file}:{line}")
 
 
 def _texts(name: str, error: RegistryError) -> tuple[str, ...]:

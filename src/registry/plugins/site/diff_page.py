@@ -22,7 +22,6 @@ from registry.api import (
     Example,
     FieldChange,
     KeyChange,
-    SampleChange,
     correction_lines,
     count_text,
     display_value,
@@ -138,6 +137,7 @@ def _heads(changes: Iterable[DatasetChange]) -> Iterator[Markup]:
 
 def _head(change: DatasetChange, number: int) -> Markup:
     samples = change.samples
+    corrections = () if samples is None else samples.corrections
     found = list(facts(change))
     return render(
         "change.html",
@@ -161,13 +161,9 @@ def _head(change: DatasetChange, number: int) -> Markup:
             "used_by": _names(change.used_by),
             "samples": "" if samples is None else _short(sample_line(samples)),
             "warnings": [] if samples is None else [_short(one) for one in samples.warnings],
-            "corrections": [] if samples is None else _corrections(samples),
+            "corrections": [_short(one) for one in correction_lines(corrections)],
         },
     )
-
-
-def _corrections(samples: SampleChange) -> list[str]:
-    return [_short(one) for one in correction_lines(samples.corrections)]
 
 
 def _with_examples(changes: Sequence[DatasetChange], heads: Sequence[Markup]) -> Iterator[_Change]:
