@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
 
 __all__ = [
+    "Access",
     "as_json",
     "choose",
     "config_from",
@@ -198,6 +199,15 @@ def overrides_of(*, fewshot: int | None = None, no_corrections: bool = False) ->
 def settings_of(root: str | None) -> Settings:
     """Return the settings of this invocation."""
     return Settings.from_environment(root=root)
+
+
+class Access(TypedDict):
+    """The options that say which catalog is opened, and how: arguments of `open_catalog`."""
+
+    root: str | None
+    offline: bool | None
+    locked: bool | None
+    frozen: bool | None
 
 
 def open_catalog(

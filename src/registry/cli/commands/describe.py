@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 from msgspec import Struct
@@ -46,14 +46,7 @@ registry describe demo-mcq --json
 @options.as_json
 @options.root
 def command(
-    name: str,
-    plain: bool,
-    no_corrections: bool,
-    offline: bool | None,
-    locked: bool | None,
-    frozen: bool | None,
-    as_json: bool,
-    root: str | None,
+    name: str, plain: bool, no_corrections: bool, as_json: bool, **access: Unpack[options.Access]
 ) -> int:
     """Show lengths, targets, choices and duplicates of a dataset; build it first if needed.
 
@@ -63,7 +56,7 @@ def command(
     """
     opened = open_dataset(
         name,
-        options.open_catalog(root, offline=offline, locked=locked, frozen=frozen),
+        options.open_catalog(**access),
         as_json=as_json,
         overrides=options.overrides_of(no_corrections=no_corrections),
     )

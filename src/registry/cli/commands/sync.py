@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -136,9 +137,6 @@ def command(
     names: tuple[str, ...],
     tags: tuple[str, ...],
     jobs: int,
-    offline: bool | None,
-    locked: bool | None,
-    frozen: bool | None,
     pinned: bool,
     push: bool,
     pack: bool,
@@ -149,7 +147,7 @@ def command(
     fewshot: int | None,
     reviewed: Path | None,
     as_json: bool,
-    root: str | None,
+    **access: Unpack[options.Access],
 ) -> int:
     """Build all datasets of the catalog, or NAMES, into the cache; a group means its datasets.
 
@@ -167,9 +165,8 @@ def command(
         raise click.UsageError("--pack needs --push, and excludes --engine dask, ray and --shard")
     builder = engine_of(engine, scheduler)
     remote = options.require_remote_cache() if push else options.opened_remote_cache()
-    catalog, cache, settings = options.open_catalog(
-        root, offline=offline, locked=locked or pinned or None, frozen=frozen
-    )
+    access["locked"] = access["locked"] or pinned or None
+    catalog, cache, settings = options.open_catalog(**access)
     chosen = options.choose(catalog, names, tags)
     pins = CatalogPins.read(settings)
     if pinned and not (chosen := _pinned(chosen, catalog, pins)):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -58,21 +58,13 @@ registry browse --build --no-open --port 9000
 @options.locked
 @options.frozen
 @options.root
-def command(
-    port: int,
-    no_open: bool,
-    build: bool,
-    offline: bool | None,
-    locked: bool | None,
-    frozen: bool | None,
-    root: str | None,
-) -> int:
+def command(port: int, no_open: bool, build: bool, **access: Unpack[options.Access]) -> int:
     """Show the catalog in a browser; pages change when a manifest or a local file is saved.
 
     The pages are those of `registry site`. The server is reachable from this machine only. The
     printed URL has a secret that lets one browser in, once. Ctrl-C ends it.
     """
-    settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
+    settings = Settings.from_environment(**access)
     live = LiveCatalog(settings, build)
     if not settings.index.is_file():
         Catalog.open(settings=settings)  # raises what every command says; an invalid one is shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -96,11 +96,8 @@ def command(
     force: bool,
     tags: tuple[str, ...],
     jobs: int,
-    offline: bool | None,
-    locked: bool | None,
-    frozen: bool | None,
     as_json: bool,
-    root: str | None,
+    **access: Unpack[options.Access],
 ) -> int:
     """Write the catalog, or only NAMES, as pages for a browser: DIR/index.html.
 
@@ -111,9 +108,7 @@ def command(
 
     A dataset with problems has a page that says which; the exit code is then 1.
     """
-    catalog, cache, settings = options.open_catalog(
-        root, offline=offline, locked=locked, frozen=frozen
-    )
+    catalog, cache, settings = options.open_catalog(**access)
     chosen = site_names(sorted(options.choose(catalog, names, tags)))
     folder = SiteFolder(out, force=force)
     stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
