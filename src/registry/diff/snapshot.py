@@ -27,7 +27,6 @@ from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
 from registry.errors import Problem
 from registry.lockfile.models import Lock
-from registry.manifest.merge import parent_of
 from registry.manifest.models import DatasetSpec
 from registry.manifest.origins import Origin, origins_of
 from registry.yamldoc.reader import Document, read_yaml
@@ -199,10 +198,7 @@ class _Side:
         """Return all that determines a dataset; values by their `repr`, as 1 == True."""
         contents = self.contents
         assert contents.catalog is not None  # noqa: S101 (it has a dataset)
-        entries = contents.catalog.entries
-        chain = [entries[name]]
-        while (parent := parent_of(chain[-1], entries)) is not None:
-            chain.append(parent)
+        chain = list(contents.catalog.lineage(name))
         relative = contents.checkout.relative
         package = self.packages.get(name)
         companion = contents.specs[name].companion

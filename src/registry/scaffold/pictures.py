@@ -11,7 +11,6 @@ from registry.scaffold.columns import Columns, Inference
 
 __all__ = ["with_pictures"]
 
-_PART = {"image": "image", "audio": "audio"}
 _PATHS = {
     "image": re.compile(r"\S.*\.(?:png|jpe?g|gif|webp|bmp)", re.IGNORECASE),
     "audio": re.compile(r"\S.*\.(?:wav|mp3)", re.IGNORECASE),
@@ -31,7 +30,7 @@ def with_pictures(question: Inference, columns: Columns) -> Inference:
         items = [item for value in values for item in value] if lists else values
         kinds = {_kind(item) for item in items}
         kind = kinds.pop() if len(kinds) == 1 else ""
-        if kind not in _PART or (isinstance(items[0], str) and lists):
+        if kind not in _PATHS or (isinstance(items[0], str) and lists):
             continue
         columns.use(column)
         operations = [{"each": ["data_uri"]}] if lists else ["data_uri"]
@@ -43,7 +42,7 @@ def with_pictures(question: Inference, columns: Columns) -> Inference:
                 "then": value,
                 "else": {"const": None},
             }
-        parts.append({_PART[kind]: value})
+        parts.append({kind: value})
     if not parts:
         return question
     message = {"role": "user", "content": [*parts, {"text": question.expression}]}

@@ -24,9 +24,9 @@ from registry.diff.snapshot import open_pair
 from registry.diff.snapshots.changed_files import paths_of
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.file_names import MARKS, file_names, words_in
-from registry.diff.snapshots.rules import Rules, rules_in
+from registry.diff.snapshots.rules import Rules, no_rules, rules_in
 from registry.errors import RevisionError
-from registry.manifest.merge import Entry, parent_of
+from registry.manifest.merge import Entry
 from registry.settings import lock_file_of
 
 __all__ = ["History", "State", "difference", "open_history", "outside"]
@@ -62,40 +62,28 @@ class State:
         ):
             return ""
         checkout = self.contents.checkout
-        own = {
-            checkout.file_name(entry.document.file)
-            for entry in (self.chain if self.contents.catalog is not None else ())
-        }
+        own = {checkout.file_name(entry.document.file) for entry in self.chain}
         problems = sorted(self.contents.problems, key=lambda one: one.file not in own)
         found = next(iter(problems), None)
         return f"{self.name} can't be read in {self.label}" + (f": {found}" if found else "")
 
     @property
     def chain(self) -> list[Entry]:
-        """The entries of the dataset and of those that it extends."""
-        assert self.contents.catalog is not None  # noqa: S101 (it has the dataset)
-        entries = self.contents.catalog.entries
-        found = [entries[self.name]] if self.exists else []
-        while found and (parent := parent_of(found[-1], entries)):
-            if parent in found:
-                break
-            found.append(parent)
-        return found
+        """The entries of the dataset and of those that it extends; none if it does not exist."""
+        catalog = self.contents.catalog
+        return list(catalog.lineage(self.name)) if catalog is not None and self.exists else []
 
     @property
     def is_installed(self) -> bool:
         """Whether a part of its manifest is of an installed package."""
         folder = self.contents.checkout.folder
-        return self.contents.catalog is not None and any(
-            entry.folder != folder for entry in self.chain
-        )
+        return any(entry.folder != folder for entry in self.chain)
 
     def pathspecs(self) -> list[str]:
         """Return the files that may change the dataset, as pathspecs of git."""
         checkout = self.contents.checkout
         files = {str(checkout.index), str(lock_file_of(checkout.index))}
-        if self.contents.catalog is not None:
-            files |= {os.path.abspath(entry.document.file) for entry in self.chain}
+        files |= {os.path.abspath(entry.document.file) for entry in self.chain}
         spec = self.contents.specs.get(self.name)
         if spec is not None:
             files |= {fixed_folder(pattern) for pattern in local_patterns(spec)}
@@ -231,10 +219,7 @@ def open_history(index: Path, rules: str | None) -> Iterator[History]:
         except RevisionError:
             if rules is not None:
                 raise
-            nothing = folder / "nothing.yaml"
-            nothing.write_text("version: 1\n", encoding="utf-8")
-            checkout = checkout_of(head, index, folder / "head")
-            judge = Rules(nothing, checkout, is_valid=False)
+            judge = no_rules(checkout_of(head, index, folder / "head"), folder)
         yield History(index, Commits(repository), head, judge, folder)
 
 

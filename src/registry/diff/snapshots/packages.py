@@ -15,7 +15,6 @@ from registry.diff.snapshots.contents import Contents, package_of
 from registry.errors import count_text, list_names
 from registry.lockfile.models import PIN_FORMAT
 from registry.lockfile.spec_digest import spec_digest
-from registry.manifest.merge import parent_of
 from registry.manifest.origins import Origin
 
 __all__ = ["PACKAGE_KEY", "changed_in_packages", "package_notes"]
@@ -65,14 +64,11 @@ def package_notes(base: Contents, head: Contents) -> Iterator[str]:
 def _datasets(side: Contents) -> dict[str, set[str]]:
     """Return the datasets that packages define at least in part, with the packages' names."""
     assert side.catalog is not None  # noqa: S101 (it has datasets)
-    own, entries = side.catalog.index.parent, side.catalog.entries
     found = {}
     for name in sorted(side.specs):
-        chain = [entries[name]]
-        while (parent := parent_of(chain[-1], entries)) is not None:
-            chain.append(parent)
-        if folders := {entry.folder for entry in chain if entry.folder != own}:
-            found[name] = set(map(package_of, folders))
+        folders = {entry.folder for entry in side.catalog.lineage(name)}
+        if others := folders - {side.catalog.index.parent}:
+            found[name] = set(map(package_of, others))
     return found
 
 

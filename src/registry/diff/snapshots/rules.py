@@ -12,7 +12,7 @@ from registry.catalog.catalog import valid_index
 from registry.diff.checkout import Checkout, checkout_of
 from registry.errors import ManifestError
 
-__all__ = ["Rules", "open_rules", "rules_in"]
+__all__ = ["Rules", "no_rules", "open_rules", "rules_in"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,15 @@ def rules_in(checkout: Checkout, temporary: Path) -> Rules:
     try:
         valid_index(checkout.index)
     except ManifestError:
-        nothing = temporary / "nothing.yaml"
-        nothing.write_text("version: 1\n", encoding="utf-8")
-        return Rules(nothing, checkout, is_valid=False)
+        return no_rules(checkout, temporary)
     return Rules(checkout.index, checkout)
+
+
+def no_rules(checkout: Checkout, temporary: Path) -> Rules:
+    """Return the rules that permit nothing, written to a temporary folder."""
+    index = temporary / "nothing.yaml"
+    index.write_text("version: 1\n", encoding="utf-8")
+    return Rules(index, checkout, is_valid=False)
 
 
 @contextmanager
