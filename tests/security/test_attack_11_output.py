@@ -261,11 +261,21 @@ TERMINAL = [("list",), ("show", "qa", "--origin"), ("preview", "qa"), ("sync",),
 PLANTED = re.compile("\x1b\\[2J|\x1b\\]|[\x07\x9b\u202e\u200b\u2028\u2066]")
 
 
-def on_a_terminal(folder: Path, cache: Path, arguments: Sequence[str]) -> str:
-    """Return what a command writes to a terminal."""
+NEXT = "-- next --"
+ON_A_TERMINAL = f"""
+import json, sys
+from registry.cli import main
+for arguments in json.loads(sys.argv[1]):
+    main(arguments)
+    print({NEXT!r}, flush=True)
+"""
+
+
+def on_a_terminal(folder: Path, cache: Path, commands: Sequence[Sequence[str]]) -> list[str]:
+    """Return what each command writes to a terminal."""
     ours, its = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-I", "-m", "registry", *arguments],
+        [sys.executable, "-I", "-c", ON_A_TERMINAL, json.dumps(commands)],
         cwd=folder,
         env={**os.environ, **HERMETIC, "REGISTRY_CACHE_DIR": str(cache), "TERM": "xterm"},
         stdin=its,
@@ -279,12 +289,12 @@ def on_a_terminal(folder: Path, cache: Path, arguments: Sequence[str]) -> str:
             while part := os.read(ours, 1 << 16):
                 parts.append(part)
     os.close(ours)
-    return b"".join(parts).decode()
+    return b"".join(parts).decode().split(NEXT)[:-1]
 
 
 def test_a_terminal_is_not_controlled_either(tmp_path: Path) -> None:
     made = catalog(tmp_path, {"qa": MANIFEST})
-    for arguments in TERMINAL:
-        text = on_a_terminal(made.repository.folder, tmp_path / "cache", arguments)
+    texts = on_a_terminal(made.repository.folder, tmp_path / "cache", TERMINAL)
+    for arguments, text in zip(TERMINAL, texts, strict=True):
         assert "PWNED" in text or arguments == ("sync",)
         assert (arguments, PLANTED.findall(text)) == (arguments, [])
