@@ -19,10 +19,10 @@ import yaml
 from tests.conftest import REPOSITORY
 from tests.git_repository import HERMETIC
 
-__all__ = ["Action", "Done", "install", "prepare"]
+__all__ = ["BASH", "Action", "Done", "install", "parsed", "prepare"]
 
-# The command that the runner uses for `shell: bash`.
-_BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
+"""The command that the runner uses for `shell: bash`."""
 _EXPRESSION = re.compile(r"\$\{\{ (?P<name>[\w.-]+) \}\}")
 _RUNS_ON = "${{ !cancelled() && steps.install.outcome == 'success' }}"
 
@@ -156,7 +156,7 @@ class Action:
             "RUNNER_TEMP": str(self.temp),
         }
         ended = subprocess.run(
-            [*_BASH, str(script)],
+            [*BASH, str(script)],
             cwd=workspace,
             env={**ambient, **HERMETIC, **runner, **environment, **variables},
             stdout=subprocess.PIPE,
@@ -181,6 +181,12 @@ def _python() -> str:
     program.write_text(_COPYING.format(venv=f"{folder.name}/venv", python=sys.executable))
     program.chmod(0o755)
     return str(program)
+
+
+def parsed(text: str) -> Any:
+    """Return the data of a workflow."""
+    # PyYAML takes `on` for true, as YAML 1.1 does; GitHub does not.
+    return yaml.safe_load(re.sub(r"^on:", "'on':", text, flags=re.MULTILINE))
 
 
 def prepare(top: Path) -> Action:

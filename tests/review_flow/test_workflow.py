@@ -15,17 +15,12 @@ from registry.cli import main
 from registry.scaffold.starter import workflow
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
-from tests.review_flow.composite_action import Action, Done, install
+from tests.review_flow.composite_action import Action, Done, install, parsed
 
 OWN = (REPOSITORY / ".github" / "workflows" / "registry.yml").read_text(encoding="utf-8")
 PAGE = (REPOSITORY / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"```yaml\n(# \.github/workflows/.*?)```", PAGE, re.DOTALL)
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
-
-
-def parsed(text: str) -> Any:
-    # PyYAML takes `on` for true, as YAML 1.1 does; GitHub does not.
-    return yaml.safe_load(re.sub(r"^on:", "'on':", text, flags=re.MULTILINE))
 
 
 def steps(text: str) -> list[dict[str, Any]]:
@@ -235,3 +230,10 @@ def test_no_workflow_gives_a_pull_request_secrets_or_a_token(path: Path) -> None
     for job in workflow["jobs"].values():
         checkouts = [one for one in job["steps"] if "checkout" in one.get("uses", "")]
         assert all(one["with"]["persist-credentials"] is False for one in checkouts)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_expressions_reach_scripts_only_as_variables(path: Path) -> None:
+    jobs = parsed(path.read_text(encoding="utf-8"))["jobs"].values()
+    scripts = [step.get("run", "") for job in jobs for step in job["steps"]]
+    assert [script for script in scripts if "${{" in script] == []
