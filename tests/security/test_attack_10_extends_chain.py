@@ -25,28 +25,17 @@ def reviewed(tmp_path: Path) -> GitRepository:
     return repository
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["validate"],
-        ["list", "--tag", "a"],
-        ["show", f"d{LINKS - 1}"],
-        ["diff", "main"],
-        ["lock", "--check"],
-    ],
-    ids=" ".join,
-)
-def test_a_long_chain_is_an_error_in_little_time(
-    tmp_path: Path, reviewed: GitRepository, command: list[str]
-) -> None:
-    outcome = Machine(tmp_path).run(reviewed.folder, *command)
-    if command[0] in ("validate", "show"):
-        line = LINKS + 1
-        place = f"m/d.yaml:{line}:11 $.datasets.d{LINKS - 1}.extends"
-        assert f"{place}: 'd{LINKS - 1}' has more than 32 ancestors" in outcome.out + outcome.err
-        assert "`limits: {extends: …}` in the root index raises" in outcome.out + outcome.err
-        assert outcome.code == 1
-    assert "Traceback" not in outcome.err
+def test_a_long_chain_is_an_error_in_little_time(tmp_path: Path, reviewed: GitRepository) -> None:
+    last = f"d{LINKS - 1}"
+    place = f"m/d.yaml:{LINKS + 1}:11 $.datasets.{last}.extends"
+    machine = Machine(tmp_path)
+    for command in ("validate", f"show {last}", "list --tag a", "diff main", "lock --check"):
+        outcome = machine.run(reviewed.folder, *command.split())
+        assert "Traceback" not in outcome.err
+        if command.startswith(("validate", "show")):
+            assert f"{place}: '{last}' has more than 32 ancestors" in outcome.text
+            assert "`limits: {extends: …}` in the root index raises" in outcome.text
+            assert outcome.code == 1
 
 
 def test_the_root_index_raises_the_limit(tmp_path: Path, reviewed: GitRepository) -> None:
