@@ -45,6 +45,7 @@ CLASS_OF = {
     "sample.seed": "subset",
     "explode.column": "subset",
     "on_duplicate": "subset",
+    "pin.corrections.sha256": "corrections",
     "shuffle": "order only",
     "seed": "order only",
     "shuffle_choices": "order only",

@@ -46,6 +46,19 @@ def test_each_value_of_a_pin_has_a_line_number(tmp_path: Path) -> None:
     }
 
 
+def test_the_digest_of_a_named_file_is_found_by_its_location(tmp_path: Path) -> None:
+    named = f"""\
+    files:
+      - location: images/a.png
+        size: 3
+        sha256: {DIGITS}
+"""
+    (tmp_path / "datasets.lock").write_text(LOCK + named, encoding="utf-8")
+    origins = pin_origins(read_documents(tmp_path / "datasets.lock"))["child"]
+    found = {one.key: (one.value, one.line) for one in origins if one.key.startswith("pin.files")}
+    assert found == {"pin.files.images/a.png": (DIGITS, 17)}
+
+
 def test_without_a_lockfile_there_is_no_provenance(tmp_path: Path) -> None:
     assert pin_origins(read_documents(tmp_path / "datasets.lock")) == {}
 
