@@ -229,7 +229,8 @@ def test_no_workflow_gives_a_pull_request_secrets_or_a_token(path: Path) -> None
         assert "github.token" not in text
     for job in workflow["jobs"].values():
         checkouts = [one for one in job["steps"] if "checkout" in one.get("uses", "")]
-        assert all(one["with"]["persist-credentials"] is False for one in checkouts)
+        plain = {"fetch-depth": 0, "persist-credentials": False}
+        assert all({"fetch-depth": 0, **one["with"]} == plain for one in checkouts)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
