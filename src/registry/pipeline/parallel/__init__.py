@@ -1,1 +1,1 @@
-"""Builds in several processes: runs of lines of one file, or whole builds."""
+"""Builds in several processes: parts of one source, or whole builds."""

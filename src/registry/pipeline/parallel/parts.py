@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +89,8 @@ class FileTask(Struct, frozen=True, kw_only=True):
     json_keys: JsonKeys
     metadata_types: Mapping[str, MetadataType] | None
     """Those of the rows before; None for the first ones, which determine them."""
-    tried: Part
-    """One that is mapped already."""
-    trial: Trial | None
-    """What a mapper has to give for some of its records."""
+    trial: tuple[Part, Trial] | None
+    """A part that is mapped already, and what a mapper has to give for some of its records."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class SourceMapping:
             first, _ = self.state.files[-1]
             yield from self._rows(file, first)
 
-    def check(self, trial: Trial, part: Part) -> None:
+    def check(self, part: Part, trial: Trial) -> None:
         """Raise a MappingError if this process makes other rows of the records of a trial."""
         file, own = self._opened(part)
         trial.check(own, self.source.of_file(file.location), self.pipeline, self.state)
@@ -176,7 +175,7 @@ def map_source(
     if elsewhere is None or limit is not None or len(parts) < 2:
         yield from mapping.files(pinned, limit)
         return
-    calls = _Calls(spec, mapping, elsewhere, parts[0])
+    calls = _Calls(spec, mapping, elsewhere)
     with closing(calls.results(parts)) as mapped:
         for part, found in mapped:
             if found is not None and _fits(found, state):
@@ -184,9 +183,8 @@ def map_source(
                 continue
             # Mapped with the state that it has in a single process, for the same rows or error.
             rows = mapping.part(part)
-            if spec.mapper is not None and not calls.trials:
-                calls.tried = part
-                rows = observed(rows, spec.mapper, state, calls.trials)
+            if spec.mapper is not None and calls.trial is None:
+                rows = observed(rows, spec.mapper, state, partial(calls.use, part))
             yield from rows
 
 
@@ -197,11 +195,14 @@ class _Calls:
     spec: DatasetSpec
     mapping: SourceMapping
     elsewhere: Executor
-    tried: Part
-    trials: list[Trial] = dataclasses.field(default_factory=list)
-    """At most one: what a mapper gave for some records of the part that was tried."""
+    trial: tuple[Part, Trial] | None = None
+    """Of a mapper: a part that this process has mapped, and what it gave for some records."""
     is_over: bool = False
     """Whether another process can't map them as this one does."""
+
+    def use(self, part: Part, trial: Trial) -> None:
+        """Send further parts, with a trial of this one."""
+        self.trial = part, trial
 
     def results(self, parts: Iterable[Part]) -> Generator[tuple[Part, FileRows | None]]:
         """Yield each part with its rows, or with None if this process has to map it."""
@@ -227,7 +228,7 @@ class _Calls:
     def _send(self, part: Part) -> Later | None:
         """Call `answer` elsewhere; None if this process has to map the part."""
         spec, mapping, context = self.spec, self.mapping, self.mapping.context
-        if self.is_over or (spec.mapper is not None and not self.trials):
+        if self.is_over or (spec.mapper is not None and self.trial is None):
             return None
         types = mapping.state.metadata_types
         task = FileTask(
@@ -239,8 +240,7 @@ class _Calls:
             parts=context.parts,
             json_keys=mapping.pipeline.json_keys,
             metadata_types=types and dict(types),
-            tried=self.tried,
-            trial=self.trials[0] if self.trials else None,
+            trial=self.trial,
         )
         return self.elsewhere.call(f"{__name__}:answer", task, replace(context.cache, used=None))
 
@@ -316,7 +316,7 @@ def answer(tell: Tell, task: FileTask, cache: Cache) -> FileRows | None:
         pipeline = compile_pipeline(spec, Pins(()), context, json_keys=task.json_keys)
         mapping = SourceMapping(source, context, pipeline, _first_state(task))
         if task.trial is not None:
-            mapping.check(task.trial, task.tried)
+            mapping.check(*task.trial)
         state = _first_state(task)
         try:
             for batch in dataclasses.replace(mapping, state=state).part(task.part, alone=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,9 +68,9 @@ def observed(
     batches: Iterator[pa.RecordBatch],
     mapper: str,
     state: PipelineState,
-    trials: list[Trial],
+    use: Callable[[Trial], None],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a part; then add a trial, if it has more than one record."""
+    """Yield the rows of a part; then give a trial to `use`, if it has more than one record."""
     start = state.next_record
     rows: list[dict[str, Any]] = []
     for batch in batches:
@@ -83,4 +83,4 @@ def observed(
     if skip:
         tried = range(start + skip, start + stop)
         texts = [str(row) for row in rows if row["record"] in tried]
-        trials.append(Trial(start + skip, skip, stop, texts, mapper, mapper_digest(mapper)))
+        use(Trial(start + skip, skip, stop, texts, mapper, mapper_digest(mapper)))
