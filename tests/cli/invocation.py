@@ -44,6 +44,10 @@ class Invocation:
         return self.out.splitlines()
 
     @property
+    def errors(self) -> list[str]:
+        return self.err.splitlines()
+
+    @property
     def json(self) -> Any:
         return json.loads(self.out)
 

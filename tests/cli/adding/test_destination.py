@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
 
 from registry.catalog.catalog import Catalog
@@ -56,12 +55,6 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "registry" / "d.yaml").write_text(MANIFEST.replace("d:", "other:", 1))
     with pytest.raises(ManifestError, match="already exists and is not overwritten"):
         destination_of(settings(tmp_path), "d")
-
-
-@pytest.mark.parametrize("name", ["A b", "../x", ""])
-def test_invalid_name_is_a_usage_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(click.UsageError, match="not a valid dataset name"):
-        destination_of(settings(tmp_path), name)
 
 
 def test_missing_folder_is_an_error(tmp_path: Path) -> None:

@@ -44,10 +44,7 @@ def test_dir_is_the_folder_of_the_environment(run: Run, cache_dir: Path) -> None
     assert run("cache", "dir").lines == [str(cache_dir)]
 
 
-def test_an_unknown_command_is_suggested(run: Run) -> None:
-    done = run("cache", "prun")
-    assert done.code == 2
-    assert "no command 'cache prun' (did you mean 'prune'?)" in done.err
+def test_an_unknown_command_is_an_error_with_all_of_them(run: Run) -> None:
     assert "(commands: dir, list, verify, prune, clear)" in run("cache", "x").err
 
 
@@ -85,16 +82,12 @@ def test_samples_that_no_dataset_uses_have_the_name_they_were_built_for(
     run: Run, two: Path
 ) -> None:
     run("sync")
+    write(two, "two", OTHER.replace("shuffle", "shufle"))
+    assert any(line.startswith("(two)") for line in run("cache", "list").lines)
     (two / "m" / "two.yaml").unlink()
     done = run("cache", "list")
     assert any(line.startswith("(two)") for line in done.lines)
     assert "no dataset of this catalog uses it now" in done.err
-
-
-def test_a_dataset_with_an_invalid_manifest_is_listed_under_its_name(run: Run, two: Path) -> None:
-    run("sync")
-    write(two, "two", OTHER.replace("shuffle", "shufle"))
-    assert any(line.startswith("(two)") for line in run("cache", "list").lines)
 
 
 def test_listing_is_no_use(run: Run, two: Path, cache_dir: Path) -> None:
@@ -122,8 +115,7 @@ def test_damage_is_reported_quarantined_and_made_good(run: Run, two: Path, cache
     assert re.fullmatch(r"3 items, \d\.\d kB: all intact", done.lines[0])
     entry = entries(run)["two"]["fingerprint"].removeprefix("sha256:")
     flip(versioned_folder(cache_dir) / "samples" / entry / "samples.arrow")
-    done = run("cache", "verify", "qa")
-    assert done.code == 0
+    assert run("cache", "verify", "qa").code == 0
     done = run("cache", "verify", "two")
     assert done.code == 1
     assert done.err.startswith(f"error: samples {entry[:12]}: ")
@@ -134,12 +126,7 @@ def test_damage_is_reported_quarantined_and_made_good(run: Run, two: Path, cache
     (damaged,) = done.json["damaged"]
     assert (done.code, damaged["key"], damaged["quarantined"]) == (1, entry, True)
     assert done.json["checked"] == 3
-
-
-def test_only_datasets_of_the_catalog_can_be_verified(run: Run, two: Path) -> None:
-    done = run("cache", "verify", "tow")
-    assert done.code == 1
-    assert "similar names: two" in done.err
+    assert "similar names: two" in run("cache", "verify", "tow").err
 
 
 # --- prune ---
@@ -158,13 +145,7 @@ def test_pruning_without_options_keeps_samples(run: Run, two: Path, cache_dir: P
     assert left.exists()
     done = run("cache", "prune")
     assert done.code == 0
-    assert done.lines[1].split(maxsplit=4) == [
-        "tmp",
-        "4",
-        "B",
-        "left",
-        "left by a process that ended early",
-    ]
+    assert " ".join(done.lines[1].split()) == "tmp 4 B left left by a process that ended early"
     assert done.lines[-1] == f"removed 4 B under {cache_dir}"
     assert not left.exists()
     assert run("cache", "list").lines == before
@@ -212,20 +193,12 @@ def test_nothing_is_pruned_where_a_manifest_is_invalid(run: Run, two: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--older", "30", "'30' is not a duration: give a number and a unit, such as 12h or 30d"),
-        (
-            "--keep-size",
-            "20",
-            "'20' is not a size: give a number and a unit, such as 500MB or 20GB",
-        ),
-    ],
+    ("option", "value", "words"),
+    [("--older", "30", "not a duration: give a"), ("--keep-size", "20", "not a size: give a")],
 )
-def test_times_and_sizes_have_units(run: Run, option: str, value: str, message: str) -> None:
+def test_times_and_sizes_have_units(run: Run, option: str, value: str, words: str) -> None:
     done = run("cache", "prune", option, value)
-    assert done.code == 2
-    assert message in done.err
+    assert (done.code, f"'{value}' is {words} number and a unit" in done.err) == (2, True)
 
 
 # --- clear ---
@@ -269,15 +242,17 @@ def test_a_name_that_is_nowhere_is_an_error(run: Run, two: Path) -> None:
     assert len(entries(run)) == 2
 
 
-@pytest.mark.parametrize(("answer", "is_left"), [("y\n", False), ("n\n", True), ("", True)])
-@pytest.mark.parametrize("names", [(), ("qa",)])
+@pytest.mark.parametrize(
+    ("names", "answer", "is_left"),
+    [([], "y\n", False), ([], "n\n", True), (["qa"], "", True), (["qa"], "y\n", False)],
+)
 def test_clear_asks_for_confirmation(
     run: Run,
     own: Path,
     monkeypatch: pytest.MonkeyPatch,
+    names: list[str],
     answer: str,
     is_left: bool,
-    names: tuple[str, ...],
 ) -> None:
     run("sync", "qa")
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))

@@ -30,10 +30,10 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: code, output, errors."""
+    """Run `diff` in this process: code, output, errors."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        code = main(list(arguments))
+        code = main(["diff", *arguments])
         out, err = capsys.readouterr()
         assert "Traceback" not in err
         return code, re.sub(r"\([0-9a-f]{7}\)", "(…)", out), err
@@ -71,7 +71,7 @@ def test_folders_are_compared_without_git(
 ) -> None:
     old, new = catalog(tmp_path / "old"), catalog(tmp_path / "new", qa=QA.replace("1}", "2}"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    code, out, err = run("diff", str(old), str(new))
+    code, out, err = run(str(old), str(new))
     assert (code, err) == (1, "")
     lines = out.splitlines()
     assert lines[0] == "qa-one: samples not compared (not cached); `limit`"
@@ -82,32 +82,14 @@ def test_folders_are_compared_without_git(
         "  samples not compared (not cached); `limit`",
         "  limit: 1 → 2  m/qa.yaml:6",
     ]
-
-
-def test_location_of_a_catalog_is_no_difference(run: Run, tmp_path: Path) -> None:
-    old, new = catalog(tmp_path / "old"), catalog(tmp_path / "deeper" / "new")
-    assert run("diff", str(old), str(new / "datasets.yaml"))[0] == 0
-
-
-def test_changed_licence_is_said_first(run: Run, repository: Path) -> None:
-    licensed = QA.replace("    source", "    license: MIT\n    source")
-    catalog(repository, qa=licensed)
-    commit(repository)
-    other = licensed.replace("MIT", "CC-BY-NC-4.0").replace("input: q", "input: a")
-    catalog(repository, qa=other)
-    commit(repository)
-    code, out, _ = run("diff", "HEAD~1", "HEAD")
-    assert code == 1
-    headline = out.splitlines()[0]
-    assert headline.startswith("license changed from MIT to CC-BY-NC-4.0 (qa, qa-one) · ")
-    keys = [line.split(":")[0].strip() for line in out.splitlines() if line.startswith("  ")]
-    assert keys.index("license") < keys.index("fields.input")
+    elsewhere = catalog(tmp_path / "deeper" / "old") / "datasets.yaml"
+    assert run(str(old), str(elsewhere))[0] == 0, "where a catalog is, is no difference"
 
 
 def test_head_defaults_to_the_present_folder(run: Run, repository: Path) -> None:
-    assert run("diff")[:2] == (0, "no differences\nmerge base (…) → work tree\n")
+    assert run()[:2] == (0, "no differences\nmerge base (…) → work tree\n")
     (repository / "m" / "new.yaml").write_text(QA.replace("qa", "new").replace("new.csv", "qa.csv"))
-    code, out, _ = run("diff")
+    code, out, _ = run()
     assert code == 1
     assert "2 datasets added" in out
     assert "+ new: added  m/new.yaml:3" in out
@@ -117,19 +99,9 @@ def test_two_revisions_are_compared_whatever_the_present_folder(run: Run, reposi
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
     commit(repository)
     (repository / "datasets.yaml").write_text("broken: [")
-    code, out, _ = run("diff", "HEAD~1", "main")
+    code, out, _ = run("HEAD~1", "main")
     assert (code, out.splitlines()[1]) == (1, "HEAD~1 (…) → main (…)")
     assert "limit: 1 → 2  m/qa.yaml:6" in out
-
-
-def test_base_defaults_to_where_the_branch_left_main(run: Run, repository: Path) -> None:
-    git(repository, "switch", "--quiet", "--create", "topic")
-    git(repository, "switch", "--quiet", "main")
-    catalog(repository, qa=QA.replace("Questions", "Not of the branch"))
-    commit(repository)
-    git(repository, "switch", "--quiet", "topic")
-    assert run("diff")[0] == 0
-    assert run("diff", "main")[0] == 1
 
 
 def test_catalog_in_a_subfolder_of_the_repository_is_compared(
@@ -143,9 +115,9 @@ def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     git(top, "init", "--quiet", "--initial-branch", "main")
     commit(top)
     monkeypatch.chdir(folder)
-    assert run("diff", "HEAD")[0] == 0
+    assert run("HEAD")[0] == 0
     (top / "shared" / "qa.csv").write_text(RECORDS.replace("3\n", "4\n"))
-    code, out, _ = run("diff", "HEAD", "--build")
+    code, out, _ = run("HEAD", "--build")
     assert code == 1
     assert re.search(
         r"bytes\.\.\./shared/qa\.csv: sha256:\w{12}… → sha256:\w{12}…  shared/qa\.csv", out
@@ -157,7 +129,7 @@ def test_all_datasets_are_new_to_a_commit_without_a_catalog(run: Run, tmp_path: 
     git(tmp_path, "init", "--quiet", "--initial-branch", "main")
     git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "nothing")
     catalog(tmp_path / "c")
-    code, out, _ = run("diff", "HEAD", "--root", str(tmp_path / "c"))
+    code, out, _ = run("HEAD", "--root", str(tmp_path / "c"))
     assert code == 1
     assert out.splitlines()[:2] == [
         "2 datasets added (qa; qa-one) · the index changed",
@@ -174,101 +146,46 @@ def test_files_beside_the_data_are_extracted_too(run: Run, repository: Path) -> 
     commit(repository)
     catalog(repository, qa=qa.replace("limit: 1", "limit: 2"))
     # Were `f.txt` not there on one side, the sample would name another file.
-    assert "samples: no difference in 1" in run("diff", "HEAD", "--build")[1]
-
-
-def test_pointer_of_git_lfs_equals_the_file_it_names(run: Run, repository: Path) -> None:
-    import hashlib
-
-    digest = hashlib.sha256(RECORDS.encode()).hexdigest()
-    pointer = (
-        f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(RECORDS)}\n"
-    )
-    catalog(repository, records=pointer)
-    commit(repository)
-    catalog(repository)
-    assert run("diff", "HEAD")[0] == 0
+    assert "samples: no difference in 1" in run("HEAD", "--build")[1]
 
 
 # --- samples ---
 
 
-def test_cached_samples_are_compared(run: Run, repository: Path) -> None:
-    run("sync")
-    catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
-    out = run("diff", "HEAD")[1]
-    assert "samples: 1 → 2: 1 added; matched by content\n" in out
-    assert "building" not in out
-
-
-def test_nothing_is_built_without_the_option(run: Run, repository: Path) -> None:
+def test_builds_need_the_option_and_are_announced(run: Run, repository: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
-    code, out, err = run("diff", "HEAD")
+    code, out, err = run("HEAD")
     assert (code, err) == (1, "")
-    assert (
-        "samples: not compared: base and head are not cached (`registry diff HEAD --build`" in out
-    )
-
-
-def test_builds_are_announced(run: Run, repository: Path) -> None:
-    catalog(repository, records=RECORDS.replace("3\n", "4\n"))
-    _, out, err = run("diff", "HEAD", "--build")
+    note = "samples: not compared: base and head are not cached (`registry diff HEAD --build`"
+    assert note in out
+    _, out, err = run("HEAD", "--build")
     assert re.fullmatch(r"building qa of HEAD \(\w{7}\)\nbuilding qa of work tree\n", err)
     assert "; base and head are built for this\n" in out
 
 
-@pytest.mark.parametrize(
-    ("added", "built"), [(MAX_NEW_BUILDS, MAX_NEW_BUILDS), (MAX_NEW_BUILDS + 1, 0)]
-)
-def test_many_new_datasets_are_not_built(
-    run: Run, repository: Path, added: int, built: int
-) -> None:
-    new = "".join(
-        f"  new-{n}: {{extends: qa, fields: {{metadata: {{n: {{const: {n}}}}}}}}}\n"
-        for n in range(added)
-    )
-    catalog(repository, qa=QA.replace("limit: 1", "limit: 3") + new)
-    _, out, err = run("diff", "HEAD", "--build")
-    assert "samples: 1 → 3: 2 added" in out, "what has changed is built"
-    assert len(re.findall(r"  samples: 3; head is built for this", out)) == built
-    hint = f"not cached; {added} datasets are new, and up to 20 are built (`registry sync "
-    assert out.count(hint) == added - built
-    assert err.count("building new-") == built
+def test_as_many_new_datasets_as_are_allowed_are_built(run: Run, repository: Path) -> None:
+    new = "".join(f"  new-{n}: {{extends: qa, limit: 1}}\n" for n in range(MAX_NEW_BUILDS))
+    catalog(repository, qa=QA + new)
+    _, out, err = run("HEAD", "--build")
+    assert "building new-" in err
+    assert "datasets are new" not in out
 
 
 def test_samples_are_those_that_each_snapshot_pins(run: Run, repository: Path) -> None:
-    run("lock")
+    assert main(["lock"]) == 0
     commit(repository)
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
-    out = run("diff", "HEAD", "--build")[1]
+    out = run("HEAD", "--build")[1]
     assert "samples: not compared: data/qa.csv: datasets.lock pins sha256:" in out
-    run("lock", "--upgrade")
-    out = run("diff", "HEAD", "--build")[1]
+    assert main(["lock", "--upgrade"]) == 0
+    out = run("HEAD", "--build")[1]
     assert "samples: 3 → 3: 1 changed (target)" in out
-
-
-def test_invalid_lockfile_is_a_problem(run: Run, repository: Path) -> None:
-    (repository / "datasets.lock").write_text("version: 1\ndatasets: {qa: 1}\n")
-    code, out, _ = run("diff", "HEAD")
-    assert code == 4
-    assert "problem in work tree: datasets.lock:2:12 $.datasets.qa: must be a mapping" in out
-
-
-def test_dataset_that_can_t_be_built_does_not_stop_the_others(run: Run, repository: Path) -> None:
-    bad = "  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
-    catalog(repository, qa=QA + bad)
-    commit(repository)
-    catalog(repository, qa=QA.replace("limit: 1", "limit: 2") + bad.replace("1", "2"))
-    code, out, _ = run("diff", "HEAD", "--build")
-    assert code == 1
-    assert re.search(r"samples: not compared: \S*gone\.csv: ", out)
-    assert "samples: 1 → 2: 1 added" in out
 
 
 @pytest.mark.parametrize(("n", "shown"), [("0", 0), ("1", 1), ("3", 2)])
 def test_number_of_examples_is_an_option(run: Run, repository: Path, n: str, shown: int) -> None:
     catalog(repository, records=RECORDS.replace("2\n", "x\n").replace("3\n", "y\n"))
-    out = run("diff", "HEAD", "--build", "-n", n)[1]
+    out = run("HEAD", "--build", "-n", n)[1]
     assert out.count("    ~ sample") == shown
 
 
@@ -279,7 +196,7 @@ def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Pa
     bad = "datasets:\n  bad: {source: {type: csv, path: x.csv}, bogus: 1}\n"
     (repository / "m" / "bad.yaml").write_text(bad)
     catalog(repository, qa=QA.replace("limit: 1", "limit: 2"))
-    code, out, _ = run("diff", "HEAD")
+    code, out, _ = run("HEAD")
     assert code == 4
     assert "problem in work tree: m/bad.yaml:2:" in out
     assert "not compared: bad\n" in out
@@ -289,62 +206,42 @@ def test_problem_in_one_snapshot_does_not_hide_the_rest(run: Run, repository: Pa
     assert "limit: 1 → 2" in out
 
 
-def test_problem_alone_makes_the_exit_code_4(run: Run, repository: Path) -> None:
-    (repository / "m" / "bad.yaml").write_text("datasets: [")
-    code, out, _ = run("diff", "HEAD")
-    assert (code, "1 problem" in out) == (4, True)
-
-
-def test_problem_of_a_revision_names_files_as_the_repository_does(
-    run: Run, repository: Path, tmp_path: Path
-) -> None:
-    (repository / "m" / "twice.yaml").write_text(QA)
-    bad = "datasets:\n  bad: {source: {type: csv, path: gone.csv}, limit: 1}\n"
-    (repository / "m" / "bad.yaml").write_text(bad)
-    commit(repository)
-    (repository / "m" / "bad.yaml").write_text(bad.replace("1", "2"))
-    out = run("diff", "HEAD", "--build")[1]
-    assert re.search(r"problem in HEAD \(…\): m/twice\.yaml:2:3 .*\(by m/qa\.yaml:2\)", out)
-    assert "samples: not compared: gone.csv: " in out
-    assert not {"registry-diff-", str(tmp_path)} & set(re.findall(r"registry-diff-|/tmp\S*", out))
-
-
 def test_relative_git_dir_of_a_hook_is_ignored(
     run: Run, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", ".git")
     monkeypatch.chdir(repository / "m")
-    assert run("diff", "HEAD")[0] == 0
+    assert run("HEAD")[0] == 0
 
 
 def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
     (repository / "datasets.yaml").write_text("version: 1\nbogus: 1\n")
-    code, out, _ = run("diff", "HEAD")
+    code, out, _ = run("HEAD")
     assert code == 4
     assert "problem in work tree: datasets.yaml:2:1 $.bogus" in out
     assert "removed" not in out
 
 
-UNREADABLE = {
-    ("mian",): "no revision 'mian' (did you mean 'main'?)",
-    ("main", "qqqqqq"): "no revision 'qqqqqq' (try `git fetch`)",
-    ("../nothere", "."): "'../nothere' is not a folder with a datasets.yaml",
-    ("--", "-x"): "'-x' is not a revision: it starts with `-`",
-    ("main..HEAD",): "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD",
-}
-
-
-@pytest.mark.parametrize("arguments", UNREADABLE, ids=" ".join)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("mian", "no revision 'mian' (did you mean 'main'?)"),
+        ("main qqqqqq", "no revision 'qqqqqq' (try `git fetch`)"),
+        ("../nothere .", "'../nothere' is not a folder with a datasets.yaml"),
+        ("-- -x", "'-x' is not a revision: it starts with `-`"),
+        ("main..HEAD", "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD"),
+    ],
+)
 def test_side_that_does_not_exist_has_exit_code_4(
-    run: Run, repository: Path, arguments: tuple[str, ...]
+    run: Run, repository: Path, arguments: str, words: str
 ) -> None:
-    code, out, err = run("diff", *arguments)
+    code, out, err = run(*arguments.split())
     assert (code, out) == (4, "")
-    assert UNREADABLE[arguments] in err
+    assert words in err
 
 
 def test_usage_error_has_exit_code_2(run: Run, repository: Path) -> None:
-    code, out, err = run("diff", "--format", "xml")
+    code, out, err = run("--format", "xml")
     assert (code, out) == (2, "")
     assert "'xml' is not one of" in err
 
@@ -353,7 +250,7 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(catalog(tmp_path / "c"))
-    code, _, err = run("diff")
+    code, _, err = run()
     assert code == 4
     assert "not a git repository" in err
     assert "folders can be compared without git" in err
@@ -364,7 +261,7 @@ def test_outside_of_a_repository_the_hint_is_to_pass_folders(
 
 def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n")
-    code, out, _ = run("diff", "HEAD")
+    code, out, _ = run("HEAD")
     assert code == 1
     assert out.splitlines() == [
         "the index changed · 1 new in reach",
@@ -376,18 +273,9 @@ def test_trust_is_a_difference(run: Run, repository: Path) -> None:
     ]
 
 
-def test_code_that_the_change_itself_trusts_is_not_run(run: Run, repository: Path) -> None:
-    mapped = QA.replace("fields: {input: q, target: a}", "mapper: os:getcwd")
-    catalog(repository, index=f"{INDEX}trust: ['os:getcwd']\n", qa=mapped)
-    out, err = run("diff", "HEAD", "--build")[1:]
-    message = "not compared: the base does not trust the mapper 'os:getcwd', so its code is not run"
-    assert out.count(message) == 2
-    assert err == ""
-
-
 def test_default_is_reported_once_with_its_dependents(run: Run, repository: Path) -> None:
     catalog(repository, index=f"{INDEX}defaults:\n  on_duplicate: drop\n")
-    out = run("diff", "HEAD")[1]
+    out = run("HEAD")[1]
     assert (
         "  on_duplicate: error → drop  built in → datasets.yaml:4\n    inherited by qa, qa-one\n"
         in out
@@ -397,36 +285,26 @@ def test_default_is_reported_once_with_its_dependents(run: Run, repository: Path
 # --- formats ---
 
 
-def test_json_is_complete(run: Run, repository: Path) -> None:
+def test_json_has_the_numbers_of_the_samples(run: Run, repository: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
-    code, out, _ = run("diff", "HEAD", "--build", "--format", "json")
+    code, out, _ = run("HEAD", "--build", "--format", "json")
     data = json.loads(out)
     assert code == 1
     assert data["headline"] == (
         "qa: 1 target of 3 samples changes · qa-one: no sample of 1 changes"
     )
-    assert data["counts"] == {"source bytes": 2}
     qa, one = data["changes"]
     assert (qa["name"], qa["status"], qa["kinds"]) == ("qa", "changed", ["source bytes"])
-    (key,) = qa["keys"]
-    assert key["inherited_by"] == ["qa-one"]
-    assert {key[side]["file"] for side in ("old", "new")} == {"data/qa.csv"}
     assert qa["samples"]["fields"] == {"target": 1}
-    (example,) = qa["samples"]["examples"]
-    assert example["fields"] == [{"field": "target", "chunks": [["-", "3"], ["+", "4"]]}]
     assert one["inherited"] == [{"key": "bytes.data/qa.csv", "dataset": "qa"}]
-    assert one["samples"]["changed"] == 0
-
-
-def test_json_option_is_the_json_format(run: Run, repository: Path) -> None:
-    assert run("diff", "--json")[1] == run("diff", "--format", "json")[1]
+    assert run("HEAD", "--json")[1] == run("HEAD", "--format", "json")[1]
 
 
 def test_no_folder_of_this_machine_is_printed(run: Run, repository: Path, tmp_path: Path) -> None:
     catalog(repository, records=RECORDS.replace("3\n", "4\n"))
     commit(repository)
     for form in ("text", "json", "markdown"):
-        out = run("diff", "HEAD~1", "HEAD", "--build", "--format", form)[1]
+        out = run("HEAD~1", "HEAD", "--build", "--format", form)[1]
         assert str(tmp_path) not in out
         assert "registry-diff-" not in out
 
@@ -437,7 +315,7 @@ def test_reading_a_revision_leaves_the_repository_alone(run: Run, repository: Pa
         return {str(path): path.stat().st_mtime_ns for path in found}
 
     before = files()
-    run("diff", "HEAD", "--build")
+    run("HEAD", "--build")
     assert files() == before
 
 
@@ -463,18 +341,16 @@ def test_digests_for_the_commit_that_was_locked_change_no_sample(
     run: Run, repository: Path, output: str
 ) -> None:
     catalog(repository, qa=HUB)
-    run("lock", "--offline")
+    assert main(["lock", "--offline"]) == 0
     commit(repository)
     lock = repository / "datasets.lock"
     text = lock.read_text("utf-8")
-    assert "revision" in text
-    assert "samples" not in text
+    assert ("revision" in text, "samples" in text) == (True, False)
     pin = VERIFIED.format(digest="0" * 64)
     lock.write_text(text.replace("    format: 1\n", pin), "utf-8")
-    code, out, _ = run("diff", "HEAD", "--format", output, "--fail-on", "targets")
+    code, out, _ = run("HEAD", "--format", output, "--fail-on", "targets")
     assert code == 1  # 3 if it failed for targets
     assert "lock only" in out
     assert "source bytes" not in out
-    if output != "json":
-        assert "no sample changes" in out
+    assert output == "json" or "no sample changes" in out
     assert "0" * 64 not in out
