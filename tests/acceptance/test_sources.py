@@ -13,7 +13,6 @@ import socket
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,8 +20,6 @@ from urllib.parse import urlsplit
 import fsspec
 import pyarrow as pa
 import pytest
-from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
 
 from registry import (
     AccessError,
@@ -38,6 +35,7 @@ from registry.cli import main
 from tests.conftest import permit
 from tests.records import csv_bytes, jsonl, parquet_bytes
 from tests.servers.hub import HubEmulator, parquet_repo
+from tests.servers.recorder import Recorder
 
 if TYPE_CHECKING:
     from tests.conftest import S3, Https, OneDataset
@@ -48,6 +46,7 @@ QUESTIONS = [row["q"] for row in ROWS]
 SECRET = "SECRET%2Fsignature%3D"
 """Percent signs, as a library may write it otherwise than it stands in the URL."""
 
+DATE = "Mon, 01 Jan 2024 00:00"
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -77,8 +76,9 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
     ".zst": lambda data: bytes(pa.Codec("zstd").compress(data, asbytes=True)),
 }
-FORMS = [(suffix, "") for suffix in ENCODERS] + [
-    (suffix, packed) for suffix in (".csv", ".jsonl") for packed in PACKERS if packed
+FORMS = [
+    *((suffix, "") for suffix in ENCODERS),
+    *((".jsonl", packed) for packed in PACKERS if packed),
 ]
 
 
@@ -94,34 +94,31 @@ def test_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed
     assert dataset.location == url
 
 
-@pytest.mark.parametrize("name", ["a b", "50%25", "ü", "part#1", "a;b&c=d"])
-def test_s3_key_may_contain_any_character(s3: S3, one_dataset: OneDataset, name: str) -> None:
+def test_s3_key_may_contain_any_character(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
-    url = s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl(ROWS)))
-    dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
-    assert (questions(dataset), dataset.location) == (QUESTIONS, url)
+    names = ["a b", "50%25", "ü", "part#1", "a;b&c=d"]
+    urls = [s3.put("bucket", f"{name}.jsonl.gz", gzip.compress(jsonl(ROWS))) for name in names]
+    for url in urls:
+        dataset = get_dataset("data", root=one_dataset({"type": "json", "path": url}))
+        assert (questions(dataset), dataset.location) == (QUESTIONS, url)
 
 
-@pytest.mark.parametrize(
-    ("path", "numbers"),
-    [
-        ("s3://bucket/part-1.jsonl", [1]),
-        (["s3://bucket/part-2.jsonl", "s3://bucket/part-0.jsonl"], [2, 0]),
-        ("s3://bucket/part-*.jsonl", [0, 1, 10, 2]),
-        ("s3://bucket/part-?.jsonl", [0, 1, 2]),
-        (["s3://bucket/part-2.jsonl", "s3://bucket/part-1*.jsonl"], [2, 1, 10]),
-        ("s3://bucket/**/*.jsonl", [3, 0, 1, 10, 2]),
-    ],
-)
-def test_path_order_is_preserved_and_globs_are_sorted(
-    s3: S3, one_dataset: OneDataset, path: str | list[str], numbers: list[int]
-) -> None:
+def test_path_order_is_preserved_and_globs_are_sorted(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
     for number in (10, 2, 1, 0):
         s3.put("bucket", f"part-{number}.jsonl", jsonl([{"q": f"{number}", "a": "x"}]))
     s3.put("bucket", "deep/part.jsonl", jsonl([{"q": "3", "a": "x"}]))
-    dataset = get_dataset("data", root=one_dataset({"type": "json", "path": path}))
-    assert questions(dataset) == [str(number) for number in numbers]
+    for paths, numbers in (
+        (["part-1.jsonl"], ["1"]),
+        (["part-2.jsonl", "part-0.jsonl"], ["2", "0"]),
+        (["part-*.jsonl"], ["0", "1", "10", "2"]),
+        (["part-?.jsonl"], ["0", "1", "2"]),
+        (["part-2.jsonl", "part-1*.jsonl"], ["2", "1", "10"]),
+        (["**/*.jsonl"], ["3", "0", "1", "10", "2"]),
+    ):
+        urls = [f"s3://bucket/{path}" for path in paths]
+        source = {"type": "json", "path": urls if len(urls) > 1 else urls[0]}
+        assert questions(get_dataset("data", root=one_dataset(source))) == numbers, paths
 
 
 def test_new_and_changed_objects_of_a_glob_are_detected(s3: S3, one_dataset: OneDataset) -> None:
@@ -135,123 +132,37 @@ def test_new_and_changed_objects_of_a_glob_are_detected(s3: S3, one_dataset: One
     assert questions(get_dataset("data", root=root)) == QUESTIONS[4:] + QUESTIONS[1:]
 
 
-@dataclass
-class ForeignS3:
-    """An endpoint in a manifest: serves one file at every path, or rejects all requests."""
-
-    url: str = ""
-    refusal: str = ""
-    """Code of the error that it answers with, if any."""
-    authorizations: list[str] = field(default_factory=list)
-    """What its visitors showed, empty for those that showed nothing."""
-
-    def answer(self, request: Request) -> Response:
-        shown = (
-            request.headers.get(name, "") for name in ("Authorization", "X-Amz-Security-Token")
-        )
-        self.authorizations.append(" ".join(shown).strip())
-        if self.refusal:
-            body = f"<Error><Code>{self.refusal}</Code><Message>No.</Message></Error>"
-            return Response(body, 403, content_type="application/xml")
-        headers = {"ETag": '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
-        return Response(jsonl(ROWS), headers=headers)
-
-
-@pytest.fixture(scope="module")
-def foreign_server() -> Iterator[ForeignS3]:
-    answering = ForeignS3()
-    with HTTPServer(host="127.0.0.1", port=0, threaded=True) as server:
-        server.expect_request(re.compile(".*")).respond_with_handler(answering.answer)
-        answering.url = server.url_for("").rstrip("/")
-        yield answering
-
-
-@pytest.fixture
-def foreign(s3: S3, foreign_server: ForeignS3, monkeypatch: pytest.MonkeyPatch) -> ForeignS3:
-    """Return an endpoint that differs from the one in the user's environment."""
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "test-token")
-    monkeypatch.setenv("QA_KEY", "qa-key")
-    monkeypatch.setenv("QA_SECRET", "qa-secret")
-    foreign_server.refusal = ""
-    foreign_server.authorizations.clear()
-    return foreign_server
-
-
-FOREIGN = {
-    "hosts": ["127.0.0.1"],
-    "secrets": {"QA_KEY": ["127.0.0.1"], "QA_SECRET": ["127.0.0.1"]},
-}
 """What the index must say for an endpoint of a manifest, and for its credentials."""
 
 
-def test_credentials_come_from_the_environment_variables_in_fs_options(
-    foreign: ForeignS3, one_dataset: OneDataset
-) -> None:
-    options = {
-        "key": {"env": "QA_KEY"},
-        "secret": {"env": "QA_SECRET"},
-        "client_kwargs": {"endpoint_url": foreign.url},
-    }
-    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
-    assert questions(get_dataset("data", root=permit(one_dataset(source), **FOREIGN))) == QUESTIONS
-    assert foreign.authorizations
-    for shown in foreign.authorizations:
-        assert "Credential=qa-key/" in shown
-        assert "test-" not in shown
-
-
 @pytest.mark.parametrize(
-    "options",
+    ("options", "shown"),
     [
-        {},
-        {"anon": False},
-        {"key": None},
-        {"client_kwargs": {"verify": True}},
+        ({"key": {"env": "QA_KEY"}, "secret": {"env": "QA_SECRET"}}, "Credential=qa-key/"),
+        ({"anon": True}, ""),
     ],
 )
-@pytest.mark.parametrize("nested", [False, True])
-def test_default_credentials_are_not_sent_to_a_manifest_endpoint(
-    foreign: ForeignS3,
+def test_an_endpoint_of_a_manifest_gets_the_credentials_of_its_options_or_none(
+    s3: S3,
     one_dataset: OneDataset,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     options: dict[str, Any],
-    nested: bool,
+    shown: str,
 ) -> None:
-    profiles = "[default]\naws_access_key_id = test-profile\naws_secret_access_key = test-secret\n"
-    (tmp_path / "credentials").write_text(profiles)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    endpoint = {"endpoint_url": foreign.url}
-    inner = {**options.get("client_kwargs", {}), **endpoint}
-    whole = {**options, **({"client_kwargs": inner} if nested else endpoint)}
-    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": whole}
-    with pytest.raises(AccessError, match="own credentials are not sent"):
-        get_dataset("data", root=permit(one_dataset(source), hosts=["127.0.0.1"]))
-    assert foreign.authorizations == []
-
-
-def test_anonymous_access_sends_no_credentials(foreign: ForeignS3, one_dataset: OneDataset) -> None:
-    options = {"anon": True, "endpoint_url": foreign.url}
-    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
-    assert questions(get_dataset("data", root=permit(one_dataset(source), **FOREIGN))) == QUESTIONS
-    assert set(foreign.authorizations) == {""}
-
-
-@pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "InvalidAccessKeyId"])
-def test_rejected_credentials_are_an_access_error(
-    foreign: ForeignS3, one_dataset: OneDataset, cache_dir: Path, code: str
-) -> None:
-    foreign.refusal = code
-    options = {
-        "key": {"env": "QA_KEY"},
-        "secret": {"env": "QA_SECRET"},
-        "endpoint_url": foreign.url,
-    }
-    source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
-    with pytest.raises(AccessError, match=r"s3://bucket/data\.jsonl: .*refused") as caught:
-        get_dataset("data", root=permit(one_dataset(source), **FOREIGN))
-    assert "qa-" not in str(caught.value)
-    assert files_under(cache_dir) == []
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "test-token")
+    monkeypatch.setenv("QA_KEY", "qa-key")
+    monkeypatch.setenv("QA_SECRET", "qa-secret")
+    here = ["127.0.0.1"]
+    with Recorder(body=jsonl(ROWS)) as server:
+        options = {**options, "client_kwargs": {"endpoint_url": server.url("")}}
+        source = {"type": "json", "path": "s3://bucket/data.jsonl", "fs_options": options}
+        root = permit(one_dataset(source), hosts=here, secrets={"QA_KEY": here, "QA_SECRET": here})
+        assert questions(get_dataset("data", root=root)) == QUESTIONS
+    assert server.received
+    for one in server.received:
+        assert shown in one.headers.get("authorization", "")
+        assert "test-" not in str(one.headers)
+        assert bool(shown) is ("authorization" in one.headers)
 
 
 @pytest.mark.parametrize(
@@ -266,18 +177,12 @@ def test_rejected_credentials_are_an_access_error(
         ("s3://bucket/folder", {}, "", SourceError, "s3://bucket/folder: "),
         (
             "s3://bucket/data.jsonl",
-            {"key": {"env": "QA_GONE"}, "secret": {"env": "QA_GONE"}},
+            {"key": {"env": "GONE"}},
             "",
             AccessError,
-            "s3://bucket/data.jsonl: the environment variable QA_GONE is not set",
+            "variable GONE is not",
         ),
-        (
-            "s3://bucket/data.jsonl",
-            {},
-            "AWS_ACCESS_KEY_ID",
-            AccessError,
-            "s3://bucket/data.jsonl: no credentials",
-        ),
+        ("s3://bucket/data.jsonl", {}, "AWS_ACCESS_KEY_ID", AccessError, ": no credentials"),
     ],
 )
 def test_s3_error_includes_the_reason(
@@ -296,10 +201,9 @@ def test_s3_error_includes_the_reason(
     s3.put("bucket", "folder/data.jsonl", jsonl(ROWS))
     monkeypatch.delenv(unset, raising=False)
     source = {"type": "json", "path": path, "fs_options": options}
+    root = permit(one_dataset(source), secrets={"GONE": ["s3.amazonaws.com"]})
     with pytest.raises(error, match=message):
-        get_dataset(
-            "data", root=permit(one_dataset(source), secrets={"QA_GONE": ["s3.amazonaws.com"]})
-        )
+        get_dataset("data", root=root)
     assert files_under(cache_dir) == []
 
 
@@ -345,27 +249,12 @@ def test_one_client_serves_all_objects_of_a_source(
     assert len(made) <= 2
 
 
-def test_second_load_over_https_only_checks_the_validators(
-    https: Https, one_dataset: OneDataset
-) -> None:
-    url = https.put("/data.jsonl", jsonl(ROWS), etag="1")
-    root = one_dataset({"type": "json", "path": url})
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-    assert https.requests.count(("GET", "/data.jsonl")) == 1
-    https.requests.clear()
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-    assert https.requests == [("HEAD", "/data.jsonl")]
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         ({"ETag": '"1"'}, {"ETag": '"2"'}),
         ({"ETag": 'W/"1"'}, {"ETag": 'W/"2"'}),
-        (
-            {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"},
-            {"Last-Modified": "Mon, 01 Jan 2024 00:00:01 GMT"},
-        ),
+        ({"Last-Modified": f"{DATE}:00 GMT"}, {"Last-Modified": f"{DATE}:01 GMT"}),
         ({}, {}),
     ],
 )
@@ -404,15 +293,6 @@ def test_server_error_is_raised_even_if_the_file_is_cached(
         get_dataset("data", root=root)
     https.put("/data.jsonl", jsonl(ROWS), etag="1")
     assert questions(get_dataset("data", root=root)) == QUESTIONS
-
-
-def test_unreachable_site_is_an_error_with_its_url(one_dataset: OneDataset) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"https://127.0.0.1:{unused.getsockname()[1]}/data.jsonl"
-    with pytest.raises(SourceError, match=re.escape(f"{url}: ")) as caught:
-        get_dataset("data", root=one_dataset({"type": "json", "path": url}))
-    assert "no such file" not in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", ENCODERS)
@@ -562,51 +442,7 @@ def test_cached_false_rebuilds_only_unpinned_sources(
         assert bool(hub.requests) is asks, revision
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"name": "cgf"}, SourceError, r"org/name: .*'cgf'.*\['cfg'\]"),
-        (
-            {"split": "tset"},
-            SourceError,
-            r"org/name: no split 'tset' .did you mean 'test'. splits: test, train",
-        ),
-        ({"revision": "mian"}, SourceError, "org/name: no revision 'mian'"),
-        ({"revision": "f" * 40}, SourceError, f"org/name: no revision '{'f' * 40}'"),
-        ({"path": "org/gone"}, AccessError, "org/gone: no such dataset, or a private one"),
-        ({"path": "org/secret"}, AccessError, "org/secret: no such dataset, or a private one"),
-        ({"path": "org/script"}, SourceError, "org/script: .*script.py, which is never run"),
-        ({"path": "org/script", "trust": True}, SourceError, "script.py, which is never run"),
-    ],
-)
-def test_error_for_a_missing_part_lists_the_choices(
-    hub: HubEmulator,
-    one_dataset: OneDataset,
-    cache_dir: Path,
-    change: dict[str, Any],
-    error: type[RegistryError],
-    message: str,
-) -> None:
-    commit(hub)
-    hub.commit("org/script", {"script.py": b"raise SystemExit('it ran')"})
-    hub.commit("org/secret", {"README.md": b""}, private=True)
-    with pytest.raises(error, match=message):
-        get_dataset("data", root=one_dataset({**HUB, **change}))
-    assert files_under(cache_dir, "samples", "records", "tmp") == []
-
-
-@pytest.mark.parametrize(
-    ("status", "error"),
-    [
-        (401, AccessError),
-        (403, AccessError),
-        (429, SourceError),
-        (500, SourceError),
-        (502, SourceError),
-        (503, SourceError),
-        (504, SourceError),
-    ],
-)
+@pytest.mark.parametrize(("status", "error"), [(401, AccessError), (503, SourceError)])
 @pytest.mark.parametrize("pinned", [True, False])
 def test_requested_revision_is_never_replaced_by_a_cached_revision(
     hub: HubEmulator,
@@ -618,10 +454,8 @@ def test_requested_revision_is_never_replaced_by_a_cached_revision(
 ) -> None:
     old = commit(hub, ROWS[:2])
     new = commit(hub, ROWS)
-    assert (
-        questions(get_dataset("data", root=one_dataset({**HUB, "revision": old})))
-        == (QUESTIONS[:2])
-    )
+    before = one_dataset({**HUB, "revision": old})
+    assert questions(get_dataset("data", root=before)) == QUESTIONS[:2]
     wanted = one_dataset({**HUB, "revision": new if pinned else "main"})
     with pytest.raises(OfflineError, match="org/name: not in the cache"):
         get_dataset("data", root=wanted, offline=True)
@@ -630,24 +464,14 @@ def test_requested_revision_is_never_replaced_by_a_cached_revision(
         impatient.setenv("REGISTRY_DEADLINE", "0")
         with pytest.raises(error, match=f"org/name: .*{status}"):
             get_dataset("data", root=wanted)
-    hub.fail_with(None)
-    assert questions(get_dataset("data", root=wanted)) == QUESTIONS
-
-
-@pytest.mark.parametrize("floating", [True, False])
-def test_cached_dataset_makes_requests_only_for_a_floating_revision(
-    hub: HubEmulator, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, floating: bool
-) -> None:
-    sha = commit(hub)
-    root = one_dataset({**HUB, "revision": "main" if floating else sha})
-    get_dataset("data", root=root)
-    monkeypatch.setenv("REGISTRY_DEADLINE", "0")
-    hub.fail_with(503)
-    if floating:
-        with pytest.raises(SourceError, match="503"):
-            get_dataset("data", root=root)
-    else:
-        assert questions(get_dataset("data", root=root)) == QUESTIONS
+        hub.fail_with(None)
+        assert questions(get_dataset("data", root=wanted)) == QUESTIONS
+        hub.fail_with(status)
+        if pinned:
+            assert questions(get_dataset("data", root=wanted)) == QUESTIONS
+        else:
+            with pytest.raises(error, match=str(status)):
+                get_dataset("data", root=wanted)
 
 
 @pytest.mark.parametrize(
@@ -714,8 +538,14 @@ def on_a_branch(request: pytest.FixtureRequest) -> dict[str, Any]:
 PLACES = [on_s3, on_s3_as_glob, on_https, on_the_hub, on_a_branch]
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("switch", ["argument", "REGISTRY_OFFLINE", "HF_HUB_OFFLINE"])
+@pytest.mark.parametrize(
+    ("place", "switch"),
+    [
+        *((place, "argument") for place in PLACES),
+        (on_a_branch, "REGISTRY_OFFLINE"),
+        (on_a_branch, "HF_HUB_OFFLINE"),
+    ],
+)
 def test_offline_load_succeeds_with_a_warm_cache_and_fails_with_a_cold_cache(
     request: pytest.FixtureRequest,
     one_dataset: OneDataset,
@@ -762,14 +592,12 @@ def test_generic_builder_reads_local_files_without_requests(
     assert hub.requests == []
 
 
-@pytest.mark.parametrize("data_files", ["s3://bucket/1.jsonl", ["s3://bucket/*.jsonl"]])
-def test_generic_builder_reads_files_on_s3(
-    s3: S3, one_dataset: OneDataset, data_files: Any
-) -> None:
+def test_generic_builder_reads_files_on_s3(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
-    s3.put("bucket", "1.jsonl", jsonl(ROWS))
-    source = {"type": "hf", "path": "json", "data_files": data_files, "split": "train"}
-    assert questions(get_dataset("data", root=one_dataset(source))) == QUESTIONS
+    url = s3.put("bucket", "1.jsonl", jsonl(ROWS))
+    source = {"type": "hf", "path": "json", "data_files": [url, url[:-7] + "*.jsonl"]}
+    dataset = get_dataset("data", root=one_dataset({**source, "split": "train"}))
+    assert questions(dataset) == QUESTIONS * 2
 
 
 @pytest.mark.parametrize(
@@ -848,37 +676,28 @@ def test_the_folder_of_a_catalog_may_have_a_name_that_looks_like_a_glob(
 # --- a host that shows pages before large files ---
 
 
-def test_redirects_of_a_file_host_lead_to_the_archive(https: Https, tmp_path: Path) -> None:
-    https.put("/content/7", _archive())
-    https.redirect("/download", f"{https.url}/content/7")
-    root = _hosted(tmp_path, f"{https.url}/download?id=7&confirm=t")
-    assert [sample.input for sample in get_dataset("d", root=root)] == ["one", "two"]
-
-
-@pytest.mark.parametrize("title", ["Virus scan warning", "Quota exceeded"])
 def test_a_page_in_place_of_the_archive_is_never_data(
-    title: str, https: Https, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    https: Https, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    form = f"<html><head><title>{title}</title></head><form action=/download></form></html>"
-    https.put("/download", form.encode(), etag="1")
-    root = _hosted(tmp_path, f"{https.url}/download?id=7&confirm=t")
+    page = "<html><head><title>Quota exceeded</title></head><form action=/download></form></html>"
+    https.put("/content/7", page.encode(), etag="1")
+    https.redirect("/download", f"{https.url}/content/7")
+    url = f"{https.url}/download?id=7&confirm=t"
+    root = _hosted(tmp_path, url)
 
     assert main(["sync", "--root", str(root)]) == 1
-    error = f"this is an HTML page, not data (titled '{title}'; an error or login page?"
+    error = "this is an HTML page, not data (titled 'Quota exceeded'; an error or login page?"
     assert error in capsys.readouterr().err
     digest = hashlib.sha256(_archive()).hexdigest()
-    _hosted(tmp_path, f"{https.url}/download?id=7&confirm=t", sha256=digest)
+    _hosted(tmp_path, url, sha256=digest)
     assert main(["sync", "--root", str(root)]) == 1
-    stated = (
-        f"the manifest states sha256:{digest} (`sha256`), the source, fetched twice, has sha256:"
-    )
     text = capsys.readouterr().err
-    assert stated in text
+    assert f"the manifest states sha256:{digest} (`sha256`), the source, fetched twice, has" in text
     assert "datasets.yaml:1:" in text
     assert error in text
 
-    https.put("/download", _archive(), etag="2")  # the page was for a moment only
-    assert main(["sync", "--root", str(root)]) == 0
+    https.put("/content/7", _archive(), etag="2")  # the page was for a moment only
+    assert [sample.input for sample in get_dataset("d", root=root)] == ["one", "two"]
 
 
 def _archive() -> bytes:

@@ -42,10 +42,10 @@ def test_a_missing_repository_may_be_private(hub: HubEmulator) -> None:
 
 
 # `datasets` reads no file of such a repository, also if it is named.
-@pytest.mark.parametrize("data_files", [None, "x.json"])
-def test_a_script_is_never_run(hub: HubEmulator, data_files: str | None) -> None:
+@pytest.mark.parametrize("keys", [{}, {"data_files": "x.json"}, {"trust": True}])
+def test_a_script_is_never_run(hub: HubEmulator, keys: dict[str, Any]) -> None:
     hub.commit("org/script", {"script.py": b"raise SystemExit\n"})
-    source = HfSource(path="org/script", split="test", data_files=data_files)
+    source = HfSource(path="org/script", split="test", **keys)
     with pytest.raises(
         SourceError, match=r"needs its own Python script, script\.py, which is never"
     ):
