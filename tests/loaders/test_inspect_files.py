@@ -137,15 +137,8 @@ def several_samples(library: Any, record: dict[str, Any]) -> Any:
     return [library.Sample(f"{n}", choices=choices, target="A", id=f"x{n}") for n in range(count)]
 
 
-RENAMED = {
-    "input": "question",
-    "target": "answer",
-    "choices": "options",
-    "id": "key",
-    "sandbox": "box",
-    "files": "attached",
-    "setup": "script",
-}
+RENAMED = {"input": "question", "target": "answer", "choices": "options", "id": "key"}
+RENAMED |= {"sandbox": "box", "files": "attached", "setup": "script"}
 
 SAMPLE_FIELDS: dict[str, Callable[[Any], Any]] = {
     "none": lambda library: None,
@@ -164,12 +157,8 @@ SAMPLE_FIELDS: dict[str, Callable[[Any], Any]] = {
 
 SHUFFLES: tuple[dict[str, Any], ...] = (
     {},
-    {"shuffle": False},
-    {"shuffle": True},
-    {"shuffle": True, "seed": 0},
-    {"shuffle": True, "seed": 42},
-    {"shuffle": 0},
-    {"shuffle": 7},
+    *({"shuffle": shuffle} for shuffle in (False, True, 0, 7, None, np.True_, np.int64(3))),
+    *({"shuffle": True, "seed": seed} for seed in (0, 42)),
 )
 """Without a seed the global random state is used, which is set before each load."""
 
@@ -189,28 +178,9 @@ VIEWS = st.builds(
 # ---------------------------------------------------------------- values
 
 ODD_TEXTS = (
-    "a,b",
-    'say "hi"',
-    '"',
-    "''",
-    "two\nlines",
-    "two\r\nlines",
-    "two\rlines",
-    " padded\t",
-    "Ünïcödé",
-    "日本語 🦆",
-    "e\u0301",
-    "\u2028\u2029\x85",
-    "\x0b\x0c\x1c\x1f",
-    "\ufeffmark",
-    "\u200b",
-    "\x00",
-    "null",
-    "NaN",
-    "[1]",
-    "{}",
-    "#",
-    "a;b|c",
+    *("a,b", 'say "hi"', '"', "''", "two\nlines", "two\r\nlines", "two\rlines", " padded\t"),
+    *("Ünïcödé", "日本語 🦆", "e\u0301", "\u2028\u2029\x85", "\x0b\x0c\x1c\x1f", "\ufeffmark"),
+    *("\u200b", "\x00", "null", "NaN", "[1]", "{}", "#", "a;b|c"),
 )
 texts = st.sampled_from(ODD_TEXTS) | st.text(max_size=12)
 words = st.sampled_from(["yes", "no", "9 lives", "née", "日本", 'a "b"', "x\ny", "0", " z "])
@@ -353,7 +323,7 @@ GRID_CSV = csv_text(
 GRID = [
     {**shuffle, "auto_id": auto_id, "shuffle_choices": choices, "limit": limit}
     for shuffle, auto_id, choices, limit in itertools.product(
-        SHUFFLES, (False, True), (None, 0, 42), (None, 0, 3, 100)
+        SHUFFLES, (False, True), (None, 0, 42), (None, 0, 3)
     )
 ]
 
@@ -372,6 +342,7 @@ def test_every_combination_of_view_arguments_gives_equal_samples(
         assert isinstance(found, Loaded), view
 
 
+MIXED = {"shuffle_choices": 1}
 ODD_CSV: dict[str, tuple[bytes, dict[str, Any]]] = {
     "header and no rows": (b"input,target\n", {}),
     "empty file": (b"", {}),
@@ -404,18 +375,12 @@ ODD_CSV: dict[str, tuple[bytes, dict[str, Any]]] = {
     "blank files": (b"input,files\na,\n", {}),
     "sandbox of one part": (b'input,sandbox\na,"[""docker""]"\n', {}),
     "sandbox of no JSON": (b"input,sandbox\na,[docker\n", {}),
-    "target that is no letter": (
-        b'input,target,choices\na,maybe,"x,y"\n',
-        {"shuffle_choices": 1},
-    ),
-    "letter beyond the choices": (b'input,target,choices\na,C,"x,y"\n', {"shuffle_choices": 1}),
-    "letter that has no one upper case": (
-        'input,target,choices\na,ß,"x,y"\n'.encode(),
-        {"shuffle_choices": 1},
-    ),
+    "target that is no letter": (b'input,target,choices\na,maybe,"x,y"\n', MIXED),
+    "letter beyond the choices": (b'input,target,choices\na,C,"x,y"\n', MIXED),
+    "letter that has no one upper case": ('input,target,choices\na,ß,"x,y"\n'.encode(), MIXED),
     "bad letter behind the limit": (
         b'input,target,choices\na,A,"x,y"\nb,Z,"x,y"\n',
-        {"shuffle_choices": 1, "limit": 1},
+        {**MIXED, "limit": 1},
     ),
 }
 
@@ -442,19 +407,14 @@ def test_an_error_of_a_ragged_row_names_the_line_that_inspect_names(
 ) -> None:
     path = tmp_path / "ragged.csv"
     path.write_bytes(text.encode())
-    with pytest.raises(
-        ValueError, match=rf"ragged\.csv line {line} has \d fields?, the header has 2"
-    ):
+    message = rf" line {line} has \d fields?, the header has 2"
+    with pytest.raises(ValueError, match=rf"ragged\.csv{message}"):
         theirs.csv_dataset(str(path))
-    with pytest.raises(
-        ValueError, match=rf"ragged\.csv:{line}: line {line} has \d fields?, the header has 2"
-    ):
+    with pytest.raises(ValueError, match=rf"ragged\.csv:{line}:{message}"):
         ours.csv_dataset(str(path))
 
 
-def test_an_unclosed_quote_is_an_error_where_inspect_loses_the_rest(
-    tmp_path: Path,
-) -> None:
+def test_an_unclosed_quote_is_an_error_where_inspect_loses_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "open.csv"
     path.write_text('input,target\na,b\nc,"d\ne,f\n', encoding="utf-8")
     assert [sample.target for sample in theirs.csv_dataset(str(path))] == ["b", "d\ne,f\n"]
@@ -487,15 +447,8 @@ values = st.recursive(
     ),
     max_leaves=6,
 )
-media = st.sampled_from(
-    [
-        "gone.png",
-        "any.json",
-        "sub/there.txt",
-        "https://example.org/a.pdf",
-        "data:image/png;base64,AA",
-    ]
-)
+NAMED = ("gone.png", "any.json", "sub/there.txt", "https://example.org/a.pdf")
+media = st.sampled_from([*NAMED, "data:image/png;base64,AA"])
 parts = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "text": texts}),
     st.fixed_dictionaries(
@@ -515,12 +468,9 @@ parts = st.one_of(
     st.fixed_dictionaries({"type": st.just("reasoning"), "reasoning": texts}),
 )
 contents = texts | st.lists(parts, max_size=3)
+given_arguments = st.dictionaries(texts, scalars, max_size=2)
 calls = st.fixed_dictionaries(
-    {
-        "id": texts,
-        "function": texts,
-        "arguments": st.dictionaries(texts, scalars, max_size=2),
-    },
+    {"id": texts, "function": texts, "arguments": given_arguments},
     optional={"type": st.sampled_from(["function", "custom", None]), "parse_error": texts},
 )
 errors = st.fixed_dictionaries(
@@ -611,13 +561,9 @@ wrapped = st.one_of(
     st.lists(
         st.fixed_dictionaries(
             {"role": st.sampled_from(["system", "user", "assistant", "tool"])},
-            optional={
-                "content": values,
-                "tool_calls": values,
-                "tool_call_id": values,
-                "function": values,
-                "error": values,
-            },
+            optional=dict.fromkeys(
+                ("content", "tool_calls", "tool_call_id", "function", "error"), values
+            ),
         ),
         max_size=2,
     ),
@@ -645,10 +591,7 @@ SINGLE_VALUES: list[tuple[str, Any]] = [
     *itertools.product(("sandbox",), ("", ["a", "b"], ["a"], ["a", None], '["a", 2]', "[", 5, {})),
     *itertools.product(("files",), ({}, {"a": "b"}, {"a": 1}, "{}", "[]", "null", "", 5, NAN)),
     *itertools.product(("setup",), ("", 5, True, [1, "a"], {"a": 1}, NAN, None)),
-    ("input", []),
-    ("input", {}),
-    ("input", ["text"]),
-    ("input", [{"content": "no role"}]),
+    *itertools.product(("input",), ([], {}, ["text"], [{"content": "no role"}], "\ud800")),
     ("input", [{"role": "User", "content": "a"}]),
     ("input", [{"role": ["user"], "content": "a"}]),
     ("input", [{"role": "user"}]),
@@ -661,7 +604,6 @@ SINGLE_VALUES: list[tuple[str, Any]] = [
     ("input", [{"role": "tool", "content": "a", "error": "text"}]),
     ("input", [{"role": "tool", "content": "a", "tool_error": "old"}]),
     ("input", '[{"role": "user", "content": "a text is never parsed"}]'),
-    ("input", "\ud800"),
     ("target", "\ud800"),
 ]
 
@@ -743,9 +685,7 @@ def test_json_in_other_encodings_gives_equal_samples(
     assert isinstance(assert_json_alike(path, encoding=encoding), Loaded)
 
 
-def test_empty_lines_of_json_lines_are_skipped_where_inspect_fails(
-    tmp_path: Path,
-) -> None:
+def test_empty_lines_of_json_lines_are_skipped_where_inspect_fails(tmp_path: Path) -> None:
     path = tmp_path / "blank.jsonl"
     path.write_text('\n{"input": "a"}\n  \n\n{"input": "b"}\n\n', encoding="utf-8")
     assert their_outcome("json_dataset", path) == Refused()
@@ -830,29 +770,13 @@ def test_any_file_name_is_read(tmp_path: Path, name: str) -> None:
     assert isinstance(assert_alike("csv_dataset", tmp_path / name), Loaded)
 
 
-def test_a_file_url_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("input,target\na,b\n", encoding="utf-8")
-    mine, other = our_outcome("csv_dataset", f"file://{path}"), theirs.csv_dataset(f"file://{path}")
-    assert isinstance(mine, Loaded)
-    assert mine.samples == loaded(other).samples
-
-
 INLINE = "#!/bin/sh\necho 'a script, not a path'\n" * 60
 
 
 RELATIVE_NAMES = ("there.txt", "./there.txt", "sub/there.txt", "sub", "sub/../there.txt", ".")
 OTHER_VALUES = (
-    "gone.txt",
-    "",
-    " ",
-    INLINE,
-    "x" * 5000,
-    "data:text/plain;base64,AA==",
-    "https://example.org/there.txt",
-    "s3://bucket/there.txt",
-    "*.txt",
-    "a\x00b",
+    *("gone.txt", "", " ", INLINE, "x" * 5000, "*.txt", "a\x00b"),
+    *("data:text/plain;base64,AA==", "https://example.org/there.txt", "s3://bucket/there.txt"),
 )
 
 
@@ -902,71 +826,8 @@ def test_compressed_files_give_the_samples_of_the_file_in_them(
     (tmp_path / name).write_bytes(data)
     packed = tmp_path / f"{name}{packing}"
     packed.write_bytes(PACKERS[packing](data))
-    plain, unpacked = (
-        ours.file_dataset(Location(str(tmp_path / name))),
-        ours.file_dataset(str(packed)),
-    )
-    assert loaded(unpacked).samples == loaded(plain).samples
-
-
-SHUFFLE_VALUES: list[Any] = [None, True, False, 0, 3, np.True_, np.False_, np.int64(3)]
-
-
-@pytest.mark.parametrize("shuffle", SHUFFLE_VALUES, ids=repr)
-def test_every_shuffle_argument_of_inspect_gives_equal_samples(
-    tmp_path: Path, shuffle: Any
-) -> None:
-    path = tmp_path / "grid.csv"
-    path.write_text(GRID_CSV, encoding="utf-8")
-    assert isinstance(assert_alike("csv_dataset", path, shuffle=shuffle), Loaded)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"shuffle": -1}, ValueError),
-        ({"shuffle": 3, "seed": 4}, ValueError),
-        ({"shuffle": 1.5}, TypeError),
-        ({"shuffle": "yes"}, TypeError),
-    ],
-)
-@pytest.mark.parametrize("library", [ours, theirs], ids=["ours", "theirs"])
-def test_shuffle_arguments_that_inspect_rejects_are_errors(
-    tmp_path: Path, library: Any, arguments: dict[str, Any], error: type[Exception]
-) -> None:
-    path = tmp_path / "grid.csv"
-    path.write_text(GRID_CSV, encoding="utf-8")
-    with pytest.raises(error):
-        library.csv_dataset(str(path), **arguments)
-
-
-@pytest.mark.parametrize("loader", ["csv_dataset", "json_dataset", "file_dataset"])
-def test_a_negative_limit_is_an_error(tmp_path: Path, loader: str) -> None:
-    with pytest.raises(ValueError, match="limit must be 0 or more, is -1"):
-        getattr(ours, loader)(str(tmp_path / "any.csv"), limit=-1)
-
-
-@pytest.mark.parametrize("loader", ["csv_dataset", "file_dataset"])
-def test_a_seed_without_shuffle_warns_and_changes_nothing(tmp_path: Path, loader: str) -> None:
-    path = tmp_path / "grid.csv"
-    path.write_text(GRID_CSV, encoding="utf-8")
-    with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True"):
-        mine = our_outcome(loader, path, seed=3)
-    assert mine == their_outcome(loader, path, seed=3)
-
-
-def test_an_error_of_a_target_names_the_dataset_and_the_sample(tmp_path: Path) -> None:
-    path = tmp_path / "letters.csv"
-    path.write_text('input,target,choices\na,A,"x,y"\nb,Z,"x,y"\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="letters: sample 1: the target 'Z' is not a letter"):
-        ours.csv_dataset(str(path), shuffle_choices=1)
-
-
-def test_an_error_of_a_record_names_the_dataset_the_record_and_the_field(tmp_path: Path) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_text('{"input": "a"}\n{"input": "b", "files": [1]}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="records: record 2, field files: must be a dict"):
-        ours.json_dataset(str(path))
+    plain = ours.file_dataset(Location(str(tmp_path / name)))
+    assert loaded(ours.file_dataset(str(packed))).samples == loaded(plain).samples
 
 
 def test_messages_have_the_same_ids_in_each_load(tmp_path: Path) -> None:
