@@ -16,6 +16,7 @@ import io
 import json
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,145 +66,136 @@ def excel(encoding: str) -> bytes:
     return "\r\n".join([*rows, ";;"]).encode(encoding)
 
 
+def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **more}
+
+
+def each(count: int, record: Callable[[int], Any]) -> bytes:
+    return lines(*map(record, range(count)))
+
+
+def json_of(count: int, record: Callable[[int], Any]) -> bytes:
+    return json.dumps([*map(record, range(count))]).encode()
+
+
+def call(id: str, name: str, arguments: str) -> list[dict[str, Any]]:
+    return [{"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}]
+
+
 def called(number: int) -> dict[str, Any]:
-    function = {"name": "price", "arguments": json.dumps({"fruit": "apple", "count": number})}
+    asked = [{"type": "text", "text": f"What do {number} apples cost?"}]
+    calls = call("call_x", "price", json.dumps({"fruit": "apple", "count": number}))
     return {
         "conversation_id": f"c{number}",
         "messages": [
-            {"role": "developer", "content": "Use the tools."},
-            {
-                "role": "user",
-                "content": [{"type": "text", "text": f"What do {number} apples cost?"}],
-            },
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [{"id": "call_x", "type": "function", "function": function}],
-            },
-            {"role": "tool", "tool_call_id": "call_x", "content": "3"},
+            said("developer", "Use the tools."),
+            said("user", asked),
+            said("assistant", None, tool_calls=calls),
+            said("tool", "3", tool_call_id="call_x"),
         ],
         "answer": {"answer": str(3 * number), "tool_calls": []},
     }
 
 
+def called_by_anthropic(number: int) -> dict[str, Any]:
+    use = {"type": "tool_use", "id": f"t{number}", "name": "w", "input": {"d": number}}
+    result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "-3"}
+    return {
+        "system": "Be brief.",
+        "messages": [
+            said("user", f"Cold on day {number}?"),
+            said("assistant", [use]),
+            said("user", [result]),
+            said("assistant", f"Yes, {number}."),
+        ],
+    }
+
+
+def to_learn(number: int) -> dict[str, Any]:
+    calls = call("call_id", "rise", f'{{"metres": {number}}}')
+    return {
+        "messages": [
+            said("user", f"Rise to {number} metres"),
+            {"role": "assistant", "tool_calls": calls},
+        ],
+        "tools": [{"type": "function", "function": {"name": "rise", "parameters": {}}}],
+        "parallel_tool_calls": False,
+    }
+
+
+def shared(number: int) -> dict[str, Any]:
+    turns = [
+        {"from": "human", "value": f"Cold on day {number}?"},
+        {"from": "function_call", "value": '{"name": "w", "arguments": {}}'},
+        {"from": "observation", "value": "-3"},
+        {"from": "gpt", "value": "Yes."},
+    ]
+    return {"conversations": turns}
+
+
+def instructed(number: int) -> dict[str, str]:
+    more = "" if number % 3 else "4"
+    return {"instruction": f"Add {number}.", "input": more, "output": str(number + 4)}
+
+
+def indexes(number: int) -> dict[str, Any]:
+    return {"q": f"Which of these? ({number})", "options": list("wxyz"), "correct": [number, 3]}
+
+
+def masked(number: int) -> dict[str, Any]:
+    choices = {"text": ["cat", "dog"], "correct": [number > 0, number == 0]}
+    image = {"bytes": PNG + bytes([number]), "path": f"{number}.png"}
+    return {"question": "What is shown?", "image": image, "choices": choices}
+
+
+def of_medmcqa(number: int) -> dict[str, Any]:
+    options = {f"op{letter}": f"{letter}{number}" for letter in "abcd"}
+    more = {"cop": number, "choice_type": "single", "subject_name": "Anatomy"}
+    return {"id": f"u{number}", "question": f"{number}?", **options, **more}
+
+
+def seen(number: int) -> dict[str, Any]:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    asked = [{"type": "text", "text": f"{number}?"}, image]
+    return {"messages": [said("user", asked), said("assistant", "A cat.")]}
+
+
+QUIZ = {"target": "2", "id": "1", "len": 30}
+TOOLS = "user assistant tool"
+RISE = '[{"id": "call_id", "function": "rise", "arguments": {"metres": 0}}]'
+QA = b"question,answer\n1+1?,2\n"
 FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
-    "Excel": ("q.csv", excel("utf-8-sig"), {"target": "2", "id": "1", "len": 30}),
-    "Excel, cp1252": ("q.csv", excel("cp1252"), {"target": "2", "id": "1", "len": 30}),
+    "Excel": ("q.csv", excel("utf-8-sig"), QUIZ),
+    "Excel, cp1252": ("q.csv", excel("cp1252"), QUIZ),
     "instructions": (
         "alpaca.json",
-        json.dumps(
-            [
-                {"instruction": f"Add {n}.", "input": "" if n % 3 else "4", "output": str(n + 4)}
-                for n in range(9)
-            ]
-        ).encode(),
+        json_of(9, instructed),
         {"target": "4", "inputs": {0: "Add 0.\n\n4", 8: "Add 8."}, "len": 9},
     ),
     "tool calls": (
         "chat.jsonl",
-        lines(*map(called, range(6))),
-        {"target": "0", "id": "c0", "len": 6, "roles": "system user assistant tool"},
+        each(6, called),
+        {"target": "0", "id": "c0", "len": 6, "roles": f"system {TOOLS}"},
     ),
     "tool calls of Anthropic": (
         "chat.jsonl",
-        lines(
-            *(
-                {
-                    "system": "Be brief.",
-                    "messages": [
-                        {"role": "user", "content": f"Cold on day {n}?"},
-                        {
-                            "role": "assistant",
-                            "content": [
-                                {"type": "tool_use", "id": f"t{n}", "name": "w", "input": {"d": n}}
-                            ],
-                        },
-                        {
-                            "role": "user",
-                            "content": [
-                                {"type": "tool_result", "tool_use_id": f"t{n}", "content": "-3"}
-                            ],
-                        },
-                        {"role": "assistant", "content": f"Yes, {n}."},
-                    ],
-                }
-                for n in range(3)
-            )
-        ),
-        {"target": "Yes, 0.", "len": 3, "roles": "system user assistant tool"},
+        each(3, called_by_anthropic),
+        {"target": "Yes, 0.", "len": 3, "roles": f"system {TOOLS}"},
     ),
     "a function call to learn": (
         "drone.jsonl",
-        lines(
-            *(
-                {
-                    "messages": [
-                        {"role": "user", "content": f"Rise to {n} metres"},
-                        {
-                            "role": "assistant",
-                            "tool_calls": [
-                                {
-                                    "id": "call_id",
-                                    "type": "function",
-                                    "function": {"name": "rise", "arguments": f'{{"metres": {n}}}'},
-                                }
-                            ],
-                        },
-                    ],
-                    "tools": [{"type": "function", "function": {"name": "rise", "parameters": {}}}],
-                    "parallel_tool_calls": False,
-                }
-                for n in range(3)
-            )
-        ),
-        {
-            "target": '[{"id": "call_id", "function": "rise", "arguments": {"metres": 0}}]',
-            "len": 3,
-            "roles": "user",
-        },
+        each(3, to_learn),
+        {"target": RISE, "len": 3, "roles": "user"},
     ),
-    "ShareGPT": (
-        "share.json",
-        json.dumps(
-            [
-                {
-                    "conversations": [
-                        {"from": "human", "value": f"Cold on day {n}?"},
-                        {"from": "function_call", "value": '{"name": "w", "arguments": {}}'},
-                        {"from": "observation", "value": "-3"},
-                        {"from": "gpt", "value": "Yes."},
-                    ]
-                }
-                for n in range(3)
-            ]
-        ).encode(),
-        {"target": "Yes.", "len": 3, "roles": "user assistant tool"},
-    ),
+    "ShareGPT": ("share.json", json_of(3, shared), {"target": "Yes.", "len": 3, "roles": TOOLS}),
     "lists of indexes": (
         "i.json",
-        json.dumps(
-            {
-                "version": 2,
-                "data": [
-                    {"q": f"Which of these? ({n})", "options": list("wxyz"), "correct": [n, 3]}
-                    for n in range(3)
-                ],
-            }
-        ).encode(),
+        b'{"version": 2, "data": ' + json_of(3, indexes) + b"}",
         {"target": ["A", "D"], "len": 3},
     ),
     "pictures and a mask": (
         "p.parquet",
-        parquet(
-            *(
-                {
-                    "question": "What is shown?",
-                    "image": {"bytes": PNG + bytes([n]), "path": f"{n}.png"},
-                    "choices": {"text": ["cat", "dog"], "correct": [n > 0, n == 0]},
-                }
-                for n in range(3)
-            )
-        ),
+        parquet(*map(masked, range(3))),
         {"target": ["B"], "len": 3, "roles": "user"},
     ),
     "answers between bars": (
@@ -223,58 +215,37 @@ FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     ),
     "columns of MedMCQA": (
         "m.jsonl",
-        lines(
-            *(
-                {"id": f"u{n}", "question": f"{n}?", "opa": f"a{n}", "opb": f"b{n}", "opc": f"c{n}",
-                 "opd": f"d{n}", "cop": n, "choice_type": "single", "subject_name": "Anatomy"}
-                for n in range(4)
-            )
-        ),
+        each(4, of_medmcqa),
         {"target": "A", "id": "u0", "len": 4},
     ),
     "options and answer with letters": (
         "l.jsonl",
-        lines(*({"question": f"{n}?", "options": ["A. x", "B. y"], "answer": "B. y"} for n in range(2))),
+        each(2, lambda n: {"question": f"{n}?", "options": ["A. x", "B. y"], "answer": "B. y"}),
         {"target": "B", "len": 2},
     ),
     "chat with pictures": (
         "v.jsonl",
-        lines(
-            *(
-                {"messages": [
-                    {"role": "user", "content": [
-                        {"type": "text", "text": f"{n}?"},
-                        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
-                    ]},
-                    {"role": "assistant", "content": "A cat."},
-                ]}
-                for n in range(2)
-            )
-        ),
+        each(2, seen),
         {"target": "A cat.", "len": 2, "roles": "user"},
     ),
     "prompt and completion, packed": (
         "lm.jsonl.gz",
-        gzip.compress(lines(*({"prompt": f"Say {n}", "completion": f" {n}", "source": "web"} for n in range(3)))),
+        gzip.compress(
+            each(3, lambda n: {"prompt": f"Say {n}", "completion": f" {n}", "source": "web"})
+        ),
         {"target": " 0", "len": 3},
     ),
     "zip": (
         "b.zip",
-        zipped(
-            **{
-                "b/README.txt": b"x",
-                "__MACOSX/b/._test.csv": b"x",
-                "b/test.csv": b"question,answer\n1+1?,2\n",
-            }
-        ),
+        zipped(**{"b/README.txt": b"x", "__MACOSX/b/._test.csv": b"x", "b/test.csv": QA}),
         {"target": "2", "len": 1},
     ),
     "zip of splits": (
         "b.zip",
-        zipped(**{"train.csv": b"question,answer\n1+2?,3\n", "test.csv": b"question,answer\n1+1?,2\n"}),
+        zipped(**{"train.csv": QA, "test.csv": QA}),
         {"target": "2", "len": 1, "splits": {"train": 1}},
     ),
-}  # fmt: skip
+}
 
 
 def check(name: str, expected: dict[str, Any]) -> None:
@@ -312,16 +283,12 @@ def test_zip_of_a_server_is_read(root: Path, capsys: Capsys, https: Https) -> No
     assert f"path: zip://b/test.csv::{url}\n" in text
 
 
-def folder_of_languages(root: Path) -> None:
+def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
     for lang in ("de", "en", "fr"):
         (root / "xq" / lang).mkdir(parents=True)
         for split in ("train", "dev", "test"):
             rows = [{"question": f"{lang} {split} {n}?", "answer": str(n)} for n in range(2)]
             (root / "xq" / lang / f"{split}.jsonl").write_bytes(lines(*rows))
-
-
-def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
-    folder_of_languages(root)
     (root / "xq" / "README.md").write_text("x")
 
     assert main(["add", "xq", "--file", "xq"]) == 0, capsys.readouterr().err
@@ -330,38 +297,33 @@ def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
     assert main(["validate"]) == 0
     assert capsys.readouterr().out.endswith("no problems (3 datasets)\n")
     check("xq", {"target": "0", "len": 6, "splits": {"dev": 6, "train": 6}})
-    assert [one.metadata for one in get_dataset("xq", split="dev")[:3]] == [
-        {"lang": "de"},
-        {"lang": "de"},
-        {"lang": "en"},
-    ]
+    languages = [(one.metadata or {})["lang"] for one in get_dataset("xq", split="dev")[:3]]
+    assert languages == ["de", "de", "en"]
 
 
-def questions_and_answers(root: Path) -> None:
-    (root / "two").mkdir()
-    turns = [[{"role": "user", "content": f"Play song {n}"}] for n in range(6)]
-    questions = [{"id": f"parallel_{n}", "question": [turn]} for n, turn in enumerate(turns)]
-    (root / "two" / "q.jsonl").write_bytes(lines(*questions))
-    answers = [
-        {"key": f"parallel_{n}", "ground_truth": [{"play": {"song": [n]}}]} for n in range(6)
-    ]
-    (root / "two" / "a.json").write_bytes(lines(*answers))
+def asked(number: int) -> dict[str, Any]:
+    turns = [[said("user", f"Play song {number}")]]
+    return {"id": f"parallel_{number}", "question": turns}
+
+
+def answered(number: int) -> dict[str, Any]:
+    return {"key": f"parallel_{number}", "ground_truth": [{"play": {"song": [number]}}]}
 
 
 @pytest.mark.parametrize(
     "arguments", [["--file", "two"], ["--file", "two/q.jsonl", "--join", "two/a.json"]]
 )
 def test_two_files_are_joined(root: Path, capsys: Capsys, arguments: list[str]) -> None:
-    questions_and_answers(root)
+    (root / "two").mkdir()
+    (root / "two" / "q.jsonl").write_bytes(each(6, asked))
+    (root / "two" / "a.json").write_bytes(each(6, answered))
 
     assert main(["add", "own", *arguments]) == 0, capsys.readouterr().err
 
     assert "join 'id = key' (each of 6 records has a row of two/a.json)" in capsys.readouterr().out
     assert main(["validate"]) == 0, capsys.readouterr().out
-    check(
-        "own",
-        {"target": '[{"play": {"song": [0]}}]', "id": "parallel_0", "len": 6, "roles": "user"},
-    )
+    target = '[{"play": {"song": [0]}}]'
+    check("own", {"target": target, "id": "parallel_0", "len": 6, "roles": "user"})
 
 
 def test_files_without_common_keys_are_not_joined(root: Path, capsys: Capsys) -> None:
@@ -398,43 +360,24 @@ def test_pictures_are_read_by_their_paths(root: Path, capsys: Capsys) -> None:
     assert str(root / "raw/images/0.png") in get_dataset("own")[0].model_dump_json()
 
 
+ONE = b"question,answer\n1?,x\n"
+NESTED = b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": []}]}]}'
+OPEN = lines(
+    {"messages": [said("user", "?")]}, {"messages": [said("user", "?"), said("assistant", "!")]}
+)
 USELESS = [  # file, content, options, error
-    (
-        "q.csv",
-        b"question,answer\n1?,x\n",
-        ["--base", "1"],
-        "--base 1 is of no use: no target counts",
-    ),
-    ("q.csv", b"question,answer\n1?,x\n", ["--license", "MTI"], "did you mean MIT?"),
-    (
-        "q.jsonl",
-        lines({"q": "?"}, {"q": "!"}),
-        ["--type", "csv"],
-        "looks like JSON Lines: --type json",
-    ),
-    (
-        "q.tsv",
-        b"q\tanswer\nx\ty\n",
-        ["--delimiter", ";"],
-        "';' gives one column, '\\t' gives 2 columns: 'q', 'an",
-    ),
-    ("q.csv", b"q,answer\nx,y\n", ["--encoding", "cp1253x"], "'cp1253x' (did you mean 'cp1253'?)"),
+    ("q.csv", ONE, ["--base", "1"], "--base 1 is of no use: no target counts"),
+    ("q.csv", ONE, ["--license", "MTI"], "did you mean MIT?"),
+    ("q.jsonl", lines({"q": "?"}, {"q": "!"}), ["--type", "csv"], "like JSON Lines: --type json"),
+    ("q.tsv", b"q\tanswer\nx\ty\n", ["--delimiter", ";"], "one column, '\\t' gives 2 columns: 'q'"),
+    ("q.csv", ONE, ["--encoding", "cp1253x"], "'cp1253x' (did you mean 'cp1253'?)"),
     (
         "squad.json",
-        b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": []}]}]}',
+        NESTED,
         [],
-        "`explode: paragraphs` in a manifest makes a record of each item of that list",
+        "`explode: paragraphs` in a manifest makes a record of each item of",
     ),
-    ("q.xlsx", b"PK", [], "q.xlsx is a spreadsheet: export the sheet as CSV, and add that"),
-    (
-        "q.jsonl",
-        lines(
-            {"messages": [{"role": "user", "content": "?"}]},
-            {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]},
-        ),
-        [],
-        "1 of 2 conversations end with the assistant",
-    ),
+    ("q.jsonl", OPEN, [], "1 of 2 conversations end with the assistant"),
 ]
 
 
