@@ -14,7 +14,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,6 @@ import pytest
 
 from registry import get_dataset
 from registry.cli import main
-from registry.cli.commands import add
 from tests.conftest import Https
 
 Capsys = pytest.CaptureFixture[str]
@@ -411,19 +409,3 @@ def test_first_choice_has_to_be_said_where_indexes_do_not_show_it(
     assert "--base 0 gives the letter C of 4 for the first 2; --base 1 gives the letter B of" in err
     assert main(["add", "own", "--file", "q.jsonl", "--base", "0"]) == 0
     assert get_dataset("own")[0].target == ["C", "B"]
-
-
-def test_person_is_asked_what_is_not_clear(
-    root: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (root / "q.csv").write_text("question,vastaus,aine\n1+1?,2,x\n1+2?,3,x\n")
-    answers = "1\n?\nyes\n\nmit\n"  # the first column, what there is, write it, no other words
-    monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
-    monkeypatch.setattr(add, "is_interactive", lambda: True)
-
-    assert main(["add", "own", "--file", "q.csv"]) == 0
-
-    out = capsys.readouterr().out
-    assert "q.csv: the target is not clear:\n  1. --target vastaus: '2'\n" in out
-    assert "\nno      write nothing\n" in out
-    assert get_dataset("own")[0].target == "2"

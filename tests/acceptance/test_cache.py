@@ -17,13 +17,10 @@ import registry.base.folders
 import registry.cache.cache
 from registry import (
     Dataset,
-    ExpectationError,
     MappingError,
     RegistryError,
-    SourceError,
     get_dataset,
 )
-from registry.cli import main
 from registry.pipeline import builder
 from registry.progress import silent
 from tests.records import jsonl
@@ -72,12 +69,6 @@ def refuse_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "build", fail)
 
 
-def test_second_load_decodes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = questions(get_dataset("data", root=root))
-    refuse_to_build(monkeypatch)
-    assert questions(get_dataset("data", root=root)) == first == QUESTIONS
-
-
 def test_datasets_with_the_same_source_share_samples(
     hub: HubEmulator, one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,20 +87,6 @@ def test_datasets_with_the_same_source_share_samples(
 
 def zero(path: Path) -> None:
     path.write_bytes(bytes(path.stat().st_size))
-
-
-def flip(path: Path) -> None:
-    """Change one letter of the text in the file, without changing its length."""
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"What", b"Whot", 1))
-
-
-def test_sync_verifies_the_samples_and_rebuilds_damaged_ones(root: Path, cache_dir: Path) -> None:
-    get_dataset("data", root=root)
-    flip(the_entry(cache_dir) / "samples.arrow")
-    assert main(["sync", "data", "--root", str(root)]) == 0
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-    assert len(entries(cache_dir, "quarantine")) == 1
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "choices.npy"])
@@ -183,27 +160,6 @@ def test_digest_cached_in_an_older_format_is_recomputed(
     assert json.loads(memory.read_text()) == known
 
 
-def test_local_file_changed_between_pin_check_and_open_is_an_error(
-    one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
-) -> None:
-    root = one_dataset({"type": "json", "path": ["first.jsonl", "second.jsonl"]})
-    second = root / "second.jsonl"
-    write_aged(root / "first.jsonl", jsonl(ROWS[:5]))
-    write_aged(second, jsonl(ROWS[5:]))
-    build = builder.build
-
-    def edit_and_build(*arguments: Any, **options: Any) -> Any:
-        second.write_bytes(jsonl(ROWS[5:]).replace(b"What", b"When"))
-        return build(*arguments, **options)
-
-    monkeypatch.setattr(builder, "build", edit_and_build)
-    with pytest.raises(
-        SourceError, match=r"second\.jsonl: changed while it was read \(try again\)"
-    ):
-        get_dataset("data", root=root)
-    assert entries(cache_dir) == []
-
-
 FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
     "decode": (jsonl(ROWS) + b"{", {}, registry.DecodeError),
     "map": (jsonl(ROWS) + b'{"a": "1"}\n', {}, MappingError),
@@ -225,16 +181,6 @@ def test_failed_build_leaves_nothing_and_does_not_block_the_next_build(
     assert entries(cache_dir) == entries(cache_dir, "tmp") == []
     (root / "data.jsonl").write_bytes(jsonl(ROWS))
     assert questions(get_dataset("data", root=root)) == QUESTIONS
-
-
-def test_failed_expectation_fails_each_time(one_dataset: OneDataset) -> None:
-    root = one_dataset({"type": "json", "path": "data.jsonl"}, expect={"samples": 51})
-    (root / "data.jsonl").write_bytes(jsonl(ROWS))
-    for _ in range(2):
-        with pytest.raises(
-            ExpectationError, match=r"data: expect\.samples is 51, the source gives 50"
-        ):
-            get_dataset("data", root=root)
 
 
 def test_concurrent_builds_without_a_lock_do_not_interfere(

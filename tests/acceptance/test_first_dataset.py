@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-import os
 import re
-import select
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -22,6 +17,7 @@ from registry import get_dataset
 from registry.cli import main
 from tests.cli.invocation import Invocation, Run
 from tests.servers.hub import HubEmulator, parquet_repo
+from tests.terminal.screens import Screen, run_in_terminal
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "real"
 QUESTIONS = [
@@ -111,13 +107,8 @@ def test_repository_of_the_hub(folder: Path, run: Run, hub: HubEmulator) -> None
     assert "split test (the test split of train, test)" in result.lines
     assert [sample.target for sample in get_dataset("my-qa")] == ["A", "B", "A", "B"]
     text = (folder / "registry" / "my-qa.yaml").read_text()
-    for line in (
-        "license: cc-by-4.0",
-        f"revision: {commit}",
-        "split: test",
-        "expect: {samples: 4}",
-    ):
-        assert line in text
+    stated = ("license: cc-by-4.0", f"revision: {commit}", "split: test", "expect: {samples: 4}")
+    assert all(line in text for line in stated), text
 
 
 def test_record_without_input_is_left_out_and_said(folder: Path, run: Run) -> None:
@@ -183,88 +174,42 @@ def test_bad_file_is_one_error_and_nothing_is_written(
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-class Terminal:
-    """A process in a terminal of its own."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        import pty
-
-        self._end, theirs = pty.openpty()
-        self.text = ""
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "registry", *arguments],
-            cwd=folder,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**os.environ, "TERM": "dumb", "COLUMNS": "100"},
-        )
-        os.close(theirs)
-
-    def answer(self, prompt: str, line: str) -> None:
-        """Wait for a prompt, and type a line."""
-        self.wait_for(prompt)
-        self.text = ""
-        os.write(self._end, f"{line}\n".encode())
-
-    def wait_for(self, text: str) -> None:
-        until = time.monotonic() + 60
-        while text not in self.text:
-            assert time.monotonic() < until, self.text
-            if select.select([self._end], [], [], 1)[0]:
-                try:
-                    self.text += os.read(self._end, 1 << 16).decode(errors="replace")
-                except OSError as error:  # the process has ended
-                    raise AssertionError(self.text) from error
-
-    def exit_code(self) -> int:
-        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
-            while chunk := os.read(self._end, 1 << 16):
-                self.text += chunk.decode(errors="replace")
-        return self._process.wait(60)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._end)
-        self._process.kill()
-        self._process.wait()
+def in_terminal(folder: Path, *arguments: str, keys: str = "") -> Screen:
+    """Run `add` of q.csv in a terminal, where the lines of `keys` are typed."""
+    command = [sys.executable, "-m", "registry", "add", "my-qa", "--file", "q.csv", *arguments]
+    typed = "".join(f"{key}\n" for key in keys.split(", "))
+    dumb = {"TERM": "dumb"}
+    return run_in_terminal(command, folder=folder, keys=typed, columns=200, environment=dumb)
 
 
 def test_terminal_asks_what_is_not_clear(folder: Path, run: Run) -> None:
-    pytest.importorskip("pty")
     (folder / "q.csv").write_text("a, b;c;d\nlong question, one?;x;2\nlong question, two?;y;4\n")
     run("init")
-    with Terminal(folder, "add", "my-qa", "--file", "q.csv") as terminal:
-        terminal.answer("Which one", "2")
-        terminal.answer("--no-target: samples without a target", "2")
-        terminal.answer("Write it?", "target")
-        terminal.answer("Column for target (a, b, c, d)", "c")
-        terminal.answer("Write it?", "yes")
-        terminal.answer("Description [2 records of q.csv.]", "Two questions.")
-        terminal.answer("License", "mit")
-        assert terminal.exit_code() == 0, terminal.text
-        assert "wrote registry/my-qa.yaml" in terminal.text
+    screen = in_terminal(folder, keys="2, 2, ?, target, c, yes, Two questions., mit")
+    assert screen.code == 0, screen.text
+    for text in (
+        "Which one",
+        "q.csv: the target is not clear:\n  1. --target ",
+        "--no-target: samples without a target",
+        "\nno      write nothing\n",
+        "Column for target (a, b, c, d)",
+        "Description [2 records of q.csv.]",
+        "wrote registry/my-qa.yaml",
+    ):
+        assert text in screen.text
     assert [sample.target for sample in get_dataset("my-qa")] == ["x", "y"]
     text = (folder / "registry" / "my-qa.yaml").read_text()
     assert "description: Two questions.\n    license: mit\n" in text
 
 
-def test_terminal_writes_nothing_after_no(folder: Path) -> None:
-    pytest.importorskip("pty")
+def test_terminal_writes_nothing_after_no_and_asks_nothing_with_yes(folder: Path) -> None:
     (folder / "q.csv").write_text("question,answer\nWho?,me\n")
-    with Terminal(folder, "add", "my-qa", "--file", "q.csv") as terminal:
-        terminal.answer("Write it?", "no")
-        assert terminal.exit_code() == 130, terminal.text
-        assert "aborted" in terminal.text
+    screen = in_terminal(folder, keys="no")
+    assert screen.code == 130, screen.text
+    assert "Write it?" in screen.text
+    assert "aborted" in screen.text
     assert not (folder / "datasets.yaml").exists()
-
-
-def test_yes_asks_nothing_at_a_terminal(folder: Path) -> None:
-    pytest.importorskip("pty")
-    (folder / "q.csv").write_text("question,answer\nWho?,me\n")
-    with Terminal(folder, "add", "my-qa", "--file", "q.csv", "--yes") as terminal:
-        assert terminal.exit_code() == 0, terminal.text
-        assert "Write it?" not in terminal.text
-        assert "wrote registry/my-qa.yaml" in terminal.text
+    screen = in_terminal(folder, "--yes")
+    assert screen.code == 0, screen.text
+    assert "Write it?" not in screen.text
+    assert "wrote registry/my-qa.yaml" in screen.text

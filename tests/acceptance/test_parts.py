@@ -20,6 +20,7 @@ from tests.decode.wide import write
 from tests.servers.static import StaticFiles
 
 ROWS = 12_000
+ANSWERS = [f"answer {row:05}" for row in range(ROWS)]
 GROUPS = 3
 UNUSED = b"unused 00007"
 USED = b"answer 00007"
@@ -38,20 +39,17 @@ class Wide:
         self.write()
 
     def _written(self) -> bytes:
-        names = ["input", "target", *(f"c{number}" for number in range(60))]
-        rows = range(ROWS)
-        columns = {name: [os.urandom(16) for _ in rows] for name in names}
-        columns["input"] = [b"question %05d, and some words of it" % row for row in rows]
-        columns["target"] = [b"answer %05d" % row for row in rows]
-        columns["c30"] = [b"unused %05d" % row for row in rows]
-        texts = ("input", "target", "c30")
-        arrays = {
-            name: pa.array(columns[name], pa.binary()).cast(
-                pa.string() if name in texts else pa.binary()
+        noise = pa.py_buffer(os.urandom(16 * ROWS * 60))
+        columns: dict[str, pa.Array] = {
+            f"c{at}": pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(16), ROWS, [None, noise.slice(16 * ROWS * at)]
             )
-            for name in sorted(names)
+            for at in range(60)
         }
-        return write(self.root / "wide.parquet", arrays, groups=GROUPS)
+        columns["input"] = pa.array([f"question {n:05}, and some words of it" for n in range(ROWS)])
+        columns["target"] = pa.array(ANSWERS)
+        columns["c30"] = pa.array([f"unused {n:05}" for n in range(ROWS)])
+        return write(self.root / "wide.parquet", dict(sorted(columns.items())), groups=GROUPS)
 
     def write(self, fields: str = "{input: input, target: target}") -> None:
         """Write the manifest."""
@@ -105,9 +103,6 @@ class Wide:
         chunks = (group.column(at) for group in groups for at in range(metadata.num_columns))
         names = ("input", "target")
         return sum(one.total_compressed_size for one in chunks if one.path_in_schema in names)
-
-
-ANSWERS = [f"answer {row:05}" for row in range(ROWS)]
 
 
 @pytest.fixture
