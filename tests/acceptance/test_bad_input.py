@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -60,19 +59,15 @@ def test_unknown_split(run: Run, command: str) -> None:
 def test_split_that_the_hub_does_not_have(
     hub: HubEmulator, catalog_root: CatalogRoot, run: Run, key: str
 ) -> None:
-    rows = [{"q": "a?", "a": "b"}]
-    hub.commit(
-        "org/quiz", parquet_repo({"default": {"test": rows, "dev": [{"q": "c?", "a": "d"}]}})
+    rows = {"test": [{"q": "a?", "a": "b"}], "dev": [{"q": "c?", "a": "d"}]}
+    hub.commit("org/quiz", parquet_repo({"default": rows}))
+    fewshot = "fewshot: {split: dve, n: 1}"
+    splits = "splits: {test: {}, worked: {split: dve}}, default_split: test"
+    dataset = (
+        "source: {type: hf, path: org/quiz, split: test}, fields: {input: q, target: a}, "
+        f"{splits if key == 'splits' else fewshot}"
     )
-    keys = {
-        "source": {"type": "hf", "path": "org/quiz", "split": "test"},
-        "fields": {"input": "q", "target": "a"},
-    }
-    if key == "splits":
-        keys |= {"splits": {"test": {}, "worked": {"split": "dve"}}, "default_split": "test"}  # type: ignore[dict-item]
-    else:
-        keys |= {"fewshot": {"split": "dve", "n": 1}}  # type: ignore[dict-item]
-    root = str(catalog_root({"quiz": json.dumps({"datasets": {"quiz": keys}})}))
+    root = str(catalog_root({"quiz": f"datasets: {{quiz: {{{dataset}}}}}"}))
     assert run("sync", "quiz", "--root", root).code == 0
     asked = ["quiz:worked"] if key == "splits" else ["quiz", "--fewshot", "1"]
     result = run("preview", *asked, "--root", root)
@@ -80,24 +75,19 @@ def test_split_that_the_hub_does_not_have(
     assert "org/quiz: no split 'dve' (did you mean 'dev'? splits: dev, test)" in result.err
 
 
+EMPTY = "must not be empty (name its members, or remove the group)"
+CIRCLE = "a group can't contain itself"
+
+
 @pytest.mark.parametrize(
     ("group", "problem"),
     [
-        (
-            "{datasets: []}",
-            "2:7 $.groups.g.datasets: must not be empty (name its members, or remove the group)",
-        ),
-        (
-            "{from: quiz, by: subject, values: []}",
-            "2:32 $.groups.g.values: must not be empty (name its members, or remove the group)",
-        ),
-        (
-            "{datasets: [quiz, g]}",
-            "2:24 $.groups.g.datasets[1]: a group can't contain itself: g → g (remove one of them)",
-        ),
+        ("{datasets: []}", f"2:7 $.groups.g.datasets: {EMPTY}"),
+        ("{from: quiz, by: subject, values: []}", f"2:32 $.groups.g.values: {EMPTY}"),
+        ("{datasets: [quiz, g]}", f"2:24 $.groups.g.datasets[1]: {CIRCLE}: g → g (remove one of"),
         (
             "{datasets: [h]}\n  h: {datasets: [quiz, g]}",
-            "3:24 $.groups.h.datasets[1]: a group can't contain itself: g → h → g (remove one of",
+            f"3:24 $.groups.h.datasets[1]: {CIRCLE}: g → h → g (remove one of",
         ),
         (
             "{datasets: [quiz, quiz]}",
@@ -150,10 +140,8 @@ def test_fewer_examples_of_a_subject_are_counted(root: Path, run: Run) -> None:
 
 
 def test_the_same_id_twice(root: Path, run: Run) -> None:
-    add(
-        root,
-        "datasets:\n  shots: {extends: quiz, fewshot: {ids: [d1, d1], n: null, apply: true}}\n",
-    )
+    fewshot = "{ids: [d1, d1], n: null, apply: true}"
+    add(root, f"datasets:\n  shots: {{extends: quiz, fewshot: {fewshot}}}\n")
     validated = run("validate")
     line = "m/more.yaml:2:46 $.datasets.shots.fewshot.ids[1]: 'd1' is listed twice (remove one of"
     assert validated.out.count("twice") == 1
@@ -162,9 +150,7 @@ def test_the_same_id_twice(root: Path, run: Run) -> None:
     (root / "test.csv").write_text(f"{TEST}t1,art,Who?,Miró\n")
     result = run("sync", "quiz")
     assert result.code == 1
-    assert (
-        "record 3, field id: record 1 has the same id but another input and target (" in result.err
-    )
+    assert "record 3, field id: record 1 has the same id but another input and" in result.err
 
 
 @pytest.fixture
@@ -180,9 +166,7 @@ def test_a_correction_whose_source_changed(corrected: Path, run: Run) -> None:
     (corrected / "test.csv").write_text(TEST.replace("88", "85"))
     # A pinned dataset says so first.
     assert "datasets.lock pins sha256:" in run("sync", "quiz").err
-    fault = (
-        'target of id \'t2\' (record 2) is "85", `was` is "88", `now` is "97" (look at the source'
-    )
+    fault = 'target of id \'t2\' (record 2) is "85", `was` is "88", `now` is "97" (look at'
     for command in (("lock", "--upgrade", "quiz"), ("sync", "quiz")):
         result = run(*command)
         assert result.code == 1
@@ -200,8 +184,5 @@ def test_a_sample_that_is_corrected_twice(corrected: Path, run: Run) -> None:
         result = run(*command)
         assert result.code == 1
         printed = result.out + result.err
-        assert (
-            ":3:5 $.corrections[1]: id 't2' is corrected in its target already, in line 2"
-            in printed
-        )
+        assert ":3:5 $.corrections[1]: id 't2' is corrected in its target already, in" in printed
         assert ":2:5 $.corrections[0]: id 't2' is left out, in line 4 (keep one" in printed

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,6 +63,10 @@ def test_empty_answers_in_further_columns_are_no_targets(fresh: Catalog, limit: 
 
 def test_every_command_reports_blank_targets(fresh: Catalog, capsys: Capsys) -> None:
     fresh(SECOND)
+    assert main(["preview", "d", "-n", "2", "--json"]) == 0
+    found = capsys.readouterr()
+    assert [json.loads(line)["id"] for line in found.out.splitlines()] == ["0", "1"]
+    assert HALF in found.err
     for command in (["sync"], ["sync"], ["preview", "d"], ["lock"]):
         assert main(command) == 0
         assert warnings_of(capsys) == [HALF], command
@@ -82,42 +85,21 @@ def test_a_summary_counts_warnings_and_says_what_to_do(fresh: Catalog, capsys: C
     )
 
 
-def json_warnings(capsys: Capsys, *path: Any) -> Any:
-    data = json.loads(capsys.readouterr().out)
-    for step in path:
-        data = data[step]
-    return data["warnings"]
-
-
-@pytest.mark.parametrize(
-    ("command", "path"),
-    [("sync", (0,)), ("lock", ("datasets", 0)), ("show", ("cache",))],
-)
-def test_json_has_the_warnings(
-    fresh: Catalog, capsys: Capsys, command: str, path: tuple[Any, ...]
-) -> None:
+def test_json_has_the_warnings(fresh: Catalog, capsys: Capsys) -> None:
     fresh(SECOND)
-    if command == "show":
-        main(["sync"])
-        capsys.readouterr()
-    assert main([command, "--json", *(["d"] if command == "show" else [])]) == 0
-    (warning,) = json_warnings(capsys, *path)
-    assert (warning["kind"], warning["count"]) == ("blank_targets", 312)
-    assert warning["message"] == HALF.removesuffix(" [blank_targets]")
-    assert warning["first"][0] == {
-        "record": 2,
-        "file": "freshqa-2024-10-28.csv",
-        "id": "1",
-        "value": "",
-    }
-
-
-def test_json_samples_of_a_preview_stay_one_per_line(fresh: Catalog, capsys: Capsys) -> None:
-    fresh(SECOND)
-    assert main(["preview", "d", "-n", "2", "--json"]) == 0
-    found = capsys.readouterr()
-    assert [json.loads(line)["id"] for line in found.out.splitlines()] == ["0", "1"]
-    assert HALF in found.err
+    found = []
+    for command in (["sync"], ["lock"], ["show", "d"]):
+        assert main([*command, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    for (warning,) in (
+        found[0][0]["warnings"],
+        found[1]["datasets"][0]["warnings"],
+        found[2]["cache"]["warnings"],
+    ):
+        assert (warning["kind"], warning["count"]) == ("blank_targets", 312)
+        assert warning["message"] == HALF.removesuffix(" [blank_targets]")
+        first = {"record": 2, "file": "freshqa-2024-10-28.csv", "id": "1", "value": ""}
+        assert warning["first"][0] == first
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -126,9 +108,8 @@ def test_preview_of_a_file_reports_what_it_shows(
 ) -> None:
     fresh(SECOND.replace("answer_1", "note"))
     # Not `skip_rows`: it belongs to the dataset's source.
-    (Path() / "other.jsonl").write_text(
-        '{"id": null, "question": "q", "note": "", "setup": "x"}\n' * 3
-    )
+    row = '{"id": null, "question": "q", "note": "", "setup": "x"}\n'
+    Path("other.jsonl").write_text(row * 3)
     assert main(["preview", "d", "--from", "other.jsonl", "-n", str(count)]) == 0
     shown = ", ".join(str(number + 1) for number in range(count))
     assert warnings_of(capsys) == [
@@ -144,20 +125,9 @@ def test_what_is_accepted_is_not_reported(fresh: Catalog, capsys: Capsys) -> Non
     assert [sample.target for sample in get_dataset("d")][1] == ""
 
 
-def test_what_is_accepted_in_vain_is_reported(fresh: Catalog, capsys: Capsys) -> None:
-    fresh(f"{MANY}, accept: [blank_targets]")
-    assert main(["sync"]) == 0
-    assert warnings_of(capsys) == [
-        "`accept` names blank_targets, which no sample needs (remove it) [unused_accept]"
-    ]
-
-
-@pytest.mark.parametrize("command", [["sync"], ["lock"], ["preview", "d"]])
-def test_a_target_that_is_never_filled_is_an_error(
-    fresh: Catalog, capsys: Capsys, command: list[str]
-) -> None:
+def test_a_target_that_is_never_filled_is_an_error(fresh: Catalog, capsys: Capsys) -> None:
     fresh(NOTE)
-    for _ in range(2):  # built, and then cached
+    for command in (["sync"], ["sync"], ["lock"], ["preview", "d"]):  # built, and then cached
         assert main(command) == 1
         assert capsys.readouterr().err.splitlines().count(f"error: {ALL}") == 1
     with pytest.raises(ExpectationError) as caught:
@@ -182,12 +152,6 @@ def test_expect_and_accept_change_the_outcome_without_a_new_build(
     fresh(f"{NOTE}, accept: [blank_targets]")
     main(["sync"])
     assert "cached" in capsys.readouterr().out
-
-
-def test_a_misspelt_name_is_corrected(fresh: Catalog, capsys: Capsys) -> None:
-    fresh(f"{SECOND}, accept: [blank_target]")
-    assert main(["validate"]) == 1
-    assert "did you mean 'blank_targets'?" in capsys.readouterr().out
 
 
 def test_python_warns_once_when_samples_are_built(
