@@ -174,20 +174,17 @@ def _check_answer(
 ) -> None:
     """Raise an error for an answer whose status `given` is a success, and which is not the file."""
     coded = headers.get("Transfer-Encoding", "").strip().lower()
+    part = re.fullmatch(r"bytes 0-(\d+)/(\d+)", headers.get("Content-Range") or "")
+    is_all = part is not None and int(part[1]) + 1 == int(part[2])
     if given not in _CONTENT:
         what = f"the server answered {given}, which has no content (check the URL)"
     elif coded not in ("", "chunked", "identity"):
         what = f"the server transfers it as {coded}, which was not asked for and can't be unpacked"
-    elif given == 206 and not ranged and not _is_complete(headers.get("Content-Range")):
+    elif given == 206 and not ranged and not is_all:
         what = "the server sent a part of the file, where all of it was asked for (try again)"
     else:
         return
     raise SourceError(f"{location.public}: {what}")
-
-
-def _is_complete(content_range: str | None) -> bool:
-    found = re.fullmatch(r"bytes 0-(\d+)/(\d+)", content_range or "")
-    return found is not None and int(found[1]) + 1 == int(found[2])
 
 
 async def _open_http(files: Any, location: Location, part: str, etag: str) -> Body:
@@ -222,7 +219,9 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
 
     sent = _named_digests(headers.get("Content-Digest", ""))
     if sent:
-        receive = _Compared(receive, sent, location.public)
+        receive = _compared(receive, sent, location.public)
+    # Then nothing but the end of the connection ends the body.
+    is_open = "Content-Length" not in headers and "Transfer-Encoding" not in headers
     return Body(
         read=_Unpacking(receive, coding, location.public) if coding else receive,
         close=lambda: _call(files, close),
@@ -233,38 +232,25 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
         digests={} if coding or response.status == 206 else _http_digests(headers),
         # What Content-Digest covers has to be read to its end.
         has_parts=not coding and not sent and headers.get("Accept-Ranges") == "bytes",
-        is_ended=_end_of_tls(response) if not sent and _is_open(headers) else lambda: True,
+        is_ended=_end_of_tls(response) if not sent and is_open else lambda: True,
     )
 
 
-class _Compared:
-    """Compares what is sent with the digests of Content-Digest, at its end."""
+def _compared(
+    receive: Callable[[], bytes], digests: Mapping[str, bytes], name: str
+) -> Callable[[], bytes]:
+    """Return what reads a body, and compares it with the digests of Content-Digest at its end."""
+    hashes = {one: new_hash(one, None) for one in digests}
 
-    def __init__(
-        self, receive: Callable[[], bytes], digests: Mapping[str, bytes], name: str
-    ) -> None:
-        self._receive = receive
-        self._digests = digests
-        self._hashes = {one: new_hash(one, None) for one in digests}
-        self._name = name
-
-    def __call__(self) -> bytes:
-        """Return the next bytes, b"" at the end.
-
-        Raises:
-            DamagedError: they are others than those that were sent.
-        """
-        chunk = self._receive()
-        for one in self._hashes.values():
+    def read() -> bytes:
+        chunk = receive()
+        for one in hashes.values():
             one.update(chunk)
         if not chunk:
-            check_digests(self._digests, self._hashes, self._name)
+            check_digests(digests, hashes, name)
         return chunk
 
-
-def _is_open(headers: Mapping[str, str]) -> bool:
-    """Return whether nothing but the end of the connection ends the body."""
-    return "Content-Length" not in headers and "Transfer-Encoding" not in headers
+    return read
 
 
 def _end_of_tls(response: Any) -> Callable[[], bool]:
@@ -373,7 +359,14 @@ def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: s
     if part and etag:
         asked["IfMatch"] = etag
     version = named or (version_id if version_id != "null" else None)
-    answer = _get_object(files, asked, version, is_required=bool(named))
+    try:
+        of_version = {"VersionId": version} if version else {}
+        answer = files.call_s3("get_object", **asked, **of_version)
+    except Exception as error:
+        # The current object may have the same bytes, which their digest will tell.
+        if named or not version or status_of(error) not in _NO_VERSION:
+            raise
+        answer = files.call_s3("get_object", **asked)
     body = answer["Body"]
 
     async def read(_: Any) -> bytes:
@@ -398,20 +391,6 @@ def _open_s3(files: Any, location: Location, part: str, etag: str, version_id: s
         digests={"md5": bytes.fromhex(found[1])} if found and not encrypted else {},
         has_parts=True,
     )
-
-
-def _get_object(
-    files: Any, asked: Mapping[str, Any], version: str | None, *, is_required: bool
-) -> Any:
-    if version is None:
-        return files.call_s3("get_object", **asked)
-    try:
-        return files.call_s3("get_object", **asked, VersionId=version)
-    except Exception as error:
-        # The current object may have the same bytes, which their digest will tell.
-        if is_required or status_of(error) not in _NO_VERSION:
-            raise
-        return files.call_s3("get_object", **asked)
 
 
 def _describe_s3(files: Any, location: Location) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from glob import has_magic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.base.digest import digest_of
 from registry.base.locations import Location
@@ -60,7 +60,8 @@ def expand(
             files = [package_location(path, file) for file in files]
         found = [*map(Location, files)]
     else:
-        found = pool.ask(path, _glob)
+        names = pool.ask(path, lambda files, path: map(files.unstrip_protocol, files.glob(path)))
+        found = sorted(map(Location, names))
         if len(found) > boundary.limits.files:
             message = boundary.limits.message("files", "the glob matches", "files")
             raise SourceError(f"{path.public}: {message}")
@@ -99,10 +100,6 @@ def _opener(location: Location, *, pool: FilesystemPool, context: SourceContext)
 
     blob = fetch_blob(pin_remote(location, pool, context), pool, context)
     return lambda: blob.open("rb")
-
-
-def _glob(files: Any, path: Location) -> list[Location]:
-    return sorted(Location(files.unstrip_protocol(name)) for name in files.glob(path))
 
 
 @functools.lru_cache(maxsize=256)

@@ -238,7 +238,7 @@ def source_errors(location: Location) -> Iterator[None]:
         how = install_advice(error) or error
         message = f"{location.public}: reading {protocol}:// needs another package: {how}"
         raise MissingDependencyError(message) from error
-    except _error_types(location) as error:
+    except _error_types(location.protocol) as error:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
         if is_disk_fault(error) and status_of(error) is None:
             raise
@@ -250,10 +250,8 @@ def source_errors(location: Location) -> Iterator[None]:
         raise SourceError(f"{location.public}: {error}") from error
 
 
-def _error_types(location: Location) -> tuple[type[Exception], ...]:
-    if location.protocol not in _ERRORS:
-        return (OSError,)
-    names = [name.split(":") for name in _ERRORS[location.protocol]]
+def _error_types(protocol: str) -> tuple[type[Exception], ...]:
+    names = [name.split(":") for name in _ERRORS.get(protocol, ())]
     return (OSError, *(getattr(importlib.import_module(module), name) for module, name in names))
 
 
@@ -283,13 +281,16 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         failure := connection_failure(error, _host(location), protocol=protocol)
     ):
         return SourceError(f"{shown}: {failure}")
-    if _is_malformed(error):
+    kinds = {kind.__name__ for link in causes(error) for kind in type(link).__mro__}
+    # aiohttp's error for an answer that it can't parse has the status 400, as if that was sent.
+    if kinds >= {"ClientResponseError", "BadHttpMessage"}:
         hint = "check the URL and its port, and any proxy on the way"
         return SourceError(f"{shown}: the server's answer is not valid HTTP ({hint})")
     status = status_of(error)
-    if any(type(link).__name__ in _CREDENTIAL_ERRORS for link in causes(error)):
+    if not kinds.isdisjoint(_CREDENTIAL_ERRORS):
         return AccessError(f"{shown}: no credentials (set them in fs_options or the environment)")
-    if (code := _s3_code(error)) in _S3_CODES:
+    code = _s3_code(error)
+    if code in _S3_CODES:
         return AccessError(f"{shown}: access refused: {_S3_CODES[code]}")
     if isinstance(error, PermissionError) and location.is_local:
         hint = "check the permissions of the file and of its folders"
@@ -302,7 +303,7 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         hint = "" if is_transient(error) else " (check the URL)"
         return SourceError(f"{shown}: the server answered {status}{hint}")
     if isinstance(error, FileNotFoundError) or status == 404:
-        no_bucket = _s3_code(error) == "NoSuchBucket"
+        no_bucket = code == "NoSuchBucket"
         return missing_error(
             location, "no such bucket (check its name)" if no_bucket else "no such file"
         )
@@ -313,12 +314,6 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         what = "the server did not answer in time" if late else "the connection was lost"
         return SourceError(f"{shown}: {what}")
     return SourceError(f"{shown}: {_redacted(error, location)}")
-
-
-def _is_malformed(error: BaseException) -> bool:
-    """Return whether aiohttp can't parse an answer; its error has the status 400, as if sent."""
-    kinds = {kind.__name__ for link in causes(error) for kind in type(link).__mro__}
-    return kinds >= {"ClientResponseError", "BadHttpMessage"}
 
 
 def _host(location: Location) -> str:

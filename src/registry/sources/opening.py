@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["has_ranges", "open_location", "open_ranges"]
 
 # Options for reading only the start of a file. By default s3fs requests 50 MB at a time.
-_IN_PARTS: dict[str, dict[str, Any]] = {
-    "s3": {"block_size": 1 << 18, "cache_type": "readahead"},
-    "s3a": {"block_size": 1 << 18, "cache_type": "readahead"},
-}
+_IN_PARTS = {"block_size": 1 << 18, "cache_type": "readahead"}
 _BUFFER = 1 << 20
 _WITH_ETAGS = ("http", "https", "hf", "s3", "s3a")
 
@@ -85,16 +82,15 @@ def open_ranges(
 def _open_remote(
     location: Location, options: Mapping[str, Any], boundary: Boundary, *, part: bool, etag: str
 ) -> IO[bytes]:
-    protocol = location.protocol
-    if protocol in ("http", "https", "hf") or (protocol in ("s3", "s3a") and not part):
+    is_s3 = location.protocol in ("s3", "s3a")
+    if location.protocol in ("http", "https", "hf") or (is_s3 and not part):
         from registry.sources.transfer import RemoteFile  # a warm open imports this module
 
         files = filesystem(location, options, boundary)
         stream = RemoteFile(location, files, Deadline(deadline_seconds()), etag=etag)
         return cast("IO[bytes]", io.BufferedReader(stream, _BUFFER))
     files = filesystem(location, options, boundary, attempts=network_policy().attempts)
-    how = _IN_PARTS.get(protocol, {}) if part else {}
-    opened = cast("IO[bytes]", files.open(location, "rb", **how))
+    opened = cast("IO[bytes]", files.open(location, "rb", **(_IN_PARTS if is_s3 else {})))
     found = getattr(opened, "details", None) or {}
     if etag and found.get("ETag", etag) != etag:
         opened.close()

@@ -153,7 +153,8 @@ class PartsAhead:
                 self._fetch(part)
         except Exception:  # noqa: BLE001 (the reader makes the same request, and reports it)
             with self._changed:
-                self._leave_all()
+                for part in self._parts:  # no further one is begun: it would fail, too
+                    part.is_left = part.is_left or not part.is_taken
         finally:
             with self._changed:
                 self._threads -= 1
@@ -165,11 +166,6 @@ class PartsAhead:
                     part.is_taken = True
                     return part
         return None
-
-    def _leave_all(self) -> None:
-        """Begin no further part: it would fail, too."""
-        for part in self._parts:
-            part.is_left = part.is_left or not part.is_taken
 
     def _fetch(self, part: _Part) -> None:
         def waiting(progress: Progress) -> None:

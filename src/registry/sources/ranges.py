@@ -15,7 +15,7 @@ from registry.decode.stream import PositionedFile, merged
 from registry.progress import Deadline, Report, silent
 from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
-from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
+from registry.sources.retry import Meter, network_policy, short_error, status_of, with_retries
 
 __all__ = ["REQUESTS", "RemotePart", "RemoteRanges"]
 
@@ -98,7 +98,7 @@ class RemotePart:
             self.position += len(chunk)
             self._meter.add(len(chunk), self.position)
         if self.position < stop:
-            raise _short(self._location, self.position - start, stop - start)
+            raise short_error(self._location.public, self.position - start, stop - start)
         self._deadline.progress()
 
 
@@ -235,7 +235,7 @@ class RemoteRanges(PositionedFile):
                 copy.write(chunk)
                 meter.add(len(chunk), copy.tell())
             if body.size not in (None, copy.tell()):
-                raise _short(self._location, copy.tell(), body.size)
+                raise short_error(self._location.public, copy.tell(), body.size)
             failed.pop_all()  # `close` closes it
         return copy
 
@@ -244,14 +244,11 @@ class RemoteRanges(PositionedFile):
             if self.closed or not held.data.set_running_or_notify_cancel():
                 return
             try:
-                held.data.set_result(self._fetch(held.start, held.stop))
+                part, data = self._part(held.start, held.stop)
+                part.fetch(lambda position: self._open(position, held.stop), self._etag)
+                held.data.set_result(bytes(data))
             except BaseException as error:  # noqa: BLE001 (raised where the bytes are read)
                 held.data.set_exception(error)
-
-    def _fetch(self, start: int, stop: int) -> bytes:
-        part, data = self._part(start, stop)
-        part.fetch(lambda position: self._open(position, stop), self._etag)
-        return bytes(data)
 
     def _part(self, start: int, stop: int) -> tuple[RemotePart, bytearray]:
         """Return a part, and where its bytes will be."""
@@ -289,8 +286,3 @@ def _retried(
             return attempt()
 
     return with_retries(translated, deadline, report=report)
-
-
-def _short(location: Location, found: int, expected: int | None) -> Exception:
-    """Return the error for a body that ended early."""
-    return passing_error(f"{location.public}: the transfer gave {found:,} of {expected:,} bytes")

@@ -14,7 +14,7 @@ import random
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
@@ -39,6 +39,7 @@ __all__ = [
     "network_policy",
     "passing_error",
     "retry_after",
+    "short_error",
     "status_of",
     "with_retries",
 ]
@@ -258,6 +259,11 @@ def passing_error(message: str) -> SourceError:
     return error
 
 
+def short_error(name: str, found: int, expected: int | None) -> SourceError:
+    """Return the error for a body of so many bytes that ended early."""
+    return passing_error(f"{name}: the transfer gave {found:,} of {expected:,} bytes")
+
+
 def describe_failure(ours: SourceError, error: BaseException) -> SourceError:
     """Note on our error whether the failure may pass, and what the server says about it."""
     ours.transient = is_transient(error)
@@ -339,9 +345,12 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> str
         hint = "put it into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
         return f"the proxy asks for a login, 407 ({hint})"
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return f"the certificate of {host} is not trusted ({_about_certificates(protocol)})"
+        variable = "AWS_CA_BUNDLE" if protocol in ("s3", "s3a") else "SSL_CERT_FILE"
+        hint = f"if a proxy inspects TLS, {variable} names a file with its authority's certificate"
+        return f"the certificate of {host} is not trusted ({hint})"
     if not is_proxy_error:  # it may be about a host that a redirect leads to
-        host = next((one for one in _hosts(chain) if one not in host), host)
+        named = [getattr(one, "host", None) for one in chain if type(one).__name__ in _UNREACHED]
+        host = next((one for one in named if isinstance(one, str) and one not in host), host)
     proxy, unused = _proxies(host, protocol)
     is_unreached = not names.isdisjoint(_UNREACHED)
     if is_proxy_error or (is_unreached and proxy):
@@ -361,19 +370,6 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> str
 def hub_host(environ: Mapping[str, str] = os.environ) -> str:
     """Return the host of the Hub."""
     return _host_of(environ.get("HF_ENDPOINT") or "https://huggingface.co")
-
-
-def _hosts(chain: Iterable[BaseException]) -> Iterator[str]:
-    """Yield the hosts that errors of aiohttp are about."""
-    for link in chain:
-        host = getattr(link, "host", None)
-        if isinstance(host, str) and type(link).__name__ in _UNREACHED:
-            yield host
-
-
-def _about_certificates(protocol: str) -> str:
-    variable = "AWS_CA_BUNDLE" if protocol in ("s3", "s3a") else "SSL_CERT_FILE"
-    return f"if a proxy inspects TLS, {variable} names a file with its authority's certificate"
 
 
 def _proxies(host: str, protocol: str) -> tuple[str, str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
@@ -78,14 +77,9 @@ class SourceType(Protocol):
 
 def reader_of(source: Source) -> SourceType:
     """Return the reader of a source."""
-    return _reader_class(source.reader)(source)
-
-
-@functools.cache
-def _reader_class(reader: str) -> Callable[[Source], SourceType]:
     # Imported by name, because the models are below `sources`, and the Hub's module is slow.
-    module, _, name = reader.partition(":")
-    return cast("Callable[[Source], SourceType]", getattr(import_module(module), name))
+    module, _, name = source.reader.partition(":")
+    return cast("SourceType", getattr(import_module(module), name)(source))
 
 
 def records_of(

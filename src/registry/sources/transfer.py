@@ -30,7 +30,14 @@ from registry.sources.filesystem import (
     source_errors,
 )
 from registry.sources.parts_ahead import PartsAhead
-from registry.sources.retry import Meter, network_policy, passing_error, status_of, with_retries
+from registry.sources.retry import (
+    Meter,
+    network_policy,
+    passing_error,
+    short_error,
+    status_of,
+    with_retries,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -248,8 +255,7 @@ class Transfer:
             if count < len(chunk):
                 return False
         if size is not None and self._file.tell() < size:
-            message = f"{self._name}: the transfer gave {self._file.tell():,} of {size:,} bytes"
-            raise passing_error(message)
+            raise short_error(self._name, self._file.tell(), size)
         if size is None and not self._hashes:
             _check_end(body, self._name)
         return True
@@ -333,10 +339,7 @@ class RemoteFile(io.RawIOBase):
                 chunk = self._body.read()
                 self._spent += time.monotonic() - begun
             if not chunk and self._size not in (None, self._position):
-                name = self._location.public
-                raise passing_error(
-                    f"{name}: the transfer gave {self._position:,} of {self._size:,} bytes"
-                )
+                raise short_error(self._location.public, self._position, self._size)
             if not chunk and self._size is None:
                 _check_end(self._body, self._location.public)
             # Before they count as read: what comes too slowly is dropped, and requested again.

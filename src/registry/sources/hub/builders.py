@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from registry.errors import SourceError
 from registry.manifest.source_models import is_folder
+from registry.sources.facts import Missing
 from registry.sources.hub.api import no_such, wrong_answer
 from registry.sources.hub.files import Commit, check_card, fetch_files
 
@@ -38,6 +39,7 @@ __all__ = [
     "Prepared",
     "builder_of",
     "check_split",
+    "missing_split",
     "parse_cards_by_libyaml",
     "prepare",
     "quiet",
@@ -174,13 +176,19 @@ def builder_of(
     return builder
 
 
+def missing_split(source: HfSource, builder: Any) -> Missing | None:
+    """Return the first split that the files don't have, if any."""
+    known = tuple(map(str, builder.config.data_files or ()))
+    absent = [name for name in split_names(source) if name not in (*known, "all")]
+    return Missing("split", absent[0], known) if known and absent else None
+
+
 def check_split(source: HfSource, builder: Any) -> None:
     """Raise an error for a split that the files don't have, before they are downloaded."""
-    known = list(map(str, builder.config.data_files or ()))
-    for name in split_names(source):
-        if known and name not in (*known, "all"):
-            message = no_such("split", name, known, plural="splits")
-            raise wrong_answer(f"{source.path}: {message}")
+    missing = missing_split(source, builder)
+    if missing is not None:
+        message = no_such("split", str(missing.name), missing.known, plural="splits")
+        raise wrong_answer(f"{source.path}: {message}")
 
 
 def split_names(source: HfSource) -> list[str]:

@@ -19,7 +19,6 @@ from typing import Any
 import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.utils import _http
-from msgspec import Struct
 
 from registry.base.processes.forks import ForkSafeLock
 from registry.base.threads import NoProgressError, run_limited
@@ -51,8 +50,8 @@ def limited_client(where: str, deadline: Deadline) -> Iterator[None]:
         # After a refused connection, huggingface_hub makes a new client, in the middle of a call.
         # `set_client_factory` would close the present one, which other threads may be using.
         factory = _http._GLOBAL_CLIENT_FACTORY  # noqa: SLF001
-        if not isinstance(factory, _Factory):
-            _http._GLOBAL_CLIENT_FACTORY = _Factory(factory)  # noqa: SLF001
+        if getattr(factory, "func", None) is not _made:
+            _http._GLOBAL_CLIENT_FACTORY = partial(_made, factory)  # noqa: SLF001
     before = _limits.set((where, deadline))
     try:
         yield
@@ -60,13 +59,9 @@ def limited_client(where: str, deadline: Deadline) -> Iterator[None]:
         _limits.reset(before)
 
 
-class _Factory(Struct, frozen=True):
-    """Makes clients that have our hooks."""
-
-    make: Callable[[], httpx2.Client]
-
-    def __call__(self) -> httpx2.Client:
-        return _limit(self.make())
+def _made(make: Callable[[], httpx2.Client]) -> httpx2.Client:
+    """Make a client that has our hooks."""
+    return _limit(make())
 
 
 def _limit(client: httpx2.Client) -> httpx2.Client:

@@ -20,7 +20,7 @@ from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
 from registry.base.locations import Location
 from registry.errors import SourceError
-from registry.sources.bodies import DamagedError
+from registry.sources.bodies import DamagedError, new_hash
 from registry.sources.filesystem import limited_requests
 from registry.sources.hub.api import hub_errors, wrong_answer
 from registry.sources.transfer import Transfer
@@ -283,10 +283,9 @@ def _digest(path: Path, like: HubFile) -> str:
     """Return the digest of a file, of the kind that the Hub names for it."""
     if like.digest.startswith("sha256:"):
         return f"sha256:{file_sha256(path)}"
-    start = b"blob %d\0" % path.stat().st_size
     with path.open("rb") as opened:
-        sha1 = hashlib.file_digest(opened, lambda: hashlib.sha1(start, usedforsecurity=False))
-    return f"git:{sha1.hexdigest()}"
+        found = hashlib.file_digest(opened, lambda: new_hash("git", path.stat().st_size))
+    return f"git:{found.hexdigest()}"
 
 
 def _damaged(file: HubFile, commit: Commit, found: str) -> SourceError:

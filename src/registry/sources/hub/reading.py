@@ -26,7 +26,14 @@ from registry.errors import SourceError
 from registry.progress import Progress
 from registry.sources.facts import Missing, SourceFacts
 from registry.sources.hub.api import ask_hub, request_commit
-from registry.sources.hub.builders import builder_of, check_split, prepare, quiet, split_names
+from registry.sources.hub.builders import (
+    builder_of,
+    check_split,
+    missing_split,
+    prepare,
+    quiet,
+    split_names,
+)
 from registry.sources.hub.files import Commit, CommitFiles, fetch_file, list_all
 from registry.sources.pins import UnknownDigestError
 from registry.sources.ranges import RemoteRanges
@@ -112,7 +119,7 @@ def write_some(
 
     def request() -> tuple[SourceFacts, int]:
         builder, missing = _builder(source, commit, work, context)
-        missing = missing or _missing_split(source, builder)
+        missing = missing or missing_split(source, builder)
         if missing is not None:
             return SourceFacts(revision=commit, missing=missing), 0
         count: int | None
@@ -213,12 +220,6 @@ def _builder(
         cache_dir=str(work),
     )
     return None, Missing("configuration", source.name, tuple(names))
-
-
-def _missing_split(source: HfSource, builder: Any) -> Missing | None:
-    known = tuple(map(str, builder.config.data_files or ()))
-    absent = [name for name in split_names(source) if name not in known and name != "all"]
-    return Missing("split", absent[0], known) if known and absent else None
 
 
 def _rows_of_card(builder: Any, source: HfSource) -> int | None:
