@@ -183,7 +183,10 @@ def find_root(start: Path) -> Path:
 
 
 def builtin_root() -> Path:
-    """Return the index that this package ships; in a checkout, that of the repository."""
+    """Return the index that this package ships; in a checkout, that of the repository.
+
+    Beside it are the lockfile, the manifests, the schemas and the action.
+    """
     package = Path(__file__).parent
     # A wheel has the index as package data; in an editable install it is two folders up.
     shipped = package / INDEX_NAME

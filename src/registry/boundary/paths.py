@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from glob import has_magic
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ __all__ = [
     "leaves_folder",
     "list_files",
     "list_matches",
+    "match_pieces",
     "name_matcher",
     "path_matcher",
     "shallow_loader",
@@ -116,23 +117,21 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
         parts.append("*")
     tests = [None if part == "**" else re.compile(fnmatch.translate(part)).match for part in parts]
 
-    def matches(name: str) -> bool:
-        # The numbers of parts that may be next.
-        states = _skip(tests, {0})
-        for piece in name.split("/"):
-            states = _skip(
-                tests,
-                {
-                    state if test is None else state + 1
-                    for state in states
-                    if state < len(tests)
-                    for test in [tests[state]]
-                    if test is None or test(piece)
-                },
-            )
-        return len(tests) in states
+    return lambda name: match_pieces(tests, name.split("/"))
 
-    return matches
+
+def match_pieces(tests: Iterable[Callable[[str], object] | None], pieces: Sequence[str]) -> bool:
+    """Return whether tests accept the pieces of a path, one each; None is any number of them."""
+    # A set of positions instead of backtracking, which a hostile pattern would make exponential.
+    reached = {0}
+    for test in tests:
+        if test is None:
+            reached = set(range(min(reached), len(pieces) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(pieces) and test(pieces[at])}
+        if not reached:
+            return False
+    return len(pieces) in reached
 
 
 def list_matches(pattern: str, boundary: Boundary) -> list[str]:
@@ -238,14 +237,6 @@ def _files_below(top: str, limits: Limits) -> list[str]:
 
 def _is_skipped(name: str, *, is_top: bool) -> bool:
     return name.startswith(".") if is_top else name.casefold() == ".git"
-
-
-def _skip(tests: Sequence[object], states: set[int]) -> set[int]:
-    """Add the parts after each `**`, as it may be no folder at all."""
-    for number, test in enumerate(tests):
-        if test is None and number in states:
-            states.add(number + 1)
-    return states
 
 
 def check_folder(path: str, boundary: Boundary) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 from registry.base.locations import Location
 from registry.base.materials import Material, State
+from registry.boundary.paths import match_pieces
 from registry.errors import LockError, LockStaleError
 from registry.lockfile.models import CommitPin, Pin
 from registry.lockfile.spec_digest import (
@@ -275,16 +277,8 @@ def _matches_segments(pattern: list[str], path: list[str]) -> bool:
     """Return whether a glob matches a path: `**` any number of segments, all others one each."""
     if pattern.count("..") != path.count(".."):  # no wildcard leads up to the parent folder
         return False
-    # A set of positions instead of backtracking, which a hostile pattern would make exponential.
-    reached = {0}
-    for part in pattern:
-        if part == "**":
-            reached = set(range(min(reached), len(path) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(path) and _matches_one(part, path[at])}
-        if not reached:
-            return False
-    return len(path) in reached
+    tests = [None if part == "**" else partial(_matches_one, part) for part in pattern]
+    return match_pieces(tests, path)
 
 
 def _matches_one(pattern: str, name: str) -> bool:

@@ -6,12 +6,12 @@ import functools
 import json
 import math
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from registry.errors import shorten
 from registry.extensions import extension, extensions
+from registry.settings import builtin_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,10 +60,7 @@ class Violation(NamedTuple):
 
 def schema_text(name: SchemaName) -> str:
     """Return the text of a schema file."""
-    package = Path(__file__).parents[1]
-    shipped = package / "schemas"
-    # A wheel has the schemas inside the package, a checkout beside `src`.
-    folder = shipped if shipped.is_dir() else package.parents[1] / "schemas"
+    folder = builtin_root().parent / "schemas"
     return (folder / f"{name}.schema.json").read_text(encoding="utf-8")
 
 

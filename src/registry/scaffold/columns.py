@@ -154,7 +154,11 @@ def infer_frame(columns: Columns) -> dict[str, Inference] | None:
         return None
     fields = {}
     for name in FRAME_FIELDS:
-        found = _filled(name, columns)
+        found = [
+            one
+            for one in _PAIRS.get(name, (name,))
+            if any(value not in (None, "") for value in columns.values(one))
+        ]
         if name == "metadata" and "" in columns.values(name):
             # A field that is left out reads the column of its name, and "" is no JSON.
             why = "some cells are empty" if found else "no values"
@@ -167,12 +171,6 @@ def infer_frame(columns: Columns) -> dict[str, Inference] | None:
         elif name == "id":
             fields[name] = Inference(None, "no values")
     return fields
-
-
-def _filled(name: str, columns: Columns) -> list[str]:
-    """Return the columns of a field that have values."""
-    pair = _PAIRS.get(name, (name,))
-    return [one for one in pair if any(value not in (None, "") for value in columns.values(one))]
 
 
 def _either(names: list[str], columns: Columns) -> Any:

@@ -29,7 +29,12 @@ def infer_conversation(columns: Columns) -> tuple[Inference, Inference | None] |
 
     Returns None if no column has messages.
     """
-    column = _column(columns)
+    if "input" in columns.given:
+        names = [columns.given["input"]]
+    else:
+        known = columns.find(MESSAGES)
+        names = [*([known] if known else []), *columns.free()]
+    column = next((name for name in names if _are_conversations(columns.filled(name))), None)
     if column is None:
         return None
     values = columns.filled(column)
@@ -59,16 +64,6 @@ def infer_conversation(columns: Columns) -> tuple[Inference, Inference | None] |
         Inference(_with(column, question), "the messages before the last"),
         Inference(_with(column, [*first, *operations]), reason),
     )
-
-
-def _column(columns: Columns) -> str | None:
-    """Return the user's column, one with a known name, or any other one that has messages."""
-    if "input" in columns.given:
-        names: Sequence[str] = [columns.given["input"]]
-    else:
-        known = columns.find(MESSAGES)
-        names = [*([known] if known else []), *columns.free()]
-    return next((name for name in names if _are_conversations(columns.filled(name))), None)
 
 
 def _are_conversations(values: Sequence[Any]) -> bool:
@@ -104,16 +99,10 @@ def _answer(last: Sequence[Any], read: Sequence[dict[str, Any]]) -> tuple[list[A
     ]
     are_calls = [bool(made.get("tool_calls")) for made in read]
     texts = [made["content"] for made in read]
-    if (
-        not any(are_calls)
-        and keys[0]
-        and set(keys) == {keys[0]}
-        and all(isinstance(one, str) for one in texts)
-    ):
-        return [
-            {"index": -1},
-            {"index": {"const": keys[0]}},
-        ], "the last message, which is the assistant's"
+    is_text = not any(are_calls) and all(isinstance(one, str) for one in texts)
+    if is_text and keys[0] and set(keys) == {keys[0]}:
+        steps = [{"index": -1}, {"index": {"const": keys[0]}}]
+        return steps, "the last message, which is the assistant's"
     if all(are_calls) and not any(texts):
         steps = ["messages", {"index": -1}, {"index": {"const": "tool_calls"}}, "dump"]
         return steps, "the calls of the last message, as JSON"

@@ -138,17 +138,14 @@ def _without_reading(text: str, file: str, ask: Ask) -> Guess:
     if len(found) == 1:
         reason = "the only one in the first line"
         return Guess("delimiter", found[0], reason, found[0] == ",")
-    equal = {one: _most_equal(_cells(text, one)) for one in found}
+    # How many rows have the most common number of cells, if that is not one.
+    widths = {one: Counter(len(row) for row in _cells(text, one) if len(row) > 1) for one in found}
+    equal = {one: max(count.values(), default=0) for one, count in widths.items()}
     likely = [one for one in found if equal[one] == max(equal.values())]
     if len(likely) > 1:
         options = {f"--delimiter {_shell(one)}": "rows of different length" for one in likely}
         likely = [likely[list(options).index(ask(Question(file, "delimiter", options)))]]
     return Guess("delimiter", likely[0], "most rows then have equal length", likely[0] == ",")
-
-
-def _most_equal(rows: Rows) -> int:
-    """Return how many rows have the most common number of cells, if that is not one."""
-    return max(Counter(len(row) for row in rows if len(row) > 1).values(), default=0)
 
 
 def _single_column(text: str, *, is_all: bool) -> CsvReading | None:
@@ -212,7 +209,14 @@ def _check_quotes(
         found = (_read(text, one, None, is_all=is_all, **quoting) for one in delimiters)
         return any(one is not None and not one.skip_rows for one in found)
 
-    if _quotes_a_column(readings[0].rows) if readings else "'" in text and is_read(quotechar="'"):
+    def is_quoted(cells: Iterable[str]) -> bool:
+        return all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
+
+    if readings:
+        is_single = any(map(is_quoted, zip(*readings[0].rows[1:], strict=True)))
+    else:
+        is_single = "'" in text and is_read(quotechar="'")
+    if is_single:
         message = "its cells are quoted with ', and csv sources read only \""
     elif not readings and '\\"' in text and is_read(escapechar="\\", doublequote=False):
         message = 'its quotes are escaped as \\", and csv sources read only ""'
@@ -222,18 +226,9 @@ def _check_quotes(
     raise DecodeError(f"{message} ({hint})", file=file)
 
 
-def _quotes_a_column(rows: Rows) -> bool:
-    columns = zip(*rows[1:], strict=True)
-    return any(
-        all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in column) for column in columns
-    )
-
-
 def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
     """Return a guess of `fieldnames`; its value is None if the first row names the columns."""
     first, rows = reading.rows[0], reading.rows[1:]
-    names = [f"column_{number}" for number in range(1, len(first) + 1)]
-    without = Guess("fieldnames", names, "sniffed: the first row is data; --columns names them")
     if any(cell.strip().casefold() in KNOWN for cell in first):
         return Guess("fieldnames", None, "the first row has known names", is_default=True)
     has_header = _is_above_numbers(first, rows)
@@ -241,14 +236,13 @@ def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
         has_header = _is_above_texts(first, rows)
     if has_header is None:
         shown = shown_cells(first)
-        options = {
-            "--header": f"columns named {shown}",
-            "--no-header": f"a first record of {shown}",
-        }
+        named, data = f"columns named {shown}", f"a first record of {shown}"
+        options = {"--header": named, "--no-header": data}
         has_header = ask(Question(file, "header", options)) == "--header"
     if has_header:
         return Guess("fieldnames", None, "the first row names the columns", is_default=True)
-    return without
+    names = [f"column_{number}" for number in range(1, len(first) + 1)]
+    return Guess("fieldnames", names, "sniffed: the first row is data; --columns names them")
 
 
 def name_columns(reading: CsvReading) -> list[Guess]:

@@ -144,7 +144,11 @@ def _infer_input(columns: Columns) -> Inference:
     column = columns.find(INPUTS, "input")
     if column is None:
         free = columns.free() or [one for one in columns.names if one]
-        column = max(free, key=lambda one: _readability(columns.records[0].get(one)))
+        first = columns.records[0]
+        # A text is a better input than a number, and a longer one better.
+        column = max(
+            free, key=lambda one: (isinstance(first.get(one), str), len(str(first.get(one))))
+        )
         columns.use(column)
         reason = "the longest value of the first record: please check"
         return Inference(_as_text(column, columns), reason)
@@ -165,11 +169,6 @@ def _as_text(column: str, columns: Columns) -> Any:
     """Return an expression for a column of an input, which may be a number in the records."""
     are_numbers = any(isinstance(one, int | float) for one in columns.filled(column))
     return {"from": column, "do": ["str"]} if are_numbers else column
-
-
-def _readability(value: Any) -> tuple[bool, int]:
-    """Return a key by which a text is a better input than a number, and a longer one better."""
-    return isinstance(value, str), len(str(value))
 
 
 def _infer_id(
@@ -197,7 +196,11 @@ def _infer_id(
             raise RegistryError(f"the values of '{column}' are not unique, so they can't be ids")
     read = [question] if choices is None else [question, choices]
     hashed = [path for one in read for path in _paths(one.expression, columns.names)]
-    length = _hash_length(len(columns.records)) if is_all else _LONG_HASH
+    length = _LONG_HASH
+    if is_all:
+        # Of n records, two collide with a probability of about n² / 2 / 16^length: here 1 / 2,000.
+        most = len(columns.records) ** 2 * 1000
+        length = next(one for one in range(8, 65, 2) if most <= 16**one)
     expression = {"hash": hashed, "prefix": name, "length": length}
     return Inference(expression, "no column looks like unique ids, so they are derived")
 
@@ -221,12 +224,6 @@ def _may_be_id(name: str, values: Sequence[Any]) -> bool:
     if _ID_NAME.fullmatch(bare) or _ID_NAME.fullmatch(bare.casefold()):
         return True
     return all(_ID_VALUE.fullmatch(one) and not _FILE_VALUE.fullmatch(one) for one in texts)
-
-
-def _hash_length(records: int) -> int:
-    """Return how many hexadecimal digits keep the hashes of different records apart."""
-    # Of n records, two collide with a probability of about n² / 2 / 16^length: here 1 / 2,000.
-    return next(length for length in range(8, 65, 2) if records**2 * 1000 <= 16**length)
 
 
 def _paths(expression: Any, names: Sequence[str]) -> list[Any]:

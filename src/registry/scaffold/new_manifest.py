@@ -85,11 +85,19 @@ def manifest_text(
         *_about(name, about),
         "    source:",
         *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
-        *_splits(splits),
-        *_join(join),
-        *_where(mapping),
-        *_fields(mapping, looked_at),
     ]
+    if splits:
+        lines.append(f"    splits: {flow_text({name: {} for name in splits})}")
+        lines.append(f"    default_split: {splits[0]}")
+    if join is not None:
+        lines.append("    join:")
+        lines += [f"      {key}: {flow_text(value)}" for key, value in join.keys().items()]
+    if mapping.without_input:
+        expression = mapping.fields["input"].expression
+        column = expression["from"] if isinstance(expression, dict) else expression
+        condition = flow_text({"value": column, "empty": False})
+        lines.append(f"    where: {condition}  # without input: {mapping.without_input:,}")
+    lines += _fields(mapping, looked_at)
     if samples is not None:
         lines.append(f"    expect: {{samples: {samples}}}")
     if mapping.shuffle_choices is not None:
@@ -104,31 +112,9 @@ def _about(name: str, about: About) -> Iterator[str]:
         yield f"  # registry: ignore missing-license -- {unknown}"
     yield f"  {flow_text(name)}:"
     yield f"    description: {flow_text(about.description)}"
-    known = {
-        "homepage": about.homepage,
-        "license": about.license,
-        "tags": list(about.tags),
-        "languages": list(about.languages),
-    }
+    known: dict[str, Any] = {"homepage": about.homepage, "license": about.license}
+    known |= {"tags": list(about.tags), "languages": list(about.languages)}
     yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
-
-
-def _splits(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"    splits: {flow_text({name: {} for name in names})}",
-        f"    default_split: {names[0]}",
-    ]
-
-
-def _join(join: Join | None) -> list[str]:
-    if join is None:
-        return []
-    return [
-        "    join:",
-        *(f"      {key}: {flow_text(value)}" for key, value in join.keys().items()),
-    ]
 
 
 def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:
@@ -140,25 +126,12 @@ def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:
     for key in ("choices", "target"):
         if key not in mapping.fields:
             yield f"      {key}: null  # nothing found"
-    yield from _unused(mapping.unused)
+    if mapping.unused:
+        left = len(mapping.unused) - _MOST_UNUSED
+        more = f", and {left} more" if left > 0 else ""
+        yield f"      # no field reads {flow_text(list(mapping.unused[:_MOST_UNUSED]))}{more}"
     if mapping.repeated:
         yield "    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"
-
-
-def _where(mapping: InferredMapping) -> list[str]:
-    if not mapping.without_input:
-        return []
-    expression = mapping.fields["input"].expression
-    column = expression["from"] if isinstance(expression, dict) else expression
-    condition = {"value": column, "empty": False}
-    return [f"    where: {flow_text(condition)}  # without input: {mapping.without_input:,}"]
-
-
-def _unused(columns: Sequence[str]) -> list[str]:
-    if not columns:
-        return []
-    more = f", and {len(columns) - _MOST_UNUSED} more" if len(columns) > _MOST_UNUSED else ""
-    return [f"      # no field reads {flow_text(list(columns[:_MOST_UNUSED]))}{more}"]
 
 
 class _OneLineDumper(yaml.SafeDumper):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from registry.mapping.operations.chat import media_type_of
@@ -37,16 +36,14 @@ def with_pictures(question: Inference, columns: Columns) -> Inference:
         is_path = isinstance(items[0], str)
         value: Any = column if is_path else {"from": column, "do": operations}
         if len(values) < len(columns.records):
-            value = {
-                "if": {"value": column, "empty": False},
-                "then": value,
-                "else": {"const": None},
-            }
+            is_there = {"value": column, "empty": False}
+            value = {"if": is_there, "then": value, "else": {"const": None}}
         parts.append({kind: value})
     if not parts:
         return question
     message = {"role": "user", "content": [*parts, {"text": question.expression}]}
-    return Inference({"messages": [message]}, f"{_names(parts)} before the text")
+    names = dict.fromkeys("pictures" if "image" in one else "sounds" for one in parts)
+    return Inference({"messages": [message]}, f"{' and '.join(names)} before the text")
 
 
 def _kind(value: Any) -> str:
@@ -54,7 +51,3 @@ def _kind(value: Any) -> str:
         return next((kind for kind, path in _PATHS.items() if path.fullmatch(value)), "")
     data = value.get("bytes") if isinstance(value, dict) else value
     return media_type_of(data).partition("/")[0] if isinstance(data, bytes) else ""
-
-
-def _names(parts: Sequence[dict[str, Any]]) -> str:
-    return " and ".join(dict.fromkeys("pictures" if "image" in one else "sounds" for one in parts))

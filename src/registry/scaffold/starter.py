@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import indent
 
 from registry.manifest.schema import SCHEMAS, schema_text
+from registry.settings import builtin_root
 
 __all__ = [
     "EXAMPLE_DATA",
@@ -124,7 +125,6 @@ jobs:
         with:
           python-version: "3.11"
 """
-_ACTION_FILE = "action.yml"
 _INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
 
 
@@ -151,7 +151,8 @@ def plan_starter(
         with_pre_commit: Whether to configure pre-commit, at the top of the git repository.
         with_workflow: Whether to write a GitHub workflow, there as well.
     """
-    top = _repository(folder)
+    above = (folder, *folder.parents)
+    top = next((one for one in above if (one / ".git").exists()), folder)
     root = Path(os.path.relpath(folder, top)).as_posix()
     wanted = {
         folder / "datasets.yaml": INDEX,
@@ -178,12 +179,6 @@ def schema_files(folder: Path) -> dict[Path, str]:
     return {folder / "schemas" / f"{name}.schema.json": schema_text(name) for name in SCHEMAS}
 
 
-def _repository(folder: Path) -> Path:
-    """Return the top of the git repository of a folder; the folder itself if there is none."""
-    tops = (one for one in (folder, *folder.parents) if (one / ".git").exists())
-    return next(tops, folder)
-
-
 def pre_commit(root: str) -> str:
     """Return a configuration of pre-commit for the catalog in a folder of the repository."""
     folder = shlex.quote(root)  # pre-commit splits the entry as a shell does
@@ -206,10 +201,7 @@ def workflow(root: str, requirement: str) -> str:
         "install": requirement,
         "python": "python3",
     }
-    # In a wheel the action is inside the package, in a checkout beside `src`.
-    package = Path(__file__).parents[1]
-    shipped = package / _ACTION_FILE
-    file = shipped if shipped.is_file() else package.parents[1] / _ACTION_FILE
+    file = builtin_root().parent / "action.yml"
     _, _, steps = file.read_text(encoding="utf-8").partition("\n  steps:\n")
     filled = _INPUT.sub(lambda found: json.dumps(inputs.get(found[1], "")), steps)
     # A workflow has no checkout of an action; `install` says what to install instead.
