@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import NoneType
 from typing import Any
 
 import pytest
@@ -79,8 +80,13 @@ class Outcome:
     """Class and text of the raised error."""
 
 
+_PLAIN = frozenset({str, int, float, bool, NoneType})
+
+
 def frozen(value: Any) -> Any:
     """Return a form of a value in which `==` also compares types, key order and NaN."""
+    if type(value) in _PLAIN:
+        return (type(value).__name__, repr(value))
     if isinstance(value, dict):
         return ("dict", *((frozen(key), frozen(item)) for key, item in value.items()))
     if isinstance(value, list | tuple):
