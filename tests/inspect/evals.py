@@ -156,12 +156,11 @@ def main(folder: Path) -> None:
     write_catalog(folder)
     os.environ["REGISTRY_ROOT"] = str(folder)
     options: dict[str, Any] = {"display": "none", "log_dir": str(folder / "logs")}
+    models = ["known/right", "known/wrong"]
     results = {
-        f"{name}, {kind}": result_of(
-            inspect_ai.eval(one, model=f"known/{kind}", **options, **more)[0]
-        )
-        for kind in ("right", "wrong")
+        f"{name}, {log.eval.model.removeprefix('known/')}": result_of(log)
         for name, (one, more) in cases().items()
+        for log in inspect_ai.eval(one, model=models, **options, **more)
     }
     sys.stdout.write(json.dumps(results))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import registry.inspect.task as module
 from registry import get_group
 from registry.errors import GroupError
 from registry.inspect.evaluate import group_tasks, members, task_of
-from tests.inspect.conftest import Run
+from tests.inspect.conftest import Evaluate
 from tests.inspect.known_model import DATA
 
 CATALOG = """\
@@ -55,7 +53,6 @@ def test_a_group_of_several_datasets_is_no_task_of_one(root: Path) -> None:
 
 
 group: Callable[..., Task] = module.group
-NAME = "group" if version("inspect_ai") == "0.3.240" else "name"
 GROUPS_CATALOG = """\
 version: 1
 datasets:
@@ -90,16 +87,8 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_command_line_has_each_mean_and_the_weighted_one(
-    run: Run, catalog: Path, tmp_path: Path
-) -> None:
-    logs = ("--log-format", "json", "--log-dir", str(tmp_path / "logs"), "--display", "plain")
-    command = ("inspect_ai", "eval", "registry/group", "-T", f"{NAME}=both")
-    done = run(*command, "--model", "known/right", *logs, root=catalog)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (tmp_path / "logs").glob("*.json")
-    log: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    assert log["status"] == "success"
+def test_command_line_has_each_mean_and_the_weighted_one(evaluate: Evaluate, catalog: Path) -> None:
+    log = evaluate("group", "both", root=catalog)
     (score,) = log["results"]["scores"]
     found = {name: one["value"] for name, one in score["metrics"].items()}
     share = sum(one["answer"] == "A" for one in rows()) / len(rows())
@@ -123,11 +112,8 @@ def test_a_task_of_each_member_for_an_eval_set(catalog: Path) -> None:
     by_member = {one.metadata["member"]: one for one in tasks if one.metadata}
     assert list(by_member) == list(get_group("both", root=catalog))
     assert [len(one.dataset) for one in tasks] == [2] * len(tasks)
-    assert by_member["always-a"].metadata == {
-        "group": "both",
-        "member": "always-a",
-        "weight": 0.25,
-    }
+    expected = {"group": "both", "member": "always-a", "weight": 0.25}
+    assert by_member["always-a"].metadata == expected
 
 
 def test_one_dataset_is_no_group_and_the_reverse(catalog: Path) -> None:

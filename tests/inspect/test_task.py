@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,15 @@ from inspect_ai import Task
 from inspect_ai._eval.task import hf
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.util import registry_info
+from rich.text import Text
 
 import registry.inspect.task as module
 from registry.manifest.models import Scorer, Solver
 from registry.samples.provenance import read_provenance
-from tests.inspect.conftest import Run
+from tests.inspect.conftest import Evaluate, Run, argument
 from tests.inspect.known_model import shared_data
 
 dataset: Callable[..., Task] = module.dataset
-# Up to some version, Inspect passes the arguments of a task beside one of its own, `name`.
-NAME = "dataset" if version("inspect_ai") == "0.3.240" else "name"
 
 OPEN = '{"q": "one", "a": "1"}\n{"q": "two", "a": "2"}\n'
 CHOICES = '{"q": "one", "c": ["x", "y"], "a": "A"}\n{"q": "two", "c": ["x", "y"], "a": "B"}\n'
@@ -72,22 +70,11 @@ def error_of(root: Path, name: str | None = "data", **arguments: Any) -> str:
 # ---------------------------------------------------------------- from the command line
 
 
-def test_command_line_evaluates_multiple_choice(run: Run, tmp_path: Path) -> None:
-    log = evaluate(
-        run,
-        tmp_path,
-        "demo-mcq",
-        "-T",
-        "limit=7",
-        "-T",
-        "shuffle=true",
-        "-T",
-        "seed=3",
-        "--limit",
-        "5",
-    )
+def test_command_line_evaluates_multiple_choice(evaluate: Evaluate) -> None:
+    view = ("-T", "limit=7", "-T", "shuffle=true", "-T", "seed=3")
+    log = evaluate("dataset", "demo-mcq", *view, "--limit", "5")
     assert log["eval"]["task"] == "registry/dataset"
-    assert log["eval"]["task_args"][NAME] == "demo-mcq"
+    assert "demo-mcq" in log["eval"]["task_args"].values()
     assert log["eval"]["dataset"]["name"] == "demo-mcq"
     found = read_provenance(log["eval"]["metadata"]["registry"])
     assert (found.name, found.samples, found.state) == ("demo-mcq", 7, "verified")
@@ -97,29 +84,31 @@ def test_command_line_evaluates_multiple_choice(run: Run, tmp_path: Path) -> Non
     assert log["results"]["total_samples"] == 5
 
 
-def test_command_line_evaluates_by_the_eval_block(run: Run, tmp_path: Path) -> None:
-    log = evaluate(run, tmp_path, "demo-chat", "--sample-shuffle", "1", model="known/wrong")
+def test_command_line_evaluates_by_the_eval_block(evaluate: Evaluate) -> None:
+    log = evaluate("dataset", "demo-chat", "--sample-shuffle", "1", model="known/wrong")
     assert accuracy_of(log, "includes") == 0.0
     assert log["eval"]["dataset"]["shuffled"] is True
 
 
-def test_command_line_names_another_solver_and_scorer(run: Run, tmp_path: Path) -> None:
+def test_command_line_names_another_solver_and_scorer(evaluate: Evaluate) -> None:
     chosen = ("-T", "scorer={name: match, args: {location: any}}", "-T", "solver=generate")
-    log = evaluate(run, tmp_path, "demo-mcq", *chosen, "--limit", "4")
+    log = evaluate("dataset", "demo-mcq", *chosen, "--limit", "4")
     (score,) = log["results"]["scores"]
     assert score["name"] == "match"
     assert "location" in json.dumps(log["eval"]["task_args"])
 
 
-def test_command_line_evaluates_real_data(run: Run, tmp_path: Path) -> None:
+def test_command_line_evaluates_real_data(evaluate: Evaluate) -> None:
     file = shared_data("gsm8k-test.jsonl")
     if file is None:
         pytest.skip("no gsm8k-test.jsonl on this machine")
-    log = evaluate(run, tmp_path, "gsm8k", "-T", f"source={file}", "--limit", "20")
+    log = evaluate("dataset", "gsm8k", "-T", f"source={file}", "--limit", "20")
     assert accuracy_of(log, "match") == 1.0
 
 
-def test_command_line_evaluates_the_samples_without_corrections(run: Run, tmp_path: Path) -> None:
+def test_command_line_evaluates_the_samples_without_corrections(
+    evaluate: Evaluate, tmp_path: Path
+) -> None:
     (tmp_path / "q.csv").write_text("id,q,a\n1,The note says 2,2\n2,The note says 4,5\n")
     (tmp_path / "e.yaml").write_text(
         "corrections: [{id: '2', field: target, was: '5', now: '4', reason: It is.}]\n"
@@ -130,9 +119,8 @@ def test_command_line_evaluates_the_samples_without_corrections(run: Run, tmp_pa
         "    eval: {scorer: includes}\n"
     )
     for given, targets in (("true", ["2", "4"]), ("false", ["2", "5"])):
-        folder = tmp_path / given
         options = ("-T", f"root={tmp_path}", "-T", f"corrections={given}")
-        log = evaluate(run, folder, "sums", *options)
+        log = evaluate("dataset", "sums", *options)
         assert [one["target"] for one in log["samples"]] == targets
         assert accuracy_of(log, "includes") == (1.0 if given == "true" else 0.5)
         stated = read_provenance(log["eval"]["metadata"]["registry"])
@@ -140,11 +128,8 @@ def test_command_line_evaluates_the_samples_without_corrections(run: Run, tmp_pa
 
 
 def test_command_line_says_what_to_change_without_a_traceback(run: Run) -> None:
-    done = run(
-        "inspect_ai", "eval", "registry/dataset", "-T", f"{NAME}=demo-mc", "--model", "known/right"
-    )
-    text = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode != 0
+    task = ("registry/dataset", "-T", argument("dataset", "demo-mc"))
+    text = " ".join(run("inspect_ai", "eval", *task, "--model", "known/right", code=1).split())
     assert "no dataset 'demo-mc'" in text
     assert "similar names: demo-mcq" in text
     assert "Traceback" not in text
@@ -156,20 +141,6 @@ def test_the_entry_point_imports_nothing_that_opens_datasets() -> None:
         [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout == "False\n"
-
-
-def evaluate(
-    run: Run, folder: Path, name: str, *options: str, model: str = "known/right"
-) -> dict[str, Any]:
-    """Run `inspect eval`, and return its log."""
-    command = ("inspect_ai", "eval", "registry/dataset", "-T", f"{NAME}={name}", "--model", model)
-    logs = ("--log-format", "json", "--log-dir", str(folder / "logs"), "--display", "plain")
-    done = run(*command, *logs, *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = (folder / "logs").glob("*.json")
-    log: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    assert log["status"] == "success"
-    return log
 
 
 def accuracy_of(log: dict[str, Any], scorer: str) -> float:
@@ -204,11 +175,8 @@ def test_wrong_name_on_the_command_line_suggests_one(write: Write) -> None:
     assert "(did you mean 'includes'?)" in error
     error = error_of(root, scorer="includes", solver={"name": "generate", "arg": 1})
     assert "solver.arg: unknown key 'arg' (did you mean 'args'?)" in error
-    assert "file" in error_of(
-        root,
-        scorer={"name": "includes"},
-        solver={"name": "system_message", "args": {"template": "datasets.yaml"}},
-    )
+    message = {"name": "system_message", "args": {"template": "datasets.yaml"}}
+    assert "file" in error_of(root, scorer={"name": "includes"}, solver=message)
     assert "-T scorer=includes" in error_of(root)
 
 
@@ -277,24 +245,19 @@ def test_names_are_those_of_the_hubs_eval_yaml(kind: str, table: Any) -> None:
 # ---------------------------------------------------------------- bad input
 
 SECRET = "of the user"
+WRONG = CHOICES.replace('"B"', '"y"')
+NO_LETTER = "data: sample 2: the target 'y' is not the letter of one of its 2 choices"
 
 
 @pytest.mark.parametrize(
     ("records", "keys", "message"),
     [
-        (
-            OPEN,
-            "",
-            r"datasets\.yaml:3:3: data: 0 of 2 samples have choices.*`eval: \{scorer: includes\}`",
-        ),
-        (CHOICES + OPEN, "on_duplicate: error", r"data: 2 of 4 samples have choices"),
-        (
-            CHOICES.replace('"B"', '"y"'),
-            "",
-            r"data: sample 2: the target 'y' is not the letter of one of its 2 choices",
-        ),
-        (CHOICES.replace('"B"', '"C"'), "", r"the target 'C' is not the letter"),
-        (CHOICES.replace('"B"', '""'), "", r"the target '' is not the letter"),
+        (OPEN, "", r"yaml:3:3: data: 0 of 2 samples have choices.*`eval: \{scorer: includes\}`"),
+        (CHOICES + OPEN, "on_duplicate: error", "data: 2 of 4 samples have choices"),
+        (WRONG, "", NO_LETTER),
+        (WRONG, "eval: {solver: multiple_choice, scorer: choice}", NO_LETTER),
+        (CHOICES.replace('"B"', '"C"'), "", "the target 'C' is not the letter"),
+        (CHOICES.replace('"B"', '""'), "", "the target '' is not the letter"),
         (
             OPEN,
             "eval: {scorer: {name: match, args: {nope: 1}}}",
@@ -308,25 +271,16 @@ SECRET = "of the user"
         (
             OPEN,
             "eval: {solver: generate, scorer: choice}",
-            r"yaml:6:5: data: `eval`: choice needs choices, and 0 of 2 samples have choices",
+            "yaml:6:5: data: `eval`: choice needs choices, and 0 of 2 samples have choices",
         ),
         (
             CHOICES + OPEN,
             "eval: {solver: multiple_choice, scorer: match}\n    on_duplicate: error",
-            r"`eval`: multiple_choice needs choices, and 2 of 4 samples have choices",
+            "`eval`: multiple_choice needs choices, and 2 of 4 samples have choices",
         ),
-        (
-            CHOICES.replace('"B"', '"y"'),
-            "eval: {solver: multiple_choice, scorer: choice}",
-            r"data: sample 2: the target 'y' is not the letter of one of its 2 choices",
-        ),
-        (
-            OPEN,
-            "eval: {scorer: os.system}",
-            r"datasets\.yaml:6:12 .*'os\.system' is not one of includes",
-        ),
-        (OPEN, "eval: {solver: use_tools}", r"'use_tools' is not one of prompt_template"),
-        (OPEN, "eval: {scorers: match}", r"unknown key 'scorers'.*did you mean 'scorer'"),
+        (OPEN, "eval: {scorer: os.system}", r"yaml:6:12 .*'os\.system' is not one of includes"),
+        (OPEN, "eval: {solver: use_tools}", "'use_tools' is not one of prompt_template"),
+        (OPEN, "eval: {scorers: match}", "unknown key 'scorers'.*did you mean 'scorer'"),
     ],
 )
 def test_an_evaluation_that_cannot_be_is_an_error(
@@ -338,15 +292,9 @@ def test_an_evaluation_that_cannot_be_is_an_error(
 @pytest.mark.parametrize(
     "place",
     [
-        "secret.txt",
-        "./secret.txt",
-        "~/secret.txt",
-        "file:secret.txt",
-        "file://{folder}/secret.txt",
-        "file://{folder}/a file.txt",
-        "s3://bucket/secret",
-        " https://example.org/a b",
-        "simplecache::https://example.org/a",
+        *("secret.txt", "./secret.txt", "~/secret.txt", "file:secret.txt"),
+        *("file://{folder}/secret.txt", "file://{folder}/a file.txt", "s3://bucket/secret"),
+        *(" https://example.org/a b", "simplecache::https://example.org/a"),
     ],
 )
 def test_a_manifest_cannot_make_inspect_read_a_file(
@@ -396,8 +344,5 @@ def assert_matches(text: str, pattern: str) -> None:
 
 
 def test_messages_keep_their_brackets(write: Write) -> None:
-    from rich.text import Text
-
-    root = write(CHOICES)
-    message = error_of(root, source="x[red].jsonl")
+    message = error_of(write(CHOICES), source="x[red].jsonl")
     assert "x[red].jsonl" in Text.from_markup(message).plain
