@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["HERMETIC", "GitRepository", "git"]
+__all__ = ["HERMETIC", "GitRepository", "git", "write_files"]
 
 HERMETIC = {
     "GIT_AUTHOR_EMAIL": "t@example.org",
@@ -34,6 +34,15 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files, text or bytes by name; return the folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
 @dataclass(frozen=True)
 class GitRepository:
     """A folder under git."""
@@ -56,10 +65,7 @@ class GitRepository:
 
     def write(self, files: Mapping[str, str]) -> None:
         """Write files, text by name."""
-        for name, text in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_files(self.folder, files)
 
     def commit(self) -> str:
         """Commit everything; return the commit."""

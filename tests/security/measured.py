@@ -39,13 +39,15 @@ class Measured:
     """Processor time, with that of processes it started, which other processes don't prolong."""
 
 
-def run_measured(catalog: Path, *arguments: str, cache: Path, timeout: float = 120) -> Measured:
-    """Run `registry ARGUMENTS` in a folder."""
+def run_measured(
+    catalog: Path, *arguments: str, cache: Path, before: str = "", timeout: float = 120
+) -> Measured:
+    """Run `registry ARGUMENTS` in a folder; `before` is Python that the process runs first."""
     ran = run(
         catalog,
         *arguments,
         environment={"REGISTRY_CACHE_DIR": str(cache)},
-        before=_MEASURE,
+        before=_MEASURE + before,
         errors="replace",
         timeout=timeout,
     )

@@ -99,11 +99,11 @@ def huge_manifest(folder: Path) -> Files:
 
 
 def many_bad_keys() -> str:
-    return "datasets:\n" + "".join(f"  d{n}: {{limitt: 1}}\n" for n in range(40_000))
+    return "datasets:\n" + "".join(f"  d{n}: {{limitt: 1}}\n" for n in range(12_000))
 
 
 def one_bad_key() -> str:
-    good = "".join(f"  d{n}: {{source: {{type: csv, path: x}}, limit: 1}}\n" for n in range(20_000))
+    good = "".join(f"  d{n}: {{source: {{type: csv, path: x}}, limit: 1}}\n" for n in range(8_000))
     return f"datasets:\n{good}  bad: {{limitt: 1}}\n"
 
 
@@ -120,7 +120,7 @@ def wide_and_deep() -> str:
     """Return many datasets that each have as many ancestors as allowed."""
     tags = ", ".join(f"t{n}" for n in range(2_000))
     links = "".join(f"  c{n}: {{extends: c{n + 1}}}\n" for n in range(30))
-    kids = "".join(f"  k{n}: {{extends: c0}}\n" for n in range(40_000))
+    kids = "".join(f"  k{n}: {{extends: c0}}\n" for n in range(5_000))
     root = f"  c30: {{source: {{type: csv, path: x}}, tags: [{tags}]}}\n"
     return f"datasets:\n{kids}{links}{root}"
 
