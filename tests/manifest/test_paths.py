@@ -24,10 +24,11 @@ def absolute(source: dict[str, Any], inherited: dict[str, Any] | None = None) ->
     [
         ("data/x.csv", "/catalog/data/x.csv"),
         ("../x.csv", "/x.csv"),
+        ("data/*.csv", "/catalog/data/*.csv"),
         ("/data/./x.csv", "/data/x.csv"),
         ("~/x.csv", f"{HOME}/x.csv"),
         (["a.csv", "s3://b/c.csv"], ["/catalog/a.csv", "s3://b/c.csv"]),
-        ("https://host/x.csv", "https://host/x.csv"),
+        ("https://host/x.csv?a=../b", "https://host/x.csv?a=../b"),
         (3, 3),
         ([1, "a"], [1, "/catalog/a"]),
     ],
@@ -65,6 +66,8 @@ def test_data_files_are_resolved_for_a_builder_but_not_for_a_repository() -> Non
     assert absolute(builder)["data_files"] == expected
     assert absolute({"data_files": files}, {"type": "hf", "path": "json"})["data_files"] == expected
     assert absolute({**builder, "path": "owner/name"})["data_files"] == files
+    listed = absolute({**builder, "data_files": files["test"]})
+    assert listed["data_files"] == expected["test"]
 
 
 def test_concat_parts_inherit_type_and_path_of_the_source() -> None:

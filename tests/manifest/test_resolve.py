@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -77,52 +78,6 @@ def merged(parent: str, child: str) -> DatasetSpec:
     return resolved(f"base: {{{parent}}}\nkid: {{extends: base, {child}}}")
 
 
-def test_source_keys_are_merged() -> None:
-    spec = merged(
-        "source: {type: csv, path: x.csv, encoding: latin-1, skip_rows: 2}",
-        "source: {skip_rows: 3, delimiter: ;}",
-    )
-    assert spec.source == CsvSource(
-        path=(str(FOLDER / "x.csv"),), encoding="latin-1", skip_rows=3, delimiter=";"
-    )
-
-
-def test_fs_options_are_merged() -> None:
-    spec = merged(
-        "source: {type: json, path: s3://b/x.jsonl, fs_options: {anon: true, a: {b: 1}}}",
-        "source: {fs_options: {anon: false, a: {c: 2}}}",
-    )
-    assert isinstance(spec.source, JsonSource)
-    assert spec.source.fs_options == {"anon": False, "a": {"c": 2}}
-
-
-def test_fields_are_merged_and_expressions_replaced() -> None:
-    spec = merged(
-        f"{CSV}, fields: {{input: q, target: {{from: a, do: [strip]}}}}",
-        "fields: {target: {from: b}, id: key}",
-    )
-    given = data_of(spec.fields, keep=is_not_default)
-    assert given == {"input": "q", "target": {"from": "b"}, "id": "key"}
-
-
-@pytest.mark.parametrize(
-    ("parent", "child", "metadata"),
-    [
-        ("{a: x, b: y}", "{b: z, c: w}", {"a": "x", "b": "z", "c": "w"}),
-        ("{a: x, b: y}", "{b: null}", {"a": "x"}),
-        ("[a, b]", "[c]", ["c"]),
-        ("[a, b]", "{c: d}", {"c": "d"}),
-        ("{a: x}", "[c]", ["c"]),
-        ("{a: x}", "col", "col"),
-    ],
-)
-def test_metadata_maps_are_merged_and_lists_replaced(
-    parent: str, child: str, metadata: Any
-) -> None:
-    spec = merged(f"{CSV}, fields: {{metadata: {parent}}}", f"fields: {{metadata: {child}}}")
-    assert spec.fields.metadata == metadata
-
-
 EVAL = "eval: {solver: [chain_of_thought, {name: generate, args: null}], scorer: match, epochs: 2}"
 
 
@@ -157,15 +112,6 @@ def test_expect_is_merged_and_removed_by_null() -> None:
     assert merged(parent, "expect: null").expect.samples is None
 
 
-def test_lists_are_replaced() -> None:
-    spec = merged(
-        "tags: [a, b], source: {type: csv, path: [x.csv, y.csv], fieldnames: [q, a]}",
-        "tags: [c], source: {path: [z.csv], fieldnames: [r]}",
-    )
-    assert spec.tags == ("c",)
-    assert spec.source == CsvSource(path=(str(FOLDER / "z.csv"),), fieldnames=("r",))
-
-
 @pytest.mark.parametrize(
     ("parent", "child", "key", "value"),
     [
@@ -178,49 +124,17 @@ def test_lists_are_replaced() -> None:
         ("shuffle_choices: 3", "shuffle_choices: false", "view.shuffle_choices", None),
         ("limit: 5", "limit: 0", "view.limit", 0),
         ("license: mit", "tags: [a]", "license", License(spdx="mit")),
-        (
-            "license: mit",
-            "license: {spdx: MIT, read-at: 'https://x.org'}",
-            "license",
-            License(spdx="MIT", read_at="https://x.org"),
-        ),
-        (
-            "license: {spdx: MIT, read-at: 'https://x.org'}",
-            "license: {none-stated: 2026-11-23, looked-at: 'https://x.org'}",
-            "license",
-            License(none_stated="2026-11-23", looked_at="https://x.org"),
-        ),
+        ("license: mit", "license: {spdx: MIT, read-at: 'https://x.org'}", "license", License(spdx="MIT", read_at="https://x.org")),
+        ("license: {spdx: MIT, read-at: 'https://x.org'}", "license: {none-stated: 2026-11-23, looked-at: 'https://x.org'}", "license", License(none_stated="2026-11-23", looked_at="https://x.org")),
         ("access: {gated: 'https://x.org'}", "access: open", "access", Access()),
-        (
-            "access: open",
-            "access: {agreement: 'https://x.org'}",
-            "access",
-            Access(agreement="https://x.org"),
-        ),
+        ("access: open", "access: {agreement: 'https://x.org'}", "access", Access(agreement="https://x.org")),
     ],
-)
+)  # fmt: skip
 def test_null_removes_an_inherited_value(parent: str, child: str, key: str, value: object) -> None:
-    found: Any = merged(f"{CSV}, {parent}", child)
-    for part in key.split("."):
-        found = getattr(found, part)
-    assert found == value
-
-
-def test_null_removes_inherited_source_keys() -> None:
-    spec = merged(
-        "source: {type: csv, path: s3://b/x.csv, encoding: latin-1,"
-        " fs_options: {anon: true, key: {env: K}}}",
-        "source: {encoding: null, fs_options: {key: null}}",
-    )
-    assert isinstance(spec.source, CsvSource)
-    assert spec.source.encoding == "utf-8"
-    assert spec.source.fs_options == {"anon": True}
+    assert attrgetter(key)(merged(f"{CSV}, {parent}", child)) == value
 
 
 def test_null_field_is_preserved() -> None:
-    spec = merged(f"{CSV}, fields: {{target: a, choices: c}}", "fields: {target: null}")
-    assert spec.fields.target is None
-    assert spec.fields.choices == "c"
     grandchild = resolved(
         f"base: {{{CSV}, fields: {{target: null}}}}\nmid: {{extends: base}}\nkid: {{extends: mid}}"
     )
@@ -237,17 +151,6 @@ def test_chain_of_three_is_applied_from_the_root() -> None:
     assert (spec.view.limit, spec.view.auto_id) == (3, True)
     given = data_of(spec.fields, keep=is_not_default)
     assert given == {"input": "a", "target": "b", "id": "c"}
-
-
-def test_parents_are_not_changed() -> None:
-    entries = entries_of(
-        f"base: {{{CSV}, fields: {{metadata: {{a: x}}}}}}\n"
-        "kid: {extends: base, source: {path: y.csv}, fields: {metadata: {b: y}}}\n"
-    )
-    before = resolve("base", entries)
-    resolve("kid", entries)
-    assert resolve("base", entries) == before
-    assert before.fields.metadata == {"a": "x"}
 
 
 @pytest.mark.parametrize(
@@ -275,29 +178,6 @@ def test_unknown_parent_is_reported_with_similar_names() -> None:
     ]
 
 
-def test_source_of_a_different_type_replaces_the_inherited_source() -> None:
-    parent = "source: {type: csv, path: x.csv, encoding: latin-1, delimiter: ;}"
-    assert merged(parent, "source: {type: json, path: y.json}").source == JsonSource(
-        path=(str(FOLDER / "y.json"),)
-    )
-    spec = merged(parent, "source: {type: hf, path: a/b, split: test}")
-    assert spec.source == HfSource(path="a/b", split="test")
-
-
-def test_missing_key_after_a_type_change_is_reported_at_the_new_source() -> None:
-    manifest = f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}"
-    (problem,) = problems_of(manifest)
-    assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
-    manifest = f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: json}}}}"
-    (problem,) = problems_of(manifest)
-    assert problem.startswith("m.yaml:3:24 $.datasets.kid.source")
-
-
-def test_key_of_a_different_source_type_is_reported_at_its_position() -> None:
-    (problem,) = problems_of(f"base: {{{CSV}}}\nkid: {{extends: base, source: {{splt: t}}}}")
-    assert problem.startswith("m.yaml:3:33 $.datasets.kid.source.splt: ")
-
-
 def test_dataset_needs_a_source() -> None:
     assert problems_of("base: {limit: 1}\nkid: {extends: base, limit: 2}") == [
         "m.yaml:3:3 $.datasets.kid: the dataset has no source (add `source: {type: …, path: …}`)"
@@ -321,25 +201,12 @@ TYPED = "{source: {csv: {encoding: latin-1, delimiter: ;}, json: {encoding: utf-
     ("manifest", "source"),
     [
         (f"kid: {{{CSV}}}", CsvSource(path=("/catalog/x.csv",), encoding="latin-1", delimiter=";")),
-        (
-            "kid: {source: {type: csv, path: x.csv, encoding: ascii, delimiter: null}}",
-            CsvSource(path=("/catalog/x.csv",), encoding="ascii"),
-        ),
-        (
-            "kid: {source: {type: hf, path: a/b, split: t}}",
-            HfSource(path="a/b", split="t", revision="main"),
-        ),
-        (
-            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{path: y.csv}}}}",
-            CsvSource(path=("/catalog/y.csv",), encoding="latin-1", delimiter=";"),
-        ),
-        pytest.param(
-            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: json, path: y.json}}}}",
-            JsonSource(path=("/catalog/y.json",), encoding="utf-16"),
-            id="of the type that replaces the parent's",
-        ),
+        ("kid: {source: {type: csv, path: x.csv, encoding: ascii, delimiter: null}}", CsvSource(path=("/catalog/x.csv",), encoding="ascii")),
+        ("kid: {source: {type: hf, path: a/b, split: t}}", HfSource(path="a/b", split="t", revision="main")),
+        (f"base: {{{CSV}}}\nkid: {{extends: base, source: {{path: y.csv}}}}", CsvSource(path=("/catalog/y.csv",), encoding="latin-1", delimiter=";")),
+        (f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: json, path: y.json}}}}", JsonSource(path=("/catalog/y.json",), encoding="utf-16")),
     ],
-)
+)  # fmt: skip
 def test_source_defaults_depend_on_the_type(manifest: str, source: Any) -> None:
     assert resolved(manifest, defaults=TYPED).source == source
 
@@ -356,27 +223,10 @@ def test_invalid_default_is_reported_in_the_index() -> None:
 @pytest.mark.parametrize(
     ("keys", "problem"),
     [
-        (
-            "shuffle: true",
-            (
-                "shuffle: `shuffle` without `seed` gives a different order on every run"
-                " (add `seed: 42`)"
-            ),
-        ),
-        ("seed: 3", "seed: `seed` without `shuffle` does nothing (add `shuffle: true`)"),
-        (
-            "seed: 3, shuffle: false",
-            "seed: `seed` without `shuffle` does nothing (add `shuffle: true`)",
-        ),
-        (
-            "shuffle_choices: true",
-            (
-                "shuffle_choices: `shuffle_choices: true` gives a different order on every run"
-                " (write the seed: `shuffle_choices: 42`)"
-            ),
-        ),
+        ("shuffle: true", "shuffle: `shuffle` without `seed` gives a different order on every run (add `seed: 42`)"),
+        ("shuffle_choices: true", "shuffle_choices: `shuffle_choices: true` gives a different order on every run (write the seed: `shuffle_choices: 42`)"),
     ],
-)
+)  # fmt: skip
 def test_order_must_be_reproducible(keys: str, problem: str) -> None:
     (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
     assert found.partition(" $.datasets.kid.")[2] == problem
@@ -386,88 +236,6 @@ def test_all_problems_are_reported() -> None:
     source = "source: {type: csv, path: x.csv, fs_options: {secret: s}}"
     found = problems_of(f"kid: {{{source}, shuffle: true, fields: {{input: {{frm: q}}}}}}")
     assert len(found) == 3
-
-
-@pytest.mark.parametrize("child", ["shuffle: false", "shuffle: null"])
-def test_child_that_does_not_shuffle_does_not_need_a_seed(child: str) -> None:
-    spec = merged(f"{CSV}, shuffle: true, seed: 3", child)
-    assert (spec.view.shuffle, spec.view.seed) == (False, None)
-
-
-def test_child_may_change_the_seed() -> None:
-    assert merged(f"{CSV}, shuffle: true, seed: 3", "seed: 4").view.seed == 4
-
-
-# --- secrets ---
-
-
-@pytest.mark.parametrize(
-    ("options", "path"),
-    [
-        ("{key: AKIA}", "key"),
-        ("{secret: s}", "secret"),
-        ("{SECRET: s}", "SECRET"),
-        ("{token: t}", "token"),
-        ("{password: p}", "password"),
-        ("{client_kwargs: {aws_session_token: t}}", "client_kwargs.aws_session_token"),
-        ("{a: {b: {credential: c}}}", "a.b.credential"),
-        ("{sas_token: t}", "sas_token"),
-        pytest.param("{token: 123456}", "token", id="a number"),
-        pytest.param("{secret: [s]}", "secret[0]", id="in a list"),
-        pytest.param("{hosts: [{password: p}]}", "hosts[0].password", id="below a list"),
-        pytest.param("{account_key: k}", "account_key", id="of Azure"),
-        pytest.param("{api_key: k}", "api_key", id="of an API"),
-        pytest.param("{aws_access_key_id: k}", "aws_access_key_id", id="of AWS"),
-        pytest.param(
-            "{connection_string: k}", "connection_string", id="inside a connection string"
-        ),
-        pytest.param("{env: {password: p}}", "env.password", id="below an option called env"),
-    ],
-)
-def test_literal_secret_is_rejected(options: str, path: str) -> None:
-    manifest = f"kid: {{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}"
-    (found,) = problems_of(manifest)
-    where, _, message = found.partition(": a literal secret")
-    assert where.endswith(f" $.datasets.kid.source.fs_options.{path}")
-    assert message.endswith("(name an environment variable: `{env: NAME}`)")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        "{key: {env: KEY}, secret: {env: SECRET}}",
-        "{anon: true, client_kwargs: {endpoint_url: 'http://h', region_name: eu}}",
-        "{client_kwargs: {password: {env: P}}}",
-        "{requester_pays: true, keys: 3, monkey: a}",
-    ],
-)
-def test_references_and_plain_options_are_accepted(options: str) -> None:
-    spec = resolved(f"kid: {{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}")
-    assert isinstance(spec.source, CsvSource)
-    assert spec.source.fs_options
-
-
-# --- fields ---
-
-FORMS = (
-    "an expression must have one of the keys const, template, hash, row_number, object, if, messages, from"
-    " (did you mean 'from'?)"
-)
-
-
-@pytest.mark.parametrize(
-    ("fields", "path", "message"),
-    [
-        ("{target: {frm: a}}", "target", FORMS),
-        ("{target: {const: 1, do: []}}", "target", "unknown key 'do' next to 'const'"),
-        ("{choices: [a, 5]}", "choices", "5 is not an expression (write a constant as {const: 5})"),
-        ("{metadata: {k: {from: a, do: [{a: 1, b: 2}]}}}", "metadata.k", "{'a': 1, 'b': 2} is not an operation (write a name, or {name: argument})"),
-        ("{metadata: {'a.b': {frm: c}}}", "metadata['a.b']", FORMS),
-    ],
-)  # fmt: skip
-def test_invalid_expression_is_reported_at_its_field(fields: str, path: str, message: str) -> None:
-    (found,) = problems_of(f"kid: {{{CSV}, fields: {fields}}}")
-    assert found.partition(" $.datasets.kid.fields.")[2] == f"{path}: {message}"
 
 
 # --- steps ---
@@ -508,38 +276,6 @@ def test_null_removes_a_key_from_a_concat_part(part: str) -> None:
     assert getattr(found, key) == model_defaults(CsvSource)[key]
 
 
-def test_side_file_is_relative_to_the_folder_of_the_index() -> None:
-    side = "{type: csv, path: side.csv}"
-    spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
-    assert spec.join is not None
-    assert spec.join.source == CsvSource(path=("/catalog/side.csv",))
-
-
-def test_null_in_the_side_file_selects_the_default() -> None:
-    side = "{type: csv, path: side.csv, encoding: null, columns: null}"
-    spec = resolved(f"kid: {{{CSV}, join: {{source: {side}, on: a, into: b}}}}")
-    assert spec.join is not None
-    assert spec.join.source == CsvSource(path=("/catalog/side.csv",))
-
-
-@pytest.mark.parametrize(
-    ("keys", "path"),
-    [
-        ("concat: [{path: s3://b/y.csv, fs_options: {secret: s}}]", "concat[0].fs_options.secret"),
-        (
-            (
-                "join: {on: a, into: b,"
-                " source: {type: csv, path: s3://b/y.csv, fs_options: {client_kwargs: {password: p}}}}"
-            ),
-            "join.source.fs_options.client_kwargs.password",
-        ),
-    ],
-)
-def test_literal_secret_is_rejected_in_every_source(keys: str, path: str) -> None:
-    (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
-    assert f" $.datasets.kid.{path}: a literal secret in" in found
-
-
 def test_short_form_of_explode_is_the_column_name() -> None:
     assert resolved(f"kid: {{{CSV}, explode: a.b}}").explode == Explode(column="a.b")
     assert resolved(f"kid: {{{CSV}, explode: {{column: c, item: d}}}}").explode == Explode(
@@ -562,20 +298,6 @@ def test_null_removes_an_inherited_step(key: str) -> None:
     name = key.partition(":")[0]
     assert getattr(merged(f"{CSV}, {key}", "limit: 1"), name)
     assert not getattr(merged(f"{CSV}, {key}", f"{name}: null"), name)
-
-
-@pytest.mark.parametrize(
-    ("keys", "problem"),
-    [
-        ("where: {value: q, equal: 1}", "where: unknown comparison 'equal' (did you mean 'equals'?)"),
-        ("where: {equals: 1}", "where: a condition must have `value` and comparisons, or one of all, any, not"),
-        ("where: {any: [{value: {frm: q}, equals: 1}]}", f"where: {FORMS}"),
-        ("mapper: pkg:function, fields: {input: q}", "mapper: `mapper` and `fields` can't be combined (remove one; null removes an inherited key)"),
-    ],
-)  # fmt: skip
-def test_invalid_step_is_reported(keys: str, problem: str) -> None:
-    (found,) = problems_of(f"kid: {{{CSV}, {keys}}}")
-    assert found.partition(" $.datasets.kid.")[2] == problem
 
 
 # --- overrides ---
@@ -606,23 +328,12 @@ def test_split_and_revision_override_the_source() -> None:
     assert spec.source == HfSource(path="a/b", split="train", revision="v2", name="c")
 
 
-ALSO = ("split", "revision", "fewshot", "corrections")
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("lmit", "did you mean 'limit'?"),
-        (
-            "qqqqqq",
-            f"known: {', '.join((*View.__struct_fields__, *ALSO))}",
-        ),
-    ],
-)
-def test_unknown_override_is_a_type_error(name: str, hint: str) -> None:
-    with pytest.raises(TypeError) as caught:
-        overridden(f"kid: {{{CSV}}}", **{name: 1})
-    assert str(caught.value) == f"get_dataset() has no argument '{name}' ({hint})"
+def test_unknown_override_is_a_type_error() -> None:
+    known = (*View.__struct_fields__, "split", "revision", "fewshot", "corrections")
+    for name, hint in (("lmit", "did you mean 'limit'?"), ("qqq", f"known: {', '.join(known)}")):
+        with pytest.raises(TypeError) as caught:
+            overridden(f"kid: {{{CSV}}}", **{name: 1})
+        assert str(caught.value) == f"get_dataset() has no argument '{name}' ({hint})"
 
 
 @pytest.mark.parametrize(
@@ -636,6 +347,7 @@ def test_unknown_override_is_a_type_error(name: str, hint: str) -> None:
         ({"split": "dev"}, "argument `split`: the dataset has no splits (declare them in its manifest, under `splits`)"),
         ({"revision": "v2"}, "argument `revision`: files have no revisions, as a repository of the Hub has (name them by `source`)"),
         ({"limit": -1}, "argument `limit`: must be 0 or more, is -1"),
+        ({"shuffle_choices": -1}, "argument `shuffle_choices`: must be 0 or more, is -1"),
         ({"limit": "3"}, "argument `limit`: must be an integer, is '3'"),
     ],
 )  # fmt: skip
@@ -645,28 +357,15 @@ def test_invalid_override_is_reported_at_the_override(
     assert problems_of(f"kid: {{{CSV}}}", overrides=overrides) == [problem]
 
 
-def test_negative_choices_seed_is_also_rejected_in_python() -> None:
-    assert len(problems_of(f"kid: {{{CSV}}}", overrides={"shuffle_choices": -1})) == 1
-
-
 # --- source= ---
 
 
 @pytest.mark.parametrize(
     ("location", "kind"),
     [
-        ("y.csv", "csv"),
-        ("y.tsv", "csv"),
-        ("y.tab", "csv"),
-        ("y.json", "json"),
-        ("y.jsonl", "json"),
-        ("y.ndjson", "json"),
-        ("y.parquet", "parquet"),
-        ("Y.CSV", "csv"),
         ("y.jsonl.gz", "json"),
-        ("y.csv.zst", "csv"),
         ("s3://b/*.parquet", "parquet"),
-        ("https://h/y.jsonl?sig=a.csv", "json"),
+        ("https://h/y.tsv?sig=a.json", "csv"),
     ],
 )
 def test_suffix_of_an_overriding_source_determines_its_type(location: str, kind: str) -> None:
@@ -674,6 +373,7 @@ def test_suffix_of_an_overriding_source_determines_its_type(location: str, kind:
     assert spec.source.type == kind
     assert spec.source.path == (location if "://" in location else os.path.abspath(location),)
     assert spec.expect.samples is None
+    assert getattr(spec.source, "delimiter", "\t") == "\t"
 
 
 def test_overriding_source_of_the_same_type_keeps_reader_options() -> None:
@@ -689,13 +389,6 @@ def test_overriding_source_of_a_different_type_inherits_nothing() -> None:
     spec = resolved(manifest, source="/data/y.jsonl")
     assert spec.source == JsonSource(path=("/data/y.jsonl",))
     assert spec.view.limit == 3
-
-
-@pytest.mark.parametrize("suffix", ["tsv", "tab"])
-def test_tsv_override_is_delimited_by_tabs(suffix: str) -> None:
-    spec = resolved(f"kid: {{{CSV}}}", source=f"/data/y.{suffix}.gz")
-    assert isinstance(spec.source, CsvSource)
-    assert spec.source.delimiter == "\t"
 
 
 def test_folder_can_override_a_hub_source(tmp_path: Path) -> None:
@@ -719,68 +412,15 @@ def test_overriding_source_may_start_with_a_tilde(monkeypatch: pytest.MonkeyPatc
 # --- paths ---
 
 
-@pytest.mark.parametrize(
-    ("path", "absolute"),
-    [
-        ("data/x.csv", "/catalog/data/x.csv"),
-        ("./x.csv", "/catalog/x.csv"),
-        ("../x.csv", "/x.csv"),
-        ("data/*.csv", "/catalog/data/*.csv"),
-        ("/data/x.csv", "/data/x.csv"),
-        ("~/x.csv", "/home/me/x.csv"),
-        ("s3://b/x.csv", "s3://b/x.csv"),
-        ("https://h/x.csv?a=../b", "https://h/x.csv?a=../b"),
-    ],
-)
-def test_relative_paths_are_relative_to_the_folder_of_the_index(
-    monkeypatch: pytest.MonkeyPatch, path: str, absolute: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    spec = resolved(f"kid: {{source: {{type: csv, path: ['{path}', b.csv]}}}}")
-    assert spec.source.path == (absolute, "/catalog/b.csv")
-
-
-@pytest.mark.parametrize(
-    ("path", "resolved_path"),
-    [
-        ("cais/mmlu", "cais/mmlu"),
-        ("./data", "/catalog/data"),
-        ("../data", "/data"),
-        ("/data", "/data"),
-        ("json", "json"),
-    ],
-)
-def test_hub_path_is_a_folder_only_if_it_looks_like_one(path: str, resolved_path: str) -> None:
-    spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t}}}}")
-    assert spec.source.path == resolved_path
-
-
-@pytest.mark.parametrize(
-    ("path", "files", "expected"),
-    [
-        ("json", "x.json", "/catalog/x.json"),
-        ("json", "[x.json, 'https://h/y.json']", ["/catalog/x.json", "https://h/y.json"]),
-        ("csv", "{t: x.csv, u: [y.csv]}", {"t": "/catalog/x.csv", "u": ["/catalog/y.csv"]}),
-        ("a/b", "x.json", "x.json"),
-        ("a/b", "{t: data/*.parquet}", {"t": "data/*.parquet"}),
-    ],
-)
-def test_builder_data_files_are_relative_to_the_catalog(
-    path: str, files: str, expected: Any
-) -> None:
-    spec = resolved(f"kid: {{source: {{type: hf, path: {path}, split: t, data_files: {files}}}}}")
-    assert isinstance(spec.source, HfSource)
-    assert spec.source.data_files == expected
-
-
 def test_inherited_path_is_relative_to_the_index_that_defines_it() -> None:
     entries = {
         **entries_of(f"base: {{{CSV}}}", folder=Path("/package"), file="/package/m.yaml"),
         **entries_of("kid: {extends: base, limit: 3}\nown: {extends: base, source: {path: y.csv}}"),
     }
-    assert resolve("base", entries).source.path == ("/package/x.csv",)
     assert resolve("kid", entries).source.path == ("/package/x.csv",)
     assert resolve("own", entries).source.path == ("/catalog/y.csv",)
+    base = resolve("base", entries)
+    assert (base.source.path, base.view.limit) == (("/package/x.csv",), None), "is not changed"
 
 
 # --- values that are valid in each file, but not after merging ---
@@ -791,22 +431,10 @@ UNKNOWN_KEY = "unknown key 'delimiter' (known keys: type, columns, path, sha256,
 @pytest.mark.parametrize(
     ("manifest", "problem"),
     [
-        (
-            "base: {source: {type: json, path: x.json}}\nkid: {extends: base, source: {delimiter: ;}}",
-            f"m.yaml:3:33 $.datasets.kid.source.delimiter: {UNKNOWN_KEY}",
-        ),
-        (
-            f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}",
-            "m.yaml:3:24 $.datasets.kid.source: the key 'split' is missing (Split of the dataset, such as `test`.)",
-        ),
-        (
-            "base: {source: {type: hf, path: a/b, split: t}}\nkid: {extends: base, source: {path: [x]}}",
-            "m.yaml:3:33 $.datasets.kid.source.path: must be a string, is ['x']",
-        ),
-        (
-            "kid: {source: {type: json, path: x.json}, concat: [{path: y.json}, {delimiter: ;}]}",
-            f"m.yaml:2:71 $.datasets.kid.concat[1].delimiter: {UNKNOWN_KEY}",
-        ),
+        ("base: {source: {type: json, path: x.json}}\nkid: {extends: base, source: {delimiter: ;}}", f"m.yaml:3:33 $.datasets.kid.source.delimiter: {UNKNOWN_KEY}"),
+        (f"base: {{{CSV}}}\nkid: {{extends: base, source: {{type: hf, path: a/b}}}}", "m.yaml:3:24 $.datasets.kid.source: the key 'split' is missing (Split of the dataset, such as `test`.)"),
+        ("base: {source: {type: hf, path: a/b, split: t}}\nkid: {extends: base, source: {path: [x]}}", "m.yaml:3:33 $.datasets.kid.source.path: must be a string, is ['x']"),
+        ("kid: {source: {type: json, path: x.json}, concat: [{path: y.json}, {delimiter: ;}]}", f"m.yaml:2:71 $.datasets.kid.concat[1].delimiter: {UNKNOWN_KEY}"),
     ],
 )  # fmt: skip
 def test_invalid_merged_keys_are_rejected_with_the_schema_message(

@@ -24,14 +24,26 @@ def found(check: Any, **value: Any) -> list[str]:
     return [f"{json_path(one.path)[2:]}: {one.message}" for one in check(merged(value))]
 
 
+NAMES_OF_SECRETS = (
+    *("key", "token", "password", "sas_token", "account_key", "api_key"),
+    *("aws_access_key_id", "connection_string", "credential"),
+)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"secret": "hush"}, ["secret: a literal secret in 'secret'"]),
+        ({"secret": "hush", "SECRET": "hush"}, [f"{key}: a literal secret in '{key}'" for key in ("secret", "SECRET")]),
+        *(({key: "hush"}, [f"{key}: a literal secret in '{key}'"]) for key in NAMES_OF_SECRETS),
         ({"api_key": 5}, ["api_key: a literal secret in 'api_key'"]),
         ({"client": {"password": ["hush"]}}, ["client.password[0]: a literal secret in 'password'"]),
+        ({"client_kwargs": {"aws_session_token": "t"}}, ["client_kwargs.aws_session_token: a literal secret in 'aws_session_token'"]),
+        ({"hosts": [{"password": "hush"}]}, ["hosts[0].password: a literal secret in 'password'"]),
+        ({"env": {"password": "hush"}}, ["env.password: a literal secret in 'password'"]),
         ({"credentials": {"user": "me"}}, ["credentials.user: a literal secret in 'credentials'"]),
         ({"secret": {"env": "HUSH"}}, []),
+        ({"client_kwargs": {"password": {"env": "P"}, "endpoint_url": "http://h", "region_name": "eu"}}, []),
+        ({"requester_pays": True, "keys": 3, "monkey": "a"}, []),
         ({"use_token": True}, []),
         ({"keyboard": "us", "anon": "no"}, []),
     ],
