@@ -84,12 +84,9 @@ def test_nothing_is_selected_from_an_empty_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("counts", "n", "shares"),
     [
-        ({"a": 2, "b": 2}, 2, {"a": 1, "b": 1}),
         ({"a": 2, "b": 2}, 3, {"a": 2, "b": 1}),
         ({"b": 2, "a": 2}, 1, {"b": 0, "a": 1}),
-        ({"a": 3, "b": 1}, 2, {"a": 2, "b": 0}),
         ({"a": 5, "b": 3, "c": 1}, 4, {"a": 2, "b": 1, "c": 1}),
-        ({"a": 1}, 5, {"a": 1}),
     ],
 )
 def test_the_largest_remainders_round_up_and_equal_ones_by_name(
