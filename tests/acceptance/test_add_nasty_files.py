@@ -211,11 +211,7 @@ FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
         b'question,c1,c2,c3,correct\nWhich?,w1,x1,y1,"1,3"\nWhat?,w2,x2,y2,2\n',
         {"target": ["A", "C"], "len": 2},
     ),
-    "columns of MedMCQA": (
-        "m.jsonl",
-        each(4, of_medmcqa),
-        {"target": "A", "id": "u0", "len": 4},
-    ),
+    "columns of MedMCQA": ("m.jsonl", each(4, of_medmcqa), {"target": "A", "id": "u0", "len": 4}),
     "options and answer with letters": (
         "l.jsonl",
         each(2, lambda n: {"question": f"{n}?", "options": ["A. x", "B. y"], "answer": "B. y"}),

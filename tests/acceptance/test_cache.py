@@ -15,12 +15,7 @@ import pytest
 
 import registry.base.folders
 import registry.cache.cache
-from registry import (
-    Dataset,
-    MappingError,
-    RegistryError,
-    get_dataset,
-)
+from registry import Dataset, MappingError, RegistryError, get_dataset
 from registry.pipeline import builder
 from registry.progress import silent
 from tests.records import jsonl

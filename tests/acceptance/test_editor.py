@@ -15,8 +15,7 @@ from registry.cli import main
 
 SERVER = os.environ.get("YAML_LANGUAGE_SERVER") or shutil.which("yaml-language-server")
 pytestmark = pytest.mark.skipif(
-    SERVER is None,
-    reason="needs yaml-language-server (npm install -g yaml-language-server)",
+    SERVER is None, reason="needs yaml-language-server (npm install -g yaml-language-server)"
 )
 
 

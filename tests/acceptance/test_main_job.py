@@ -100,9 +100,7 @@ def test_sync_builds_once_and_both_views_share_the_samples(
     assert [entry["samples"] for entry in listed["entries"]] == [UNIQUE]
 
 
-def test_order_for_a_given_seed_never_changes(
-    served: tuple[HubEmulator, dict[str, str]],
-) -> None:
+def test_order_for_a_given_seed_never_changes(served: tuple[HubEmulator, dict[str, str]]) -> None:
     _, environment = served
     code = "from registry import get_dataset; print(*[s.choices[0] for s in get_dataset('mmlu-small')[:4]])"
     # numpy.random.default_rng(42).permutation(13937)[:4]; detects a library that changes it.

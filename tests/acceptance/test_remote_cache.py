@@ -251,11 +251,7 @@ def test_without_a_lockfile_only_trusted_writers_count(
     def status(name: str) -> str:
         machine(name)
         (result,) = sync(
-            ["data"],
-            Catalog.open(root),
-            Cache(tmp_path / name),
-            jobs=1,
-            report=lambda *_: None,
+            ["data"], Catalog.open(root), Cache(tmp_path / name), jobs=1, report=lambda *_: None
         )
         return result.status
 

@@ -279,11 +279,7 @@ def test_changed_file_of_the_same_size_is_detected(
     ],
 )
 def test_server_error_is_raised_even_if_the_file_is_cached(
-    https: Https,
-    one_dataset: OneDataset,
-    status: int,
-    error: type[RegistryError],
-    message: str,
+    https: Https, one_dataset: OneDataset, status: int, error: type[RegistryError], message: str
 ) -> None:
     url = https.put("/data.jsonl", jsonl(ROWS), etag="1")
     root = one_dataset({"type": "json", "path": url})

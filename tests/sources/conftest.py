@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.sources.pins import SourceContext
+
+
+def context_of(cache: Cache, **keys: Any) -> SourceContext:
+    """Return a context that has looked nothing up yet."""
+    return SourceContext(boundary=UNBOUNDED, cache=cache, **keys)
 
 
 @pytest.fixture
@@ -18,4 +24,4 @@ def cache(tmp_path: Path) -> Cache:
 
 @pytest.fixture
 def context(cache: Cache) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=cache)
+    return context_of(cache)

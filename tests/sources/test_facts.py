@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import AccessError, SourceError
 from registry.manifest.source_models import HfSource, JsonSource, ParquetSource
@@ -18,11 +17,12 @@ from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext
 from tests.conftest import S3, Https
 from tests.servers.hub import HubEmulator, parquet_repo
+from tests.sources.conftest import context_of
 
 
 @pytest.fixture
 def context(tmp_path: Path) -> SourceContext:
-    return SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "asked"))
+    return context_of(Cache(tmp_path / "asked"))
 
 
 def parquet(path: Path, rows: int) -> bytes:

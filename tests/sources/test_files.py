@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from registry.base.fs import stream_sha256
 from registry.base.locations import Location
 from registry.base.materials import Material
-from registry.boundary.boundary import UNBOUNDED
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.lockfile.pinned import PinnedSources
 from registry.progress import Deadline, Progress
@@ -24,6 +23,7 @@ from registry.sources.files import pin_files, probe_files
 from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
 from tests.conftest import Https
+from tests.sources.conftest import context_of
 
 OLD = (1_000_000_000, 1_000_000_000)
 
@@ -43,7 +43,7 @@ def locked(context: SourceContext, pinned: SourcePin, **changes: Any) -> SourceC
         for file in pinned.files
     ]  # fmt: skip
     lock = PinnedSources(dataset="d", folder=Path("/"), sources=tuple(sources))
-    return SourceContext(boundary=UNBOUNDED, cache=context.cache, lock=lock)
+    return context_of(context.cache, lock=lock)
 
 
 def test_the_identity_depends_on_bytes_and_suffixes_but_not_on_folders(
@@ -86,15 +86,9 @@ def test_an_unknown_digest_is_an_error_if_files_may_not_be_read(
 ) -> None:
     path = write(tmp_path / "a.csv", "x")
     with pytest.raises(UnknownDigestError):
-        pin_files(
-            [Location(path)],
-            {},
-            SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False),
-        )
+        pin_files([Location(path)], {}, context_of(context.cache, whole=False))
     pin_files([Location(path)], {}, context)
-    assert pin_files(
-        [Location(path)], {}, SourceContext(boundary=UNBOUNDED, cache=context.cache, whole=False)
-    ).files
+    assert pin_files([Location(path)], {}, context_of(context.cache, whole=False)).files
 
 
 def test_files_record_the_glob_that_matched_them(tmp_path: Path, context: SourceContext) -> None:
@@ -132,25 +126,18 @@ def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_requ
     url = https.put("/a.csv", b"q\n1\n", etag="1")
     pinned = pin_files([Location(url)], {}, context)
     assert pinned.files[0].etag == '"1"'
-    again = SourceContext(boundary=UNBOUNDED, cache=context.cache)
+    again = context_of(context.cache)
     https.requests.clear()
     assert pin_files([Location(url)], {}, again) == pinned
     assert [method for method, _ in https.requests] == ["HEAD"]
     https.requests.clear()
     assert pin_files([Location(url)], {}, locked(context, pinned)).identity == pinned.identity
-    assert (
-        pin_files(
-            [Location(url)],
-            {},
-            SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True),
-        )
-        == pinned
-    )
+    assert pin_files([Location(url)], {}, context_of(context.cache, offline=True)) == pinned
     assert https.requests == []
 
 
 def test_offline_an_unknown_file_is_an_error(https: Https, context: SourceContext) -> None:
-    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
+    offline = context_of(context.cache, offline=True)
     message = r"a\.csv\?…: not in the cache, and requests are disabled \(offline; run `registry"
     with pytest.raises(OfflineError, match=message):
         pin_files([Location(https.put("/a.csv", b"x") + "?sig=1")], {}, offline)

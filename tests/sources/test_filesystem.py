@@ -127,9 +127,7 @@ def test_errors_of_locations_have_no_secrets() -> None:
     assert str(changed) == "https://host/a.csv?…: changed while it was read (try again)"
 
 
-def test_a_file_system_is_created_once_with_its_secrets(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_system_is_created_once_with_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = FilesystemPool({"key": {"env": "QA_KEY"}, "secret": "s"}, UNBOUNDED)
     with pytest.raises(AccessError, match="the environment variable QA_KEY is not set"):
         pool.of(Location("s3://b/x"))

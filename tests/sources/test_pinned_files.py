@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from registry.base.local_files import FileState
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
 from registry.sources.files import pin_files
@@ -21,6 +20,7 @@ from tests.conftest import S3, Https
 from tests.decode.wide import chunk, wide
 from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
+from tests.sources.conftest import context_of
 
 
 def content(file: SourceBytes) -> bytes:
@@ -63,7 +63,7 @@ def test_remote_bytes_come_from_the_blobs_and_damaged_ones_are_replaced(
     assert content(fetch_files({}, pinned, context)[0]) == b"abc"
     assert https.requests == []
     blob.write_bytes(b"abd")
-    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
+    offline = context_of(context.cache, offline=True)
     with pytest.raises(OfflineError):
         fetch_files({}, pinned, offline)
     assert content(fetch_files({}, pinned, context)[0]) == b"abc"
@@ -88,9 +88,7 @@ def test_a_probed_file_is_read_from_its_server(https: Https, context: SourceCont
     (file,) = fetch_files({}, probed, context)
     assert (content(file), file.location) == (b"abc", url.removesuffix("?sig=1"))
     with pytest.raises(OfflineError):
-        fetch_files(
-            {}, probed, SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
-        )
+        fetch_files({}, probed, context_of(context.cache, offline=True))
 
 
 def test_loaders_read_files_at_their_location(tmp_path: Path, https: Https) -> None:

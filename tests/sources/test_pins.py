@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.sources.pins import PinnedFile, SourceContext, SourcePin
+from registry.sources.pins import PinnedFile, SourcePin
+from tests.sources.conftest import context_of
 
 
 def test_the_digest_depends_on_the_identity_but_not_on_locations() -> None:
@@ -19,6 +19,6 @@ def test_the_digest_depends_on_the_identity_but_not_on_locations() -> None:
 
 
 def test_contexts_share_no_lookups_unless_copied() -> None:
-    first, second = (SourceContext(boundary=UNBOUNDED, cache=Cache(Path("/c"))) for _ in range(2))
+    first, second = (context_of(Cache(Path("/c"))) for _ in range(2))
     first.lookups["a"] = 1
     assert second.lookups == {}

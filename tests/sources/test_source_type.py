@@ -17,7 +17,6 @@ from typing import Any, Literal
 import pytest
 
 from registry import get_dataset, sources
-from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.cli import main
 from registry.decode.frame import Frame, NotColumnarError, Wanted
@@ -28,8 +27,8 @@ from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import CsvSource, FileSource, HfSource
 from registry.sources import files
 from registry.sources.hub.source import HubReader
-from registry.sources.pins import SourceContext
 from registry.sources.source_type import SourceType, reader_of, records_of
+from tests.sources.conftest import context_of
 
 # --- The new type: model and reader ---
 
@@ -253,6 +252,6 @@ def test_records_are_read_file_by_file(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"input": name}), encoding="utf-8")
     source = spec_of_source({"type": "json", "path": ["a.jsonl", "b.jsonl"]}, tmp_path)
-    context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
+    context = context_of(Cache(tmp_path / "cache"))
     records = records_of(source, reader_of(source).pin(context), context)
     assert list(records) == [{"input": "a"}, {"input": "b"}]

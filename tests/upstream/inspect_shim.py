@@ -83,11 +83,7 @@ def _replace_hub() -> None:
     """Replace `hf_dataset` and its retries; `load_dataset` is the one that a test installs."""
     _set(their_dataset, hf_dataset=_hf_dataset)
     _set(loaders, _hub_records=_records_of_installed)
-    _set(
-        their_hf,
-        _should_retry_hf_error=retry.is_transient,
-        _call_with_hf_retry=_with_retries,
-    )
+    _set(their_hf, _should_retry_hf_error=retry.is_transient, _call_with_hf_retry=_with_retries)
 
 
 def _records_of_installed(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
 from registry.decode.stream import SourceBytes
 from registry.errors import OfflineError, SourceError
@@ -18,6 +18,7 @@ from registry.sources.hub.records import fetch_hub, fetch_hub_part
 from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext, SourcePin, UnknownDigestError
 from tests.servers.hub import HubEmulator
+from tests.sources.conftest import context_of
 
 
 def parquet(rows: int) -> bytes:
@@ -42,7 +43,7 @@ def test_records_are_downloaded_once_and_rebuilt_on_refresh(
     hub.requests.clear()
     assert rows_of(fetch_hub(source, pinned, context)) == [{"q": 1}]
     assert hub.requests == []
-    refresh = SourceContext(boundary=UNBOUNDED, cache=context.cache, refresh=True)
+    refresh = context_of(context.cache, refresh=True)
     assert rows_of(fetch_hub(source, pinned, refresh)) == [{"q": 1}]
     assert hub.requests != []
 
@@ -62,7 +63,7 @@ def test_first_rows_are_read_only_from_parquet_files(
 
 def test_offline_records_that_are_not_cached_are_an_error(context: SourceContext) -> None:
     source = HfSource(path="org/none", split="test", revision="1" * 40)
-    offline = SourceContext(boundary=UNBOUNDED, cache=context.cache, offline=True)
+    offline = context_of(context.cache, offline=True)
     with pytest.raises(OfflineError, match=r"org/none: not in the cache.*registry sync"):
         fetch_hub(source, SourcePin({}, revision="1" * 40), offline)
 

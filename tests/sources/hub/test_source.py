@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from registry.base.materials import Material
-from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, LockStaleError, OfflineError, SourceError
 from registry.lockfile.pinned import PinnedSources
@@ -17,6 +16,7 @@ from registry.manifest.source_models import HfSource
 from registry.sources.hub.source import HubReader, pin_hub
 from registry.sources.pins import SourceContext
 from tests.servers.hub import HubEmulator
+from tests.sources.conftest import context_of
 
 LINES = {"test.jsonl": b'{"q": 1}\n'}
 
@@ -27,12 +27,12 @@ def source(path: str = "org/name", **keys: Any) -> HfSource:
 
 def lock(cache: Cache, *sources: Material) -> SourceContext:
     pinned = PinnedSources(dataset="d", folder=Path("/"), sources=sources)
-    return SourceContext(boundary=UNBOUNDED, cache=cache, lock=pinned)
+    return context_of(cache, lock=pinned)
 
 
 def test_a_full_commit_makes_no_request(hub: HubEmulator, cache: Cache) -> None:
     hub.requests.clear()
-    pinned = pin_hub(source(revision="a" * 40), SourceContext(boundary=UNBOUNDED, cache=cache))
+    pinned = pin_hub(source(revision="a" * 40), context_of(cache))
     assert pinned.revision == "a" * 40
     assert hub.requests == []
 
@@ -40,20 +40,14 @@ def test_a_full_commit_makes_no_request(hub: HubEmulator, cache: Cache) -> None:
 def test_a_branch_is_the_commit_of_the_last_lookup_when_offline(
     hub: HubEmulator, cache: Cache
 ) -> None:
-    offline = SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
+    offline = context_of(cache, offline=True)
     with pytest.raises(OfflineError, match=r"org/branch: not in the cache.*registry sync"):
         pin_hub(source("org/branch"), offline)
     commit = hub.commit("org/branch", LINES)
-    assert (
-        pin_hub(source("org/branch"), SourceContext(boundary=UNBOUNDED, cache=cache)).revision
-        == commit
-    )
+    assert pin_hub(source("org/branch"), context_of(cache)).revision == commit
     newer = hub.commit("org/branch", {"test.jsonl": b'{"q": 2}\n'})
     assert pin_hub(source("org/branch"), offline).revision == commit
-    assert (
-        pin_hub(source("org/branch"), SourceContext(boundary=UNBOUNDED, cache=cache)).revision
-        == newer
-    )
+    assert pin_hub(source("org/branch"), context_of(cache)).revision == newer
 
 
 def test_a_locked_repository_is_not_looked_up(hub: HubEmulator, cache: Cache) -> None:
@@ -66,7 +60,7 @@ def test_a_locked_repository_is_not_looked_up(hub: HubEmulator, cache: Cache) ->
 
 
 def test_the_identity_changes_with_everything_that_changes_the_records(cache: Cache) -> None:
-    context, commit = SourceContext(boundary=UNBOUNDED, cache=cache), "a" * 40
+    context, commit = context_of(cache), "a" * 40
     sources = [
         source(revision=commit),
         source(revision="b" * 40),
@@ -89,8 +83,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_a_folder_is_pinned_by_the_names_and_bytes_of_its_files(folder: Path, cache: Cache) -> None:
-    context = SourceContext(boundary=UNBOUNDED, cache=cache)
+def test_a_folder_is_pinned_by_the_names_and_bytes_of_its_files(
+    folder: Path, context: SourceContext
+) -> None:
     pinned = pin_hub(source(str(folder)), context)
     found = [os.path.relpath(file.location, folder) for file in pinned.contents]
     assert found == ["a/x.csv", "b.csv"]
@@ -102,7 +97,7 @@ def test_a_folder_is_pinned_by_the_names_and_bytes_of_its_files(folder: Path, ca
 
 
 def test_a_locked_folder_has_the_same_files(folder: Path, cache: Cache) -> None:
-    pinned = pin_hub(source(str(folder)), SourceContext(boundary=UNBOUNDED, cache=cache))
+    pinned = pin_hub(source(str(folder)), context_of(cache))
     sources = [
         Material(location=one.location, requested=str(folder), sha256=one.sha256, size=one.size)
         for one in pinned.contents
@@ -114,17 +109,17 @@ def test_a_locked_folder_has_the_same_files(folder: Path, cache: Cache) -> None:
 
 
 def test_a_folder_without_files_and_a_builder_without_data_files_are_errors(
-    tmp_path: Path, cache: Cache
+    tmp_path: Path, context: SourceContext
 ) -> None:
-    context = SourceContext(boundary=UNBOUNDED, cache=cache)
     with pytest.raises(SourceError, match="the folder has no files"):
         pin_hub(source(str(tmp_path / "none")), context)
     with pytest.raises(SourceError, match="the builder json needs `data_files`"):
         pin_hub(source("json"), context)
 
 
-def test_a_builder_is_pinned_by_the_bytes_of_its_files(folder: Path, cache: Cache) -> None:
-    context = SourceContext(boundary=UNBOUNDED, cache=cache)
+def test_a_builder_is_pinned_by_the_bytes_of_its_files(
+    folder: Path, context: SourceContext
+) -> None:
     files = [str(folder / "a/x.csv"), str(folder / "b.csv")]
     pinned = pin_hub(HfSource(path="csv", split="train", data_files=files[0]), context)
     same = pin_hub(HfSource(path="csv", split="train", data_files=files[1]), context)
@@ -133,18 +128,13 @@ def test_a_builder_is_pinned_by_the_bytes_of_its_files(folder: Path, cache: Cach
 
 
 def test_only_repositories_without_cached_records_are_probed(folder: Path, cache: Cache) -> None:
-    context, commit = SourceContext(boundary=UNBOUNDED, cache=cache), "a" * 40
+    context, commit = context_of(cache), "a" * 40
     probed = HubReader(source(revision=commit)).probe(context)
     assert probed is not None
     assert probed.revision == commit
     for other in (source(str(folder)), source("json"), source(revision=commit, split="test[:3]")):
         assert HubReader(other).probe(context) is None
-    assert (
-        HubReader(source(revision=commit)).probe(
-            SourceContext(boundary=UNBOUNDED, cache=cache, offline=True)
-        )
-        is None
-    )
+    assert HubReader(source(revision=commit)).probe(context_of(cache, offline=True)) is None
     pinned = pin_hub(source(revision=commit), context)
     with cache.temporary() as result:
         (result / "records.arrow").touch()
