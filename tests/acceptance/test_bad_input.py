@@ -44,17 +44,6 @@ def add(root: Path, text: str) -> None:
     (root / "m" / "more.yaml").write_text(text)
 
 
-@pytest.mark.usefixtures("root")
-@pytest.mark.parametrize(
-    "command",
-    ["preview quiz:dve", "preview quiz --split dve", "sync quiz:dve", "export quiz:dve --to x.csv"],
-)
-def test_unknown_split(run: Run, command: str) -> None:
-    result = run(*command.split())
-    text = "quiz has no split 'dve' (did you mean 'dev'? splits: test, dev)"
-    assert (result.code, result.err) == (1, f"error: {text}\n")
-
-
 @pytest.mark.parametrize("key", ["splits", "fewshot"])
 def test_split_that_the_hub_does_not_have(
     hub: HubEmulator, catalog_root: CatalogRoot, run: Run, key: str

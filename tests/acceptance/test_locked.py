@@ -288,24 +288,6 @@ def test_only_the_new_source_is_looked_up(https: Https, one_dataset: OneDataset)
     assert rows_of(get_dataset("data", root=root, locked=True)) == OLD
 
 
-def test_branch_changed_in_the_manifest_is_looked_up(
-    hub: HubEmulator, one_dataset: OneDataset
-) -> None:
-    repo = "acme/branches"
-    hub.commit(repo, hub_files(OLD))
-    new = hub.commit(repo, hub_files(NEW), branch="next")
-    source = {"type": "hf", "path": repo, "split": "test"}
-    root = one_dataset(source)
-    assert lock(root) == 0
-    assert [one.requested for one in pin_of(root).sources] == ["HEAD"]
-    change_manifest(root, source={**source, "revision": "next"})
-    assert rows_of(get_dataset("data", root=root)) == NEW
-    assert rows_of(get_dataset("data", root=root, frozen=True)) == OLD, "frozen looks nothing up"
-    change_manifest(root, source={**source, "revision": new})
-    with pytest.raises(LockStaleError, match=f"hf://datasets/{repo} at {new}"):
-        get_dataset("data", root=root, frozen=True)
-
-
 def test_two_revisions_of_one_repository_have_separate_pins(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
@@ -333,14 +315,6 @@ def test_unpinned_datasets_are_errors_when_locked(
     assert str(caught.value) == "data: datasets.lock does not pin it (`registry lock data` does)"
     assert lock(root) == 0
     assert rows_of(get_dataset("data", root=root)) == OLD
-
-
-def test_overrides_of_the_source_ignore_the_pin(pinned: Path, tmp_path: Path) -> None:
-    path = tmp_path / "copy.jsonl"
-    path.write_bytes(jsonl(NEW))
-    assert rows_of(get_dataset("data", root=pinned, source=str(path))) == NEW
-    with pytest.raises(LockStaleError, match="`source` selects data"):
-        get_dataset("data", root=pinned, source=str(path), locked=True)
 
 
 def test_overriding_split_or_revision_ignores_the_pin(

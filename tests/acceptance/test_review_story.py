@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from registry.cli import main
+from tests.git_repository import GitRepository
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.terminal.screens import compare
 
@@ -22,9 +22,12 @@ RECORDS = [
 ]
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 LOCAL = "q,a\nOne?,1\nTwo?,2\n"
-FIRST = (
-    "datasets:\n  own:\n    source: {type: csv, path: own.csv}\n    fields: {input: q, target: a}\n"
-)
+FIRST = """\
+datasets:
+  own:
+    source: {type: csv, path: own.csv}
+    fields: {input: q, target: a}
+"""
 QUIZ = """\
 datasets:
   quiz:
@@ -48,60 +51,36 @@ datasets:
 """
 
 
-class Repository:
+@dataclass(frozen=True)
+class Repository(GitRepository):
     """A catalog in a git repository, and its reviewer."""
 
-    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.root = root
-        self._capsys = capsys
-        self._names: dict[str, str] = {}
-        self.git("init", "--quiet", "--initial-branch", "main")
-        self.git("config", "user.name", "Reviewer")
-        self.git("config", "user.email", "reviewer@example.org")
-
-    def git(self, *arguments: str) -> str:
-        hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.root,
-            env={**os.environ, **hermetic},
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        )
-        return done.stdout.strip()
-
-    def write(self, name: str, text: str) -> None:
-        path = self.root / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    capsys: pytest.CaptureFixture[str]
+    names: dict[str, str]
+    """Names of digests and commits, by their beginnings."""
 
     def edit(self, name: str, old: str, new: str) -> None:
-        text = (self.root / name).read_text(encoding="utf-8")
+        text = (self.folder / name).read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
-        self.write(name, text.replace(old, new))
+        self.write({name: text.replace(old, new)})
 
     def lock(self, *arguments: str) -> None:
         """Pin with `registry lock`, and register names for the digests of the pins."""
-        assert main(["lock", *arguments]) == 0, self._capsys.readouterr().err
-        self._capsys.readouterr()
+        assert main(["lock", *arguments]) == 0, self.capsys.readouterr().err
+        self.capsys.readouterr()
 
     def name(self, value: str, name: str) -> str:
         """Replace a digest or commit by a name in later output."""
-        self._names[value[:12]] = name
+        self.names[value[:12]] = name
         return value
-
-    def commit(self, message: str) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", message)
 
     def diff(self, *arguments: str) -> tuple[int, str]:
         """Return the exit code and the exact text without commit digests."""
         code = main(["diff", *arguments])
-        text, errors = self._capsys.readouterr()
+        text, errors = self.capsys.readouterr()
         assert "Traceback" not in errors
         text = re.sub(r"\([0-9a-f]{7}\)", "(…)", text)
-        for value, name in self._names.items():
+        for value, name in self.names.items():
             text = text.replace(f"{value}…", name)
         return code, text
 
@@ -114,11 +93,10 @@ class Repository:
 
 @pytest.fixture
 def repository(emptied: Path, capsys: pytest.CaptureFixture[str]) -> Repository:
-    made = Repository(emptied, capsys)
-    made.write("datasets.yaml", INDEX)
-    made.write("own.csv", LOCAL)
-    made.write("m/own.yaml", FIRST)
-    made.commit("Begin")
+    made = Repository(emptied, capsys, {})
+    made.git("init", "--quiet", "--initial-branch", "main")
+    made.write({"datasets.yaml": INDEX, "own.csv": LOCAL, "m/own.yaml": FIRST})
+    made.commit()
     return made
 
 
@@ -126,10 +104,10 @@ def repository(emptied: Path, capsys: pytest.CaptureFixture[str]) -> Repository:
 def quiz(repository: Repository, hub: HubEmulator) -> Repository:
     """Lock and commit a dataset of the Hub, and one that extends it."""
     first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS}}))
-    repository.write("m/quiz.yaml", QUIZ)
+    repository.write({"m/quiz.yaml": QUIZ})
     repository.name(first, "<first>")
     repository.lock()
-    repository.commit("Add quiz")
+    repository.commit()
     return repository
 
 
@@ -143,7 +121,7 @@ def test_new_dataset_is_shown_with_its_manifest_and_samples(
     first = hub.commit("org/quiz", parquet_repo({"default": {"test": RECORDS[:1]}}))
     repository.name(first, "<first>")
     text = QUIZ.partition("  quiz-small")[0].replace("revision: main", f"revision: {first}")
-    repository.write("m/quiz.yaml", text)
+    repository.write({"m/quiz.yaml": text})
     repository.shows("new-dataset-is-shown-with-its-manifest-and-samples", "--build")
 
 
@@ -175,7 +153,7 @@ def test_an_edit_is_shown(quiz: Repository, name: str) -> None:
 
 def test_seed_without_a_limit_only_moves_samples(quiz: Repository) -> None:
     quiz.edit("m/quiz.yaml", "    limit: 2\n", "")
-    quiz.commit("Take all")
+    quiz.commit()
     quiz.edit("m/quiz.yaml", "seed: 1", "seed: 3")
     quiz.shows("seed-without-a-limit-only-moves-samples", "HEAD", "--build")
 
@@ -227,20 +205,20 @@ def test_dataset_with_only_a_new_name_is_reported_as_renamed(quiz: Repository) -
 def test_pull_request_comment_shows_the_same_changes(quiz: Repository) -> None:
     quiz.git("switch", "--quiet", "--create", "topic")
     quiz.edit("m/quiz.yaml", "limit: 2", "limit: 3")
-    quiz.commit("Take three")
+    quiz.commit()
     quiz.shows("pull-request-comment-shows-the-same-changes", "--build", "--format", "markdown")
 
 
 def test_revision_taken_from_the_lock_selects_the_same_samples(
     quiz: Repository, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.root / "datasets.lock").read_text()))
+    (first,) = set(re.findall(r'revision: "?(\w{40})', (quiz.folder / "datasets.lock").read_text()))
     hub.commit("org/quiz", parquet_repo({"default": {"test": corrected()}}))
     assert main(["validate", "--fix"]) == 0
     output = capsys.readouterr().out
     assert "fixed m/quiz.yaml: took the revision of $.datasets.quiz.source from dat" in output
     assert "m/quiz.yaml:3:3 $.datasets.quiz: warning: pinned for an older manifest" in output
-    assert f"revision: {first}\n" in (quiz.root / "m/quiz.yaml").read_text(encoding="utf-8")
+    assert f"revision: {first}\n" in (quiz.folder / "m/quiz.yaml").read_text(encoding="utf-8")
     quiz.lock()
     code, text = quiz.diff("HEAD")
     assert code == 1

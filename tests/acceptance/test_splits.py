@@ -140,8 +140,10 @@ def test_unknown_split_has_a_hint(splits: Path, run: Run) -> None:
         assert str(raised.value) == expected
     for command in ("show", "preview", "describe", "sync", "lock"):
         failed = run(command, "grades", "--split", "dve")
-        assert failed.code == 1
-        assert expected in failed.err
+        assert (failed.code, failed.err) == (1, f"error: {expected}\n")
+    for command in ("preview grades:dve", "export grades:dve --to x.csv"):
+        failed = run(*command.split())
+        assert (failed.code, failed.err) == (1, f"error: {expected}\n")
     failed = run("sync", "--split", "dev")
     assert (failed.code, "--split is for datasets that are named" in failed.err) == (2, True)
 
