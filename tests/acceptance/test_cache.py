@@ -15,7 +15,7 @@ import pytest
 
 import registry.base.folders
 import registry.cache.cache
-from registry import Dataset, MappingError, RegistryError, get_dataset
+from registry import Dataset, RegistryError, get_dataset
 from registry.pipeline import builder
 from registry.progress import silent
 from tests.records import jsonl
@@ -153,29 +153,6 @@ def test_digest_cached_in_an_older_format_is_recomputed(
     refuse_to_build(monkeypatch)
     assert questions(get_dataset("data", root=root)) == QUESTIONS
     assert json.loads(memory.read_text()) == known
-
-
-FAILURES: dict[str, tuple[bytes, dict[str, Any], type[RegistryError]]] = {
-    "decode": (jsonl(ROWS) + b"{", {}, registry.DecodeError),
-    "map": (jsonl(ROWS) + b'{"a": "1"}\n', {}, MappingError),
-    "duplicate": (jsonl(ROWS) + jsonl(ROWS[:1]), {"id": "q"}, MappingError),
-    "no records": (b"", {}, registry.DecodeError),
-}
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-def test_failed_build_leaves_nothing_and_does_not_block_the_next_build(
-    one_dataset: OneDataset, cache_dir: Path, failure: str
-) -> None:
-    content, fields, error = FAILURES[failure]
-    whole = {"input": "q", "target": "a", **fields}
-    root = one_dataset({"type": "json", "path": "data.jsonl"}, fields=whole)
-    (root / "data.jsonl").write_bytes(content)
-    with pytest.raises(error):
-        get_dataset("data", root=root)
-    assert entries(cache_dir) == entries(cache_dir, "tmp") == []
-    (root / "data.jsonl").write_bytes(jsonl(ROWS))
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
 def test_concurrent_builds_without_a_lock_do_not_interfere(

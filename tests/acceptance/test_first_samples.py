@@ -15,9 +15,6 @@ import pytest
 import s3fs
 
 from registry import get_dataset
-from registry.cache.cache import Cache
-from registry.errors import SourceError
-from registry.pipeline import builder
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset
 from tests.servers.hub import HubEmulator
@@ -66,47 +63,12 @@ def test_half_a_megabyte_of_a_file_on_s3_is_read(
     assert not list(cache_dir.glob("v2/blobs/*"))
 
 
-def test_changed_object_is_read_again(one_dataset: OneDataset, s3: S3) -> None:
-    s3.bucket("bucket")
-    path = s3.put("bucket", "big.jsonl", lines(6_000))
-    root = one_dataset({"type": "json", "path": path})
-    read_only_the_beginning(root, 3)
-    s3.put("bucket", "big.jsonl", lines(6_000).replace(b'"a": "1"', b'"a": "one"'))
-    assert get_dataset("data", root=root, limit=3)[1].target == "one"
-
-
 def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:
     body = lines(100_000)
     path = https.put("/big.jsonl", body, etag="1")
     read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
     # The connection buffers more than the reader consumes.
     assert 0 < sum(https.sent) < len(body) / 3
-
-
-def test_file_without_etag_is_downloaded_completely(one_dataset: OneDataset, https: Https) -> None:
-    body = lines(6_000)
-    root = one_dataset({"type": "json", "path": https.put("/big.jsonl", body)})
-    read_only_the_beginning(root, 50)
-    assert sum(https.sent) == len(body)
-
-
-def test_file_that_changes_while_its_start_is_read_is_an_error(
-    one_dataset: OneDataset, s3: S3, monkeypatch: pytest.MonkeyPatch, cache_dir: Path
-) -> None:
-    s3.bucket("bucket")
-    path = s3.put("bucket", "big.jsonl", lines(6_000))
-    root = one_dataset({"type": "json", "path": path})
-    build = builder.build
-
-    def slow_build(*arguments: Any, **options: Any) -> Any:
-        built = build(*arguments, **options)
-        s3.put("bucket", "big.jsonl", lines(6_001))
-        return built
-
-    monkeypatch.setattr(builder, "build", slow_build)
-    with pytest.raises(SourceError, match="changed while it was read"):
-        get_dataset("data", root=root, limit=3)
-    assert not list(Cache(cache_dir).entries("samples"))
 
 
 def test_only_the_start_of_a_compressed_file_is_decompressed(
@@ -137,15 +99,6 @@ def test_only_the_first_row_group_of_a_parquet_repository_is_read(
     assert hub.requests == []
 
 
-def test_repository_of_other_formats_is_downloaded_completely(
-    one_dataset: OneDataset, hub: HubEmulator
-) -> None:
-    commit = hub.commit("org/lines", {"test.jsonl": lines(50)})
-    root = one_dataset({"type": "hf", "path": "org/lines", "split": "test", "revision": commit})
-    read_only_the_beginning(root, 5)
-    assert len(get_dataset("data", root=root)) == 50
-
-
 @pytest.fixture
 def large_from(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every local file that is a second old as large."""
@@ -169,33 +122,6 @@ def test_end_of_a_large_local_file_is_never_read(one_dataset: OneDataset) -> Non
     read_only_the_beginning(root, 10)
     with pytest.raises(ValueError, match=r"big\.jsonl:5001: not JSON"):
         get_dataset("data", root=root)
-
-
-@pytest.mark.usefixtures("large_from")
-def test_first_samples_are_a_view_once_all_samples_are_cached(
-    one_dataset: OneDataset, cache_dir: Path
-) -> None:
-    root = one_dataset({"type": "json", "path": "big.jsonl"})
-    local_lines(root, 500)
-    get_dataset("data", root=root)
-    read_only_the_beginning(root, 10)
-    assert len(list(Cache(cache_dir).entries("samples"))) == 1
-
-
-@pytest.mark.usefixtures("large_from")
-@pytest.mark.parametrize(
-    "keys",
-    [{"shuffle": True, "seed": 1}, {"sample": {"n": 20, "seed": 1}}, {"on_duplicate": "drop"}],
-    ids=str,
-)
-def test_views_of_all_samples_read_the_complete_file(
-    one_dataset: OneDataset, cache_dir: Path, keys: dict[str, Any]
-) -> None:
-    root = one_dataset({"type": "json", "path": "big.jsonl"}, limit=5, **keys)
-    local_lines(root, 500)
-    assert len(get_dataset("data", root=root)) == 5
-    (entry,) = Cache(cache_dir).entries("samples")
-    assert entry.meta["samples"] in (20, 500)
 
 
 @pytest.mark.usefixtures("large_from")
