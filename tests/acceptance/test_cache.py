@@ -19,7 +19,6 @@ from registry import Dataset, RegistryError, get_dataset
 from registry.pipeline import builder
 from registry.progress import silent
 from tests.records import jsonl
-from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
     from tests.conftest import Https, OneDataset
@@ -62,22 +61,6 @@ def refuse_to_build(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a dataset was built")
 
     monkeypatch.setattr(builder, "build", fail)
-
-
-def test_datasets_with_the_same_source_share_samples(
-    hub: HubEmulator, one_dataset: OneDataset, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sha = hub.commit("org/name", parquet_repo({"cfg": {"test": ROWS}}))
-    source = {"type": "hf", "path": "org/name", "split": "test", "revision": sha}
-    root = one_dataset(source)
-    get_dataset("data", root=root)
-    refuse_to_build(monkeypatch)
-    small = get_dataset("data", root=root, shuffle=True, seed=42, limit=10)
-    assert len(small) == len(set(questions(small)) & set(QUESTIONS)) == 10
-    assert len(get_dataset("data", root=root, limit=10)) == 10
-    root = one_dataset(source, shuffle=True, seed=42, limit=10, tags=["small"], description="Few.")
-    assert questions(get_dataset("data", root=root)) == questions(small)
-    assert len(entries(cache_dir)) == len(entries(cache_dir, "views")) == 1
 
 
 def zero(path: Path) -> None:

@@ -128,7 +128,7 @@ def upstream(request: pytest.FixtureRequest) -> Upstream:
 
 
 @pytest.fixture
-def pinned(upstream: Upstream, one_dataset: OneDataset, request: pytest.FixtureRequest) -> Path:
+def pinned(upstream: Upstream, one_dataset: OneDataset) -> Path:
     """Write a catalog whose dataset `data` is pinned while its source was OLD."""
     upstream.put(OLD)
     root = one_dataset(upstream.source)
@@ -187,21 +187,18 @@ def test_changed_upstream_yields_the_old_samples_or_an_error(
 
 
 def test_bytes_with_a_different_digest_never_enter_the_cache(
-    https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    upstream: Upstream, pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    url = https.put("/data.jsonl", jsonl(OLD))
-    root = one_dataset({"type": "json", "path": url})
-    assert lock(root) == 0
-    pin = pin_of(root)
-    https.put("/data.jsonl", jsonl(NEW))
+    (source,) = pin_of(pinned).sources
+    upstream.put(NEW)
     folder = another_machine(monkeypatch, tmp_path)
     with pytest.raises(DigestMismatchError) as caught:
-        get_dataset("data", root=root)
+        get_dataset("data", root=pinned)
     error = caught.value
-    assert (error.location, error.dataset) == (url, "data")
-    assert error.pinned == f"sha256:{pin.sources[0].sha256}"
+    assert (error.location, error.dataset) == (source.location, "data")
+    assert error.pinned == f"sha256:{source.sha256}"
     assert str(error) == (
-        f"{url}: datasets.lock pins {error.pinned} for data, the source, fetched twice,"
+        f"{source.location}: datasets.lock pins {error.pinned} for data, the source, fetched twice,"
         f" has {error.found} (damaged on the way, or changed: try again, and look at the change before"
         " `registry lock --upgrade data` pins it)"
     )
@@ -302,21 +299,6 @@ def test_two_revisions_of_one_repository_have_separate_pins(
     assert rows_of(get_dataset("data", root=root, frozen=True)) == [*OLD, *NEW]
 
 
-@pytest.mark.parametrize("how", ["locked", "frozen"])
-def test_unpinned_datasets_are_errors_when_locked(
-    one_dataset: OneDataset, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = one_dataset({"type": "json", "path": "own.jsonl"})
-    (root / "own.jsonl").write_bytes(jsonl(OLD))
-    assert rows_of(get_dataset("data", root=root)) == OLD, "without a pin it works"
-    monkeypatch.setenv(f"REGISTRY_{how.upper()}", "1")
-    with pytest.raises(LockStaleError) as caught:
-        get_dataset("data", root=root)
-    assert str(caught.value) == "data: datasets.lock does not pin it (`registry lock data` does)"
-    assert lock(root) == 0
-    assert rows_of(get_dataset("data", root=root)) == OLD
-
-
 def test_overriding_split_or_revision_ignores_the_pin(
     hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
@@ -379,18 +361,6 @@ def test_samples_changed_by_code_are_an_error_each_time(pinned: Path) -> None:
             " --upgrade data` pins them)"
         )
     assert rows_of(get_dataset("data", root=pinned, limit=4)) == OLD[:4], "a view is not compared"
-
-
-def test_samples_are_compared_once_and_not_at_each_open(
-    pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def refuse(samples: object) -> None:
-        raise AssertionError("compared again")
-
-    another_machine(monkeypatch, tmp_path)
-    get_dataset("data", root=pinned)
-    monkeypatch.setattr("registry.samples.digest.digest_samples", refuse)
-    assert rows_of(get_dataset("data", root=pinned)) == OLD
 
 
 # --- upgrades ---

@@ -31,7 +31,7 @@ from registry import (
     get_dataset,
 )
 from registry.cli import main
-from tests.conftest import permit
+from tests.conftest import Page, permit
 from tests.records import csv_bytes, jsonl, parquet_bytes
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.recorder import Recorder
@@ -87,9 +87,7 @@ def test_file_on_s3_is_read(s3: S3, one_dataset: OneDataset, suffix: str, packed
     s3.bucket("bucket")
     url = s3.put("bucket", f"data{suffix}{packed}", PACKERS[packed](encode(ROWS)))
     dataset = get_dataset("data", root=one_dataset({"type": kind, "path": url}))
-    assert [(sample.input, sample.target) for sample in dataset] == [
-        (row["q"], row["a"]) for row in ROWS
-    ]
+    assert [{"q": sample.input, "a": sample.target} for sample in dataset] == ROWS
     assert dataset.location == url
 
 
@@ -129,9 +127,6 @@ def test_new_and_changed_objects_of_a_glob_are_detected(s3: S3, one_dataset: One
     assert questions(get_dataset("data", root=root)) == QUESTIONS
     s3.put("bucket", "1.jsonl", jsonl(ROWS[4:]))
     assert questions(get_dataset("data", root=root)) == QUESTIONS[4:] + QUESTIONS[1:]
-
-
-"""What the index must say for an endpoint of a manifest, and for its credentials."""
 
 
 @pytest.mark.parametrize(
@@ -174,13 +169,7 @@ def test_an_endpoint_of_a_manifest_gets_the_credentials_of_its_options_or_none(
         ("s3://bucket/", {}, "", SourceError, "s3://bucket/: "),
         ("s3://bucket", {}, "", SourceError, "s3://bucket: "),
         ("s3://bucket/folder", {}, "", SourceError, "s3://bucket/folder: "),
-        (
-            "s3://bucket/data.jsonl",
-            {"key": {"env": "GONE"}},
-            "",
-            AccessError,
-            "variable GONE is not",
-        ),
+        ("s3://bucket/data.jsonl", {"key": {"env": "GONE"}}, "", AccessError, "GONE is not set"),
         ("s3://bucket/data.jsonl", {}, "AWS_ACCESS_KEY_ID", AccessError, ": no credentials"),
     ],
 )
@@ -289,27 +278,18 @@ def test_server_error_is_raised_even_if_the_file_is_cached(
     assert questions(get_dataset("data", root=root)) == QUESTIONS
 
 
-def visible(text: str) -> bool:
-    """Return whether a text contains part of the secret, in any quoting."""
-    return "SECRET" in text
-
-
-BREAKS: dict[str, Callable[[Https], object]] = {
-    "no such file": lambda site: site.fail("/data.jsonl", 404),
-    "unauthorized": lambda site: site.fail("/data.jsonl", 401),
-    "forbidden": lambda site: site.fail("/data.jsonl", 403),
-    "unavailable": lambda site: site.fail("/data.jsonl", 503),
-    "html": lambda site: site.put("/data.jsonl", b"<html>", etag="1"),
-    "not json": lambda site: site.put("/data.jsonl", b"{", etag="1"),
-    "cut": lambda site: site.put("/data.jsonl", b"{}", cut=1),
-    "empty": lambda site: site.put("/data.jsonl", b"", etag="1"),
-    "not mapped": lambda site: site.put("/data.jsonl", b'{"a": "1"}', etag="1"),
-    "redirected for ever": lambda site: site.redirect(
-        "/data.jsonl", f"{site.url}/data.jsonl?sig={SECRET}"
-    ),
-    "redirected to nowhere": lambda site: site.redirect(
-        "/data.jsonl", f"ftp://localhost/?sig={SECRET}"
-    ),
+BREAKS: dict[str, Page] = {
+    "no such file": Page(b"", 404),
+    "unauthorized": Page(b"", 401),
+    "forbidden": Page(b"", 403),
+    "unavailable": Page(b"", 503),
+    "html": Page(b"<html>"),
+    "not json": Page(b"{"),
+    "cut": Page(b"{}", cut=1),
+    "empty": Page(b""),
+    "not mapped": Page(b'{"a": "1"}'),
+    "redirected for ever": Page(b"", 302, {"Location": f"/data.jsonl?sig={SECRET}"}),
+    "redirected to nowhere": Page(b"", 302, {"Location": f"ftp://localhost/?sig={SECRET}"}),
 }
 
 
@@ -319,12 +299,12 @@ def test_url_query_is_in_no_message_traceback_or_file(
     https: Https, one_dataset: OneDataset, cache_dir: Path, reason: str
 ) -> None:
     root = one_dataset({"type": "json", "path": f"{https.url}/data.jsonl?ticket={SECRET}"})
-    BREAKS[reason](https)
+    https.pages["/data.jsonl"] = BREAKS[reason]
     with pytest.raises(RegistryError) as caught:
         get_dataset("data", root=root)
     # It ends with the message.
-    assert not visible("".join(traceback.format_exception(caught.value)))
-    assert not any(visible(content) for content in contents(cache_dir))
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+    assert not any("SECRET" in content for content in contents(cache_dir))
 
 
 @pytest.mark.parametrize("location", ["{url}/data.jsonl?sig=SECRET", "{url}/data?sig=SECRET"])
@@ -334,7 +314,7 @@ def test_override_url_query_is_not_in_error_messages(
     root = one_dataset({"type": "json", "path": "data.jsonl"})
     with pytest.raises((SourceError, ManifestError), match=re.escape(https.url)) as caught:
         get_dataset("data", root=root, source=location.format(url=https.url))
-    assert not visible(str(caught.value))
+    assert "SECRET" not in str(caught.value)
 
 
 def contents(folder: Path) -> Iterator[str]:
@@ -360,9 +340,9 @@ def test_url_secrets_are_not_written_to_the_cache(
     root = one_dataset({"type": "json", "path": "data.jsonl"}, fields=fields)
     dataset = get_dataset("data", root=root, source=url)
     assert questions(dataset) == QUESTIONS[:1]
-    assert not visible(str(dataset.location))
+    assert "SECRET" not in str(dataset.location)
     assert files_under(cache_dir, "samples", "blobs", "sources")
-    assert not any(visible(content) for content in contents(cache_dir))
+    assert not any("SECRET" in content for content in contents(cache_dir))
 
 
 HUB = {"type": "hf", "path": "org/name", "name": "cfg", "split": "test"}
@@ -525,30 +505,6 @@ def test_offline_load_succeeds_with_a_warm_cache_and_fails_with_a_cold_cache(
     assert questions(get_dataset("data", root=root, offline=offline)) == QUESTIONS
 
 
-@pytest.mark.parametrize(
-    "data_files",
-    [
-        "data/1.jsonl",
-        ["data/1.jsonl", "data/2.jsonl.gz"],
-        ["data/*.jsonl*"],
-        {"train": "data/2.jsonl.gz", "test": ["data/1.jsonl", "data/2.jsonl.gz"]},
-    ],
-)
-def test_generic_builder_reads_local_files_without_requests(
-    hub: HubEmulator, one_dataset: OneDataset, data_files: Any
-) -> None:
-    split = "test" if isinstance(data_files, dict) else "train"
-    root = one_dataset({"type": "hf", "path": "json", "data_files": data_files, "split": split})
-    (root / "data").mkdir()
-    (root / "data" / "1.jsonl").write_bytes(jsonl(ROWS[:2]))
-    (root / "data" / "2.jsonl.gz").write_bytes(gzip.compress(jsonl(ROWS[2:])))
-    wanted = QUESTIONS[:2] if isinstance(data_files, str) else QUESTIONS
-    assert questions(get_dataset("data", root=root)) == wanted
-    (root / "data" / "1.jsonl").write_bytes(jsonl(ROWS[1:2]))
-    assert questions(get_dataset("data", root=root)) == QUESTIONS[1:2] + wanted[2:]
-    assert hub.requests == []
-
-
 def test_generic_builder_reads_files_on_s3(s3: S3, one_dataset: OneDataset) -> None:
     s3.bucket("bucket")
     url = s3.put("bucket", "1.jsonl", jsonl(ROWS))
@@ -570,20 +526,6 @@ def test_broken_file_of_a_generic_builder_is_an_error_with_its_name(
     with pytest.raises(RegistryError, match=re.escape(name)):
         get_dataset("data", root=root)
     assert files_under(cache_dir, "samples", "records", "tmp") == []
-
-
-@pytest.mark.parametrize("layout", ["test.parquet", "data/test-00000-of-00001.parquet"])
-def test_local_folder_is_read_like_a_hub_repository(
-    hub: HubEmulator, one_dataset: OneDataset, layout: str
-) -> None:
-    root = one_dataset({"type": "hf", "path": "./folder", "split": "test"})
-    file = root / "folder" / layout
-    file.parent.mkdir(parents=True)
-    file.write_bytes(parquet_bytes(ROWS[:2]))
-    assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
-    file.write_bytes(parquet_bytes(ROWS))
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-    assert hub.requests == []
 
 
 def test_folder_can_replace_a_hub_dataset(

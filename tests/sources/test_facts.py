@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from registry.cache.cache import Cache
 from registry.errors import AccessError, SourceError
 from registry.manifest.source_models import HfSource, JsonSource, ParquetSource
 from registry.sources.facts import Missing, file_facts, hub_facts, is_unreachable
@@ -17,12 +16,6 @@ from registry.sources.hub.source import pin_hub
 from registry.sources.pins import SourceContext
 from tests.conftest import S3, Https
 from tests.servers.hub import HubEmulator, parquet_repo
-from tests.sources.conftest import context_of
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> SourceContext:
-    return context_of(Cache(tmp_path / "asked"))
 
 
 def parquet(path: Path, rows: int) -> bytes:
@@ -144,13 +137,9 @@ class ConnectError(Exception):
 @pytest.mark.parametrize(
     ("cause", "unreachable"),
     [
-        (StatusError(503), True),
-        (StatusError(429), True),
-        (StatusError(404), False),
-        (StatusError(401), False),
-        (ConnectError(), True),
-        (TimeoutError(), True),
-        (ValueError(), False),
+        *((StatusError(status), True) for status in (503, 429)),
+        *((StatusError(status), False) for status in (404, 401)),
+        *((ConnectError(), True), (TimeoutError(), True), (ValueError(), False)),
     ],
     ids=repr,
 )

@@ -73,27 +73,13 @@ def transient(seconds: float | None = 0.01) -> SourceError:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (AnswerError(408), True),
-        (AnswerError(425), True),
-        (AnswerError(429), True),
-        (AnswerError(500), True),
-        (AnswerError(501), False),
-        (AnswerError(502), True),
-        (AnswerError(503), True),
-        (AnswerError(504), True),
-        (AnswerError(400), False),
-        (AnswerError(401), False),
-        (AnswerError(403), False),
-        (AnswerError(404), False),
+        *((AnswerError(status), True) for status in (408, 425, 429, 500, 502, 503, 504)),
+        *((AnswerError(status), False) for status in (400, 401, 403, 404, 501)),
         (BotoError(503), True),
         (BotoError(404), False),
-        (TimeoutError(), True),
-        (ConnectionResetError(), True),
-        (BrokenPipeError(), True),
+        *((error(), True) for error in (TimeoutError, ConnectionResetError, BrokenPipeError)),
         (ClientPayloadError(), True),
-        (ClientConnectorError(), False),
-        (ConnectionRefusedError(), False),
-        (ValueError(), False),
+        *((error(), False) for error in (ClientConnectorError, ConnectionRefusedError, ValueError)),
     ],
 )
 def test_only_failures_that_may_pass_are_transient(error: Exception, expected: bool) -> None:
@@ -119,14 +105,9 @@ def test_the_status_is_taken_from_the_error_or_its_causes() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("7", 7),
-        ("86400", 86400),
-        ("9" * 400, 10**12 - 1),
-        (formatdate(1030, usegmt=True), 30),
-        (formatdate(900, usegmt=True), 0),
-        ("soon", None),
-        ("-5", None),
-        ("", None),
+        *(("7", 7), ("86400", 86400), ("9" * 400, 10**12 - 1)),
+        *((formatdate(1030, usegmt=True), 30), (formatdate(900, usegmt=True), 0)),
+        *(("soon", None), ("-5", None), ("", None)),
     ],
 )
 def test_retry_after_is_a_number_or_a_date(kind: Any, given: str, expected: float | None) -> None:
@@ -138,15 +119,8 @@ def test_a_failure_that_passes_is_repeated() -> None:
     seen: list[Progress] = []
     attempt = failing(2, lambda: transient(0.1))
     assert with_retries(attempt, Deadline(60), report=seen.append, policy=POLICY) == "done"
-    assert seen == [
-        Progress(
-            "wait",
-            0,
-            note=f"attempt {number} of {POLICY.attempts}, a pause of 0 s:"
-            " https://host/a: the server answered 503",
-        )
-        for number in (2, 3)
-    ]
+    note = "attempt {} of 3, a pause of 0 s: https://host/a: the server answered 503"
+    assert seen == [Progress("wait", 0, note=note.format(number)) for number in (2, 3)]
 
 
 def test_the_last_error_says_how_often_and_how_long_it_was_tried() -> None:

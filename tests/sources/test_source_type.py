@@ -158,12 +158,11 @@ def inputs(name: str, root: Path, **arguments: Any) -> list[str]:
     return [str(sample.input) for sample in get_dataset(name, root=root, **arguments)]
 
 
-def test_a_valid_manifest_has_no_problems(run: Run, root: Path) -> None:
+def test_a_valid_manifest_has_no_problems_and_a_wrong_key_is_reported_at_its_line(
+    run: Run, root: Path, tmp_path: Path
+) -> None:
     code, printed = run("validate", "--strict", "--root", root)
     assert code == 0, printed
-
-
-def test_a_wrong_key_is_reported_at_its_line(run: Run, tmp_path: Path) -> None:
     wrong = MANIFEST.replace('comment: "#"', "coment: 1")
     code, printed = run("validate", "--root", catalog(tmp_path / "wrong", wrong))
     assert code == 1
@@ -195,23 +194,16 @@ def test_a_changed_file_is_an_error_with_a_pin_and_rebuilt_without(run: Run, roo
     assert inputs("sayings", root) == ["one", "three", "five"]
 
 
-def test_views_count_and_shuffle_it_like_any_file(root: Path) -> None:
+def test_views_overrides_and_errors_are_those_of_any_file(
+    run: Run, root: Path, tmp_path: Path
+) -> None:
     assert inputs("sayings", root, limit=1) == ["one"]
-    shuffled = inputs("sayings", root, shuffle=True, seed=3)
-    assert sorted(shuffled) == ["four", "one", "three"]
-
-
-def test_a_file_with_its_suffix_can_replace_it(root: Path) -> None:
+    assert sorted(inputs("sayings", root, shuffle=True, seed=3)) == ["four", "one", "three"]
     (root / "other.txt").write_text("six\n", encoding="utf-8")
     assert inputs("sayings", root, source=str(root / "other.txt")) == ["six"]
-
-
-def test_an_error_names_the_record(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(MappingError, match=r"record 1"):
-        inputs("d", catalog(tmp_path / "x", "version: 1\ndatasets: {d: {source: {type: lines, path: data/a.txt}, fields: {input: line, target: {from: line, do: [int]}}}}\n"))  # fmt: skip
-
-
-def test_show_says_that_no_loader_reads_it(run: Run, root: Path) -> None:
+    wrong = MANIFEST.replace("{const: yes}", "{from: line, do: [int]}")
+    with pytest.raises(MappingError, match="record 1"):
+        inputs("both", catalog(tmp_path / "x", wrong))
     code, printed = run("show", "sayings", "--call", "--root", root)
     assert code == 0, printed
     assert "no loader reads the type lines" in printed
