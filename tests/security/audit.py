@@ -7,14 +7,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.command_line import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Audited", "run_audited"]
+__all__ = ["FILE_EVENTS", "Audited", "run_audited"]
+
+FILE_EVENTS = ("open", "os.listdir", "os.scandir")
 
 # Written with `os.write`, as a file object would raise the event again.
 _HOOK = """
@@ -48,8 +50,7 @@ class Audited:
     @property
     def opened(self) -> set[str]:
         """The absolute paths of files that it opened, and of folders that it listed."""
-        names = ("open", "os.listdir", "os.scandir")
-        return {os.path.abspath(event[1]) for event in self.events if event[0] in names}
+        return {os.path.abspath(event[1]) for event in self.events if event[0] in FILE_EVENTS}
 
     @property
     def connections(self) -> list[list[str]]:
@@ -69,20 +70,15 @@ def run_audited(
     environment: Mapping[str, str] | None = None,
     timeout: float = 60,
 ) -> Audited:
-    """Run `registry ARGUMENTS` in a folder, with an empty cache.
+    """Run `registry ARGUMENTS` in a folder, with an empty cache; it ends without a traceback.
 
     Only the calls of Python raise audit events; `strace` also sees those of libraries.
     """
     with TemporaryDirectory() as private:
         log, cache = Path(private, "events"), Path(private, "cache")
         own = {"REGISTRY_CACHE_DIR": str(cache), **(environment or {}), "AUDIT_LOG": str(log)}
-        ran = run(
-            folder,
-            *arguments,
-            environment=own,
-            before=_HOOK,
-            errors="surrogateescape",
-            timeout=timeout,
-        )
+        how: dict[str, Any] = {"before": _HOOK, "errors": "surrogateescape", "timeout": timeout}
+        ran = run(folder, *arguments, environment=own, **how)
         events = [json.loads(line) for line in log.read_text().splitlines()]
+        assert "Traceback" not in ran.text
         return Audited(ran.code, ran.out, ran.err, events)

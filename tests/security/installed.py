@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.command_line import Ran, run
-from tests.git_repository import HERMETIC
+from tests.git_repository import HERMETIC, write_files
 
 __all__ = ["Machine"]
 
@@ -35,12 +35,11 @@ class Machine:
 
     def install(self, files: Mapping[str, str]) -> None:
         """Install modules, text by path."""
-        for name, text in files.items():
-            path = self.folder / "site" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_files(self.folder / "site", files)
 
     def run(self, catalog: Path, *arguments: str) -> Ran:
         """Run `registry ARGUMENTS` in a folder."""
         own = {**HERMETIC, "REGISTRY_CACHE_DIR": str(self.folder / "cache")}
-        return run(catalog, *arguments, environment=own, site=self.folder / "site")
+        ran = run(catalog, *arguments, environment=own, site=self.folder / "site")
+        assert "Traceback" not in ran.err
+        return ran

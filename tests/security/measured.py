@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.command_line import run
 
@@ -43,15 +44,11 @@ def run_measured(
     catalog: Path, *arguments: str, cache: Path, before: str = "", timeout: float = 120
 ) -> Measured:
     """Run `registry ARGUMENTS` in a folder; `before` is Python that the process runs first."""
-    ran = run(
-        catalog,
-        *arguments,
-        environment={"REGISTRY_CACHE_DIR": str(cache)},
-        before=_MEASURE + before,
-        errors="replace",
-        timeout=timeout,
-    )
+    own = {"REGISTRY_CACHE_DIR": str(cache)}
+    how: dict[str, Any] = {"before": _MEASURE + before, "errors": "replace", "timeout": timeout}
+    ran = run(catalog, *arguments, environment=own, **how)
     text, _, used = ran.text.rpartition("used ")
     assert used, f"killed: exit code {ran.code}"
+    assert "Traceback" not in text
     peak, seconds = used.split()
     return Measured(ran.code, text, int(peak), float(seconds))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.git_repository import GitRepository
+from tests.git_repository import GitRepository, write_files
 from tests.review_flow.composite_action import prepare
 
 MODULES = (
@@ -58,10 +58,7 @@ def test_no_step_imports_from_the_checkout(tmp_path: Path, pythonpath: str) -> N
 
 def test_no_package_is_installed_from_the_checkout(tmp_path: Path) -> None:
     action = prepare(tmp_path)
-    workspace = tmp_path / "workspace"
-    for name, text in planted().items():
-        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / name).write_text(text, encoding="utf-8")
+    workspace = write_files(tmp_path / "workspace", planted())
     done = action.run(
         workspace, inputs={"packages": "./"}, environment={"PIP_NO_INDEX": "1"}, only="install"
     )

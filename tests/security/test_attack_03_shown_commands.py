@@ -10,18 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.git_repository import write_files
 from tests.review_flow.composite_action import install
+from tests.security.audit import run_audited
 
 PLANTED = "import pathlib; (pathlib.Path(__file__).parent / 'RAN').touch()\n"
-SHOWN = [
-    *REPOSITORY.glob("*.md"),
-    *REPOSITORY.glob("*.yml"),
-    *REPOSITORY.glob(".*.yaml"),
-    *(REPOSITORY / "docs").rglob("*.md"),
-    *(REPOSITORY / ".github").rglob("*.*"),
-    *(REPOSITORY / "src").rglob("*.py"),
-    REPOSITORY / "datasets.lock",
-]
+SHADOWS = ("registry/__init__.py", "registry/__main__.py")
+PATTERNS = ("*.md", "*.yml", ".*.yaml", "docs/**/*.md", ".github/**/*.*", "src/**/*.py")
+SHOWN = [*(path for one in PATTERNS for path in REPOSITORY.glob(one)), REPOSITORY / "datasets.lock"]
 # That a text names the danger is fine: these say what must not be run.
 WARNINGS = {
     "CHANGELOG.md", "SECURITY.md", "src/registry/__main__.py", "src/registry/base/packages.py",
@@ -32,12 +28,20 @@ WARNINGS = {
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Return a catalog whose folder of manifests is a package of our name."""
-    folder = tmp_path / "checkout"
-    (folder / "registry").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [registry/*.yaml]\n", "utf-8")
-    for name in ("__init__.py", "__main__.py"):
-        (folder / "registry" / name).write_text(PLANTED, "utf-8")
-    return folder
+    files = {
+        "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
+        "registry/one.yaml": "datasets: {}\n",
+        **dict.fromkeys(SHADOWS, PLANTED),
+    }
+    return write_files(tmp_path / "checkout", files)
+
+
+def test_validate_reports_a_package_that_would_shadow_ours(checkout: Path) -> None:
+    done = run_audited(["validate"], folder=checkout)
+    assert done.code == 1
+    assert not (checkout / "registry" / "RAN").exists()
+    for name in SHADOWS:
+        assert f"{name}:1:1: Python would import or run this file" in done.out
 
 
 def test_the_commands_that_are_shown_run_the_installed_package(

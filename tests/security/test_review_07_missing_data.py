@@ -59,7 +59,6 @@ def root(tmp_path: Path) -> Path:
 def validate(root: Path, keys: str) -> tuple[int, str]:
     (root / "registry/one.yaml").write_text(f"datasets:\n  one: {{{keys}}}\n", encoding="utf-8")
     done = run_audited(["validate", "--strict"], folder=root)
-    assert "Traceback" not in done.text
     return done.code, done.out
 
 
