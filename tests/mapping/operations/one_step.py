@@ -7,18 +7,27 @@ from typing import Any
 import pytest
 
 from registry.errors import MappingError
-from registry.mapping.field_mapper import map_fields
+from registry.mapping.field_mapper import FieldMapper, map_fields
 from registry.mapping.map_records import map_records
 from registry.mapping.operations.base import OF_NULL
 
 
-def run(step: Any, value: Any, record: dict[str, Any] | None = None) -> Any:
-    """Return the result of a step for the value of a column."""
+def made_by(step: Any) -> FieldMapper:
+    """Compile a mapper whose metadata has the result of a step for the value of a column."""
     pipe = {"from": "value", "do": [step]}
-    mapper = map_fields({"input": {"const": "q"}, "metadata": {"made": pipe}})
+    return map_fields({"input": {"const": "q"}, "metadata": {"made": pipe}})
+
+
+def applied(mapper: FieldMapper, value: Any, record: dict[str, Any] | None = None) -> Any:
+    """Return what such a mapper gives for a value."""
     ((_, sample),) = map_records([(17, {**(record or {}), "value": value})], mapper, dataset="d")
     assert sample.metadata is not None
     return sample.metadata["made"]
+
+
+def run(step: Any, value: Any, record: dict[str, Any] | None = None) -> Any:
+    """Return the result of a step for the value of a column."""
+    return applied(made_by(step), value, record)
 
 
 def check_result(step: Any, value: Any, result: Any) -> None:
@@ -59,3 +68,33 @@ def refusal(step: Any) -> str:
     """Return the error message for an invalid argument, without the name of the operation."""
     name = step if isinstance(step, str) else next(iter(step))
     return argument_error(step).removeprefix(f"operation {name}: ")
+
+
+def returns(*rows: tuple[Any, Any, Any]) -> Any:
+    """Make the test that steps give results for values: rows of step, value and result."""
+
+    @pytest.mark.parametrize(("step", "value", "result"), rows)
+    def test(step: Any, value: Any, result: Any) -> None:
+        check_result(step, value, result)
+
+    return test
+
+
+def refuses(*rows: tuple[Any, Any, str, str]) -> Any:
+    """Make the test of values that steps refuse: rows of step, value, operation and message."""
+
+    @pytest.mark.parametrize(("step", "value", "operation", "message"), rows)
+    def test(step: Any, value: Any, operation: str, message: str) -> None:
+        check_error(step, value, operation, message)
+
+    return test
+
+
+def forbids(*rows: tuple[Any, str]) -> Any:
+    """Make the test of steps that are refused before any record: rows of step and message."""
+
+    @pytest.mark.parametrize(("step", "message"), rows)
+    def test(step: Any, message: str) -> None:
+        assert refusal(step) == message
+
+    return test

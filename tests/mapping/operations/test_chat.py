@@ -3,62 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from registry.errors import MappingError
 from registry.mapping.field_mapper import map_fields
-from tests.mapping.operations.one_step import (
-    check_error,
-    check_result,
-    refusal,
-)
+from tests.mapping.operations.one_step import forbids, refuses, returns
 
-
-@pytest.mark.parametrize(
-    ("step", "value", "result"),
-    [
-        ("messages", "Hello", [{"role": "user", "content": "Hello"}]),
-        ("data_uri", "data:image/png;base64,AA==", "data:image/png;base64,AA=="),
-        ("data_uri", {"bytes": b"\xff\xd8\xff", "path": None}, "data:image/jpeg;base64,/9j/"),
-        ({"data_uri": "image/x"}, b"a", "data:image/x;base64,YQ=="),
-        ("messages", [{"role": "tool", "content": "x", "tool_call_id": "c"}], [{"tool_call_id": "c", "role": "tool", "content": "x"}]),
-        ("data_uri", b"RIFF1234WEBP", "data:image/webp;base64,UklGRjEyMzRXRUJQ"),
-        ("data_uri", b"RIFF1234WAVE", "data:audio/wav;base64,UklGRjEyMzRXQVZF"),
-        ("data_uri", b"RIFF1234AVI ", "data:application/octet-stream;base64,UklGRjEyMzRBVkkg"),
-        ("data_uri", b"\x89PNG\r\n\x1a\n", "data:image/png;base64,iVBORw0KGgo="),
-        ("data_uri", b"", "data:application/octet-stream;base64,"),
-    ],
+test_an_operation_returns = returns(
+    ("messages", "Hello", [{"role": "user", "content": "Hello"}]),
+    ("data_uri", "data:image/png;base64,AA==", "data:image/png;base64,AA=="),
+    ("data_uri", {"bytes": b"\xff\xd8\xff", "path": None}, "data:image/jpeg;base64,/9j/"),
+    ({"data_uri": "image/x"}, b"a", "data:image/x;base64,YQ=="),
+    ("messages", [{"role": "tool", "content": "x", "tool_call_id": "c"}], [{"tool_call_id": "c", "role": "tool", "content": "x"}]),
+    ("data_uri", b"RIFF1234WEBP", "data:image/webp;base64,UklGRjEyMzRXRUJQ"),
+    ("data_uri", b"RIFF1234WAVE", "data:audio/wav;base64,UklGRjEyMzRXQVZF"),
+    ("data_uri", b"RIFF1234AVI ", "data:application/octet-stream;base64,UklGRjEyMzRBVkkg"),
+    ("data_uri", b"\x89PNG\r\n\x1a\n", "data:image/png;base64,iVBORw0KGgo="),
+    ("data_uri", b"", "data:application/octet-stream;base64,"),
 )  # fmt: skip
-def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
-    check_result(step, value, result)
 
 
-@pytest.mark.parametrize(
-    ("step", "value", "operation", "message"),
-    [
-        ("messages", 5, "messages", "needs a string or a list of messages"),
-        ("data_uri", "a.png", "data_uri", "needs the bytes of an image, {bytes, path}, or an absolute path"),
-    ],
+test_a_value_of_the_wrong_type_is_refused = refuses(
+    ("messages", 5, "messages", "needs a string or a list of messages"),
+    ("data_uri", "a.png", "data_uri", "needs the bytes of an image, {bytes, path}, or an absolute path"),
 )  # fmt: skip
-def test_a_value_of_the_wrong_type_is_refused(
-    step: Any, value: Any, operation: str, message: str
-) -> None:
-    check_error(step, value, operation, message)
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        ({"messages": {"roles": {"human": "person"}}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
-        ({"messages": {"roles": []}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
-        ({"messages": {"rolse": {}}}, "unknown option 'rolse', known: role, content, roles, system"),
-        ({"data_uri": 5}, "takes a media type such as image/png, a string"),
-    ],
+test_an_invalid_argument_is_refused_before_any_record = forbids(
+    ({"messages": {"roles": {"human": "person"}}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
+    ({"messages": {"roles": []}}, "`roles` is a mapping from a role's name to system, user, assistant, tool"),
+    ({"messages": {"rolse": {}}}, "unknown option 'rolse', known: role, content, roles, system"),
+    ({"data_uri": 5}, "takes a media type such as image/png, a string"),
 )  # fmt: skip
-def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
-    assert refusal(step) == message
 
 
 def test_data_uri_of_a_path_contains_the_file(tmp_path: Path) -> None:

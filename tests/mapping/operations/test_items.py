@@ -7,41 +7,29 @@ from typing import Any
 
 import pytest
 
-from tests.mapping.operations.one_step import (
-    check_error,
-    check_result,
-    error_of,
-    needed,
-    refusal,
-    run,
-)
+from tests.mapping.operations.one_step import error_of, forbids, needed, refuses, returns, run
 
 NAN = math.nan
 
 
-@pytest.mark.parametrize(
-    ("step", "value", "result"),
-    [
-        ({"each": ["strip", {"index": 0}]}, [" ab", "c "], ["a", "c"]),
-        ({"each": ["strip"]}, [], []),
-        ({"each": {"to": {"const": 1}}}, [None, "a"], [1, 1]),
-        ({"each": {"to": "index"}}, ["a", "b"], [0, 1]),
-        ({"each": {"where": {"value": "item", "empty": False}}}, [None, 0, ""], [0]),
-        ({"dict": {"value": "index"}}, ["a", "b"], {"a": 0, "b": 1}),
-        ({"dict": {"key": "index", "value": "item"}}, ["a", None], {"0": "a", "1": None}),
-        ({"dict": {"value": {"const": None}}}, [1, 2.5], {"1": None, "2.5": None}),
-        ({"dict": {"value": "item"}}, [], {}),
-        ({"dict": {"value": {"const": 1}}}, ["a", "a"], {"a": 1}),
-        ({"dict": {"key": {"const": "k"}, "value": "item"}}, [NAN], {"k": NAN}),
-        ("zip", {"a": [1, 2], "b": [3, [4]]}, [{"a": 1, "b": 3}, {"a": 2, "b": [4]}]),
-        ("zip", [[1, 2], [3, 4]], [[1, 3], [2, 4]]),
-        ("zip", {}, []),
-        ("zip", [], []),
-        ("zip", {"a": []}, []),
-    ],
-)
-def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
-    check_result(step, value, result)
+test_an_operation_returns = returns(
+    ({"each": ["strip", {"index": 0}]}, [" ab", "c "], ["a", "c"]),
+    ({"each": ["strip"]}, [], []),
+    ({"each": {"to": {"const": 1}}}, [None, "a"], [1, 1]),
+    ({"each": {"to": "index"}}, ["a", "b"], [0, 1]),
+    ({"each": {"where": {"value": "item", "empty": False}}}, [None, 0, ""], [0]),
+    ({"dict": {"value": "index"}}, ["a", "b"], {"a": 0, "b": 1}),
+    ({"dict": {"key": "index", "value": "item"}}, ["a", None], {"0": "a", "1": None}),
+    ({"dict": {"value": {"const": None}}}, [1, 2.5], {"1": None, "2.5": None}),
+    ({"dict": {"value": "item"}}, [], {}),
+    ({"dict": {"value": {"const": 1}}}, ["a", "a"], {"a": 1}),
+    ({"dict": {"key": {"const": "k"}, "value": "item"}}, [NAN], {"k": NAN}),
+    ("zip", {"a": [1, 2], "b": [3, [4]]}, [{"a": 1, "b": 3}, {"a": 2, "b": [4]}]),
+    ("zip", [[1, 2], [3, 4]], [[1, 3], [2, 4]]),
+    ("zip", {}, []),
+    ("zip", [], []),
+    ("zip", {"a": []}, []),
+)  # fmt: skip
 
 
 RECORD = {
@@ -90,19 +78,12 @@ def test_the_record_is_unchanged_by_the_columns_of_items() -> None:
     assert record == {"a": "x"}
 
 
-@pytest.mark.parametrize(
-    ("step", "value", "operation", "message"),
-    [
-        ({"each": ["strip"]}, "a", "each(['strip'])", "needs a list"),
-        ({"each": {"to": "item"}}, {"a": 1}, "each({'to': 'item'})", "needs a list"),
-        ({"dict": {"value": "item"}}, "a", "dict({'value': 'item'})", "needs a list"),
-        ("zip", "ab", "zip", "needs a dict or list of lists"),
-    ],
-)
-def test_a_value_of_the_wrong_type_is_refused(
-    step: Any, value: Any, operation: str, message: str
-) -> None:
-    check_error(step, value, operation, message)
+test_a_value_of_the_wrong_type_is_refused = refuses(
+    ({"each": ["strip"]}, "a", "each(['strip'])", "needs a list"),
+    ({"each": {"to": "item"}}, {"a": 1}, "each({'to': 'item'})", "needs a list"),
+    ({"dict": {"value": "item"}}, "a", "dict({'value': 'item'})", "needs a list"),
+    ("zip", "ab", "zip", "needs a dict or list of lists"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -126,23 +107,18 @@ def test_an_item_of_the_wrong_type_is_refused(
     assert (error.message, error.value) == (needed(message, shown), shown)
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        ({"each": ["stripp"]}, "no operation 'stripp' did you mean 'strip'?"),
-        ({"each": [5]}, "5 is not an operation (write a name, or {name: argument})"),
-        ({"each": {}}, "takes a list of operations, or a mapping with `where`, `to` or both"),
-        ({"each": {"item": "x"}}, "takes a list of operations, or a mapping with `where`, `to` or both"),
-        ({"each": {"two": "x"}}, "unknown option 'two', known: where, to, item, index"),
-        ({"each": {"to": "x", "item": "a.b"}}, "`item` is the name of a column, a string without dots"),
-        ({"each": {"to": "x", "item": "index"}}, "`item` and `index` need different names"),
-        ({"each": {"where": {"value": "item", "equal": 1}}}, "unknown comparison 'equal' (did you mean 'equals'?)"),
-        ({"each": {"to": {"from": "item", "do": ["stripp"]}}}, "no operation 'stripp' did you mean 'strip'?"),
-        ({"dict": {"key": "item"}}, "takes a mapping with `value`, and `key` unless the item is the key"),
-        ({"dict": "item"}, "takes a mapping of key, value, item, index, got 'item'"),
-        ({"dict": {"value": "x", "index": ""}}, "`index` is the name of a column, a string without dots"),
-        ({"zip": 1}, "takes no argument, got 1"),
-    ],
+test_an_invalid_argument_is_refused_before_any_record = forbids(
+    ({"each": ["stripp"]}, "no operation 'stripp' did you mean 'strip'?"),
+    ({"each": [5]}, "5 is not an operation (write a name, or {name: argument})"),
+    ({"each": {}}, "takes a list of operations, or a mapping with `where`, `to` or both"),
+    ({"each": {"item": "x"}}, "takes a list of operations, or a mapping with `where`, `to` or both"),
+    ({"each": {"two": "x"}}, "unknown option 'two', known: where, to, item, index"),
+    ({"each": {"to": "x", "item": "a.b"}}, "`item` is the name of a column, a string without dots"),
+    ({"each": {"to": "x", "item": "index"}}, "`item` and `index` need different names"),
+    ({"each": {"where": {"value": "item", "equal": 1}}}, "unknown comparison 'equal' (did you mean 'equals'?)"),
+    ({"each": {"to": {"from": "item", "do": ["stripp"]}}}, "no operation 'stripp' did you mean 'strip'?"),
+    ({"dict": {"key": "item"}}, "takes a mapping with `value`, and `key` unless the item is the key"),
+    ({"dict": "item"}, "takes a mapping of key, value, item, index, got 'item'"),
+    ({"dict": {"value": "x", "index": ""}}, "`index` is the name of a column, a string without dots"),
+    ({"zip": 1}, "takes no argument, got 1"),
 )  # fmt: skip
-def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
-    assert refusal(step) == message

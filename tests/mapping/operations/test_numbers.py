@@ -4,88 +4,63 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Any
 
 import pytest
 
-from tests.mapping.operations.one_step import (
-    check_error,
-    check_result,
-    error_of,
-    refusal,
-    run,
-)
+from tests.mapping.operations.one_step import error_of, forbids, refuses, returns, run
 
-
-@pytest.mark.parametrize(
-    ("step", "value", "result"),
-    [
-        ("int", "-7", -7),
-        ("int", 7.0, 7),
-        ("float", "1e3", 1000.0),
-        ("str", True, "True"),
-        ("str", 1.0, "1.0"),
-        ("parse", "[1, null]", [1, None]),
-        ({"parse": "json"}, '"a"', "a"),
-        ({"parse": "literal"}, "(1, 2)", [1, 2]),
-        ({"parse": "literal"}, " {'a': None}", {"a": None}),
-        ({"dump": {"ascii": True}}, "é", '"\\u00e9"'),
-        ("dump", "é", '"é"'),
-        ({"dump": {"indent": 1}}, [1], "[\n 1\n]"),
-        ({"dump": {"literal": True}}, {"a": [1, None, "it's"]}, """{'a': [1, None, "it's"]}"""),
-        ("date", "2024-05-02T10:00:00+00:00", datetime.fromisoformat("2024-05-02T10:00:00+00:00")),
-        ("int", True, 1),
-        ("float", 2, 2.0),
-        ("str", "a", "a"),
-        ({"parse": "literal"}, "[(1,)]", [(1,)]),
-        ("dump", b"a", '{"$bytes": "YQ=="}'),
-    ],
+test_an_operation_returns = returns(
+    ("int", "-7", -7),
+    ("int", 7.0, 7),
+    ("float", "1e3", 1000.0),
+    ("str", True, "True"),
+    ("str", 1.0, "1.0"),
+    ("parse", "[1, null]", [1, None]),
+    ({"parse": "json"}, '"a"', "a"),
+    ({"parse": "literal"}, "(1, 2)", [1, 2]),
+    ({"parse": "literal"}, " {'a': None}", {"a": None}),
+    ({"dump": {"ascii": True}}, "é", '"\\u00e9"'),
+    ("dump", "é", '"é"'),
+    ({"dump": {"indent": 1}}, [1], "[\n 1\n]"),
+    ({"dump": {"literal": True}}, {"a": [1, None, "it's"]}, """{'a': [1, None, "it's"]}"""),
+    ("date", "2024-05-02T10:00:00+00:00", datetime.fromisoformat("2024-05-02T10:00:00+00:00")),
+    ("int", True, 1),
+    ("float", 2, 2.0),
+    ("str", "a", "a"),
+    ({"parse": "literal"}, "[(1,)]", [(1,)]),
+    ("dump", b"a", '{"$bytes": "YQ=="}'),
 )  # fmt: skip
-def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
-    check_result(step, value, result)
 
 
-@pytest.mark.parametrize(
-    ("step", "value", "operation", "message"),
-    [
-        ("int", "4.5", "int", "is not a number"),
-        ("int", 4.5, "int", "is not an integer"),
-        ("int", math.inf, "int", "is not an integer"),
-        ("int", "9" * 5000, "int", "is too long for a number"),
-        ("float", "x", "float", "is not a number"),
-        ("float", None, "float", "needs a number, or a string of one"),
-        ("str", None, "str", "needs a string, a number or a boolean"),
-        ("parse", "{", "parse", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        ({"date": "%Y"}, "May", "date(%Y)", "is not a date: time data 'May' does not match format '%Y'"),
-        ("dump", {1}, "dump", "a value of type set can't be stored"),
-        ({"dump": {"literal": True}}, {1}, "dump({'literal': True})", "a value of type set can't be stored"),
-        ("date", 5, "date", "is not a date: Invalid isoformat string: '5'"),
-        ("parse", [], "parse", "needs a string"),
-        ("parse", '{"a": NaN}', "parse", "can't be read exactly: a: NaN is not JSON: line 1 column 7 (char 6)"),
-        ("parse", "1e400", "parse", "can't be read exactly: 1e400 is beyond the range of a float: line 1 column 1 (char 0)"),
-        ("parse", '{"a": 1, "a": 2}', "parse", "can't be read exactly: a: the key is repeated: line 1 column 10 (char 9)"),
-    ],
+test_a_value_of_the_wrong_type_is_refused = refuses(
+    ("int", "4.5", "int", "is not a number"),
+    ("int", 4.5, "int", "is not an integer"),
+    ("int", math.inf, "int", "is not an integer"),
+    ("int", "9" * 5000, "int", "is too long for a number"),
+    ("float", "x", "float", "is not a number"),
+    ("float", None, "float", "needs a number, or a string of one"),
+    ("str", None, "str", "needs a string, a number or a boolean"),
+    ("parse", "{", "parse", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    ({"date": "%Y"}, "May", "date(%Y)", "is not a date: time data 'May' does not match format '%Y'"),
+    ("dump", {1}, "dump", "a value of type set can't be stored"),
+    ({"dump": {"literal": True}}, {1}, "dump({'literal': True})", "a value of type set can't be stored"),
+    ("date", 5, "date", "is not a date: Invalid isoformat string: '5'"),
+    ("parse", [], "parse", "needs a string"),
+    ("parse", '{"a": NaN}', "parse", "can't be read exactly: a: NaN is not JSON: line 1 column 7 (char 6)"),
+    ("parse", "1e400", "parse", "can't be read exactly: 1e400 is beyond the range of a float: line 1 column 1 (char 0)"),
+    ("parse", '{"a": 1, "a": 2}', "parse", "can't be read exactly: a: the key is repeated: line 1 column 10 (char 9)"),
 )  # fmt: skip
-def test_a_value_of_the_wrong_type_is_refused(
-    step: Any, value: Any, operation: str, message: str
-) -> None:
-    check_error(step, value, operation, message)
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        ({"parse": "yaml"}, "takes json or literal"),
-        ({"int": 1}, "takes no argument, got 1"),
-        ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
-        ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
-        ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
-        ({"date": "%Y %Z"}, "%Z takes names of zones that depend on the machine: %z takes offsets such as +0200, and other text stands for itself"),
-        ({"date": "%Y %Y"}, "the format '%Y %Y' has a directive twice"),
-    ],
+test_an_invalid_argument_is_refused_before_any_record = forbids(
+    ({"parse": "yaml"}, "takes json or literal"),
+    ({"int": 1}, "takes no argument, got 1"),
+    ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
+    ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
+    ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
+    ({"date": "%Y %Z"}, "%Z takes names of zones that depend on the machine: %z takes offsets such as +0200, and other text stands for itself"),
+    ({"date": "%Y %Y"}, "the format '%Y %Y' has a directive twice"),
 )  # fmt: skip
-def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
-    assert refusal(step) == message
 
 
 def test_literal_error_is_deterministic() -> None:

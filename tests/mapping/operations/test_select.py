@@ -2,71 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from registry.mapping.field_mapper import map_fields
-from tests.mapping.operations.one_step import check_error, check_result, refusal
+from tests.mapping.operations.one_step import forbids, refuses, returns
 
-
-@pytest.mark.parametrize(
-    ("step", "value", "result"),
-    [
-        ({"map": {"true": "Yes", "false": "No"}}, True, "Yes"),
-        ({"map": {"null": "none", "*": "other"}}, None, "none"),
-        ({"map": {"a": 1, "*": "other"}}, "b", "other"),
-        ({"map": {"1.5": "x"}}, 1.5, "x"),
-        ({"default": 0}, "", 0),
-        ({"default": 0}, [], 0),
-        ({"default": 1}, 0, 0),
-        ({"default": 1}, False, False),
-        ({"coalesce": ["nowhere", "value"]}, "", None),
-        ("nonempty", 0, True),
-        ({"equals": 1}, True, False),
-        ({"equals": 1}, 1.0, True),
-        ({"test": {"less": 3}}, None, False),
-        ({"keep": {"greater": 1}}, [1, 2, 3], [2, 3]),
-        ({"map": {"1": "x"}}, "1", "x"),
-        ({"map": {"NaN": "x", "*": None}}, [], None),
-        ({"coalesce": {"const": "d"}}, 0, 0),
-        ({"test": {"regex": "a", "not_equals": "a"}}, "ab", True),
-        ({"keep": {"empty": False}}, ["", None, "a"], ["a"]),
-    ],
+test_an_operation_returns = returns(
+    ({"map": {"true": "Yes", "false": "No"}}, True, "Yes"),
+    ({"map": {"null": "none", "*": "other"}}, None, "none"),
+    ({"map": {"a": 1, "*": "other"}}, "b", "other"),
+    ({"map": {"1.5": "x"}}, 1.5, "x"),
+    ({"default": 0}, "", 0),
+    ({"default": 0}, [], 0),
+    ({"default": 1}, 0, 0),
+    ({"default": 1}, False, False),
+    ({"coalesce": ["nowhere", "value"]}, "", None),
+    ("nonempty", 0, True),
+    ({"equals": 1}, True, False),
+    ({"equals": 1}, 1.0, True),
+    ({"test": {"less": 3}}, None, False),
+    ({"keep": {"greater": 1}}, [1, 2, 3], [2, 3]),
+    ({"map": {"1": "x"}}, "1", "x"),
+    ({"map": {"NaN": "x", "*": None}}, [], None),
+    ({"coalesce": {"const": "d"}}, 0, 0),
+    ({"test": {"regex": "a", "not_equals": "a"}}, "ab", True),
+    ({"keep": {"empty": False}}, ["", None, "a"], ["a"]),
 )  # fmt: skip
-def test_an_operation_returns(step: Any, value: Any, result: Any) -> None:
-    check_result(step, value, result)
 
 
-@pytest.mark.parametrize(
-    ("step", "value", "operation", "message"),
-    [
-        ({"map": {"a": 1}}, "b", "map({'a': 1})", "no entry among a"),
-        ({"keep": {"equals": 1}}, 1, "keep({'equals': 1})", "needs a list"),
-        ({"test": {"less": 3}}, "2", "test({'less': 3})", "can't be compared with 3"),
-        ({"map": {"a": 1}}, None, "map({'a': 1})", "no entry among a"),
-        ({"map": {"a": 1}}, [], "map({'a': 1})", "no entry among a"),
-    ],
+test_a_value_of_the_wrong_type_is_refused = refuses(
+    ({"map": {"a": 1}}, "b", "map({'a': 1})", "no entry among a"),
+    ({"keep": {"equals": 1}}, 1, "keep({'equals': 1})", "needs a list"),
+    ({"test": {"less": 3}}, "2", "test({'less': 3})", "can't be compared with 3"),
+    ({"map": {"a": 1}}, None, "map({'a': 1})", "no entry among a"),
+    ({"map": {"a": 1}}, [], "map({'a': 1})", "no entry among a"),
 )  # fmt: skip
-def test_a_value_of_the_wrong_type_is_refused(
-    step: Any, value: Any, operation: str, message: str
-) -> None:
-    check_error(step, value, operation, message)
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        ({"map": []}, "takes a mapping from value to result"),
-        ({"map": {}}, "takes a mapping from value to result"),
-        ({"map": {1: "a"}}, "the keys of the mapping are strings, as YAML writes the value"),
-        ({"nonempty": True}, "takes no argument, got True"),
-        ({"coalesce": [5]}, "5 is not an expression (write a constant as {const: 5})"),
-        ({"keep": {"in": "a"}}, "`in` takes a list"),
-    ],
+test_an_invalid_argument_is_refused_before_any_record = forbids(
+    ({"map": []}, "takes a mapping from value to result"),
+    ({"map": {}}, "takes a mapping from value to result"),
+    ({"map": {1: "a"}}, "the keys of the mapping are strings, as YAML writes the value"),
+    ({"nonempty": True}, "takes no argument, got True"),
+    ({"coalesce": [5]}, "5 is not an expression (write a constant as {const: 5})"),
+    ({"keep": {"in": "a"}}, "`in` takes a list"),
 )  # fmt: skip
-def test_an_invalid_argument_is_refused_before_any_record(step: Any, message: str) -> None:
-    assert refusal(step) == message
 
 
 @pytest.mark.parametrize("name", ["default", "coalesce", "nonempty", "test"])
