@@ -11,9 +11,10 @@ from typing import Any
 from registry.cache.cache import Cache
 from registry.cache.meta import EntryKind
 
-__all__ = ["HOUR", "age", "blob", "export", "key", "records", "samples", "view"]
+__all__ = ["HOUR", "age", "blob", "export", "key", "leave", "records", "samples", "view"]
 
 HOUR = 3600
+_NUMBER = "0123456789abcdef" * 2
 
 
 def key(name: str) -> str:
@@ -28,15 +29,8 @@ def age(path: Path, seconds: float) -> None:
 
 def samples(cache: Cache, name: str) -> Path:
     """Publish samples; return their folder."""
-    meta = {
-        "name": name,
-        "samples": 1,
-        "source": f"{name}.csv",
-        "batches": "",
-        "columns": ["input"],
-        "quality": {},
-        "limit": None,
-    }
+    meta = {"name": name, "samples": 1, "source": f"{name}.csv", "batches": "", "limit": None}
+    meta |= {"columns": ["input"], "quality": {}}
     return _publish(cache, "samples", name, meta)
 
 
@@ -61,6 +55,28 @@ def blob(cache: Cache, content: bytes) -> Path:
     with cache.temporary() as folder:
         (folder / "file").write_bytes(content)
         return cache.store_blob(folder / "file", hashlib.sha256(content).hexdigest())
+
+
+def leave(parts: Path, seconds: float) -> dict[str, Path]:
+    """Write below the parts of a cache what killed processes left, so many seconds ago."""
+    paths = {
+        "folder of a build": parts / "tmp" / _NUMBER,
+        "file in tmp": parts / "tmp" / "x",
+        "state": parts / "sources" / f".{key('s')}.json.{_NUMBER}",
+        "catalog": parts / "index" / f".{key('c')}.catalog.{_NUMBER}",
+        "blob": parts / "blobs" / f".{key('b')}.{_NUMBER}",
+        "entry that is a file": parts / "samples" / key("f"),
+        "lock": parts / "locks" / f"samples-{key('x')}.lock",
+        "quarantine": parts / "quarantine" / f"{key('q')}-01234567",
+    }
+    for name, path in paths.items():
+        is_folder = name in ("folder of a build", "quarantine")
+        file = path / "samples.narrow" if is_folder else path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"data")
+        age(file, seconds)
+        age(path, seconds)
+    return paths
 
 
 def _publish(

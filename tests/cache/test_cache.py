@@ -22,6 +22,7 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cache.meta import EntryKind, seal, unseal
 from registry.errors import CacheError
 from registry.progress import Deadline, silent
+from tests.cache.entries import age, blob
 
 FINGERPRINT = f"sha256:{'0' * 64}"
 META: dict[EntryKind, dict[str, Any]] = {
@@ -38,11 +39,6 @@ META: dict[EntryKind, dict[str, Any]] = {
     "records": {"rows": 3},
 }
 KINDS = pytest.mark.parametrize("kind", META)
-
-
-@pytest.fixture
-def cache(cache_dir: Path) -> Cache:
-    return Cache(cache_dir)
 
 
 def publish(
@@ -85,14 +81,12 @@ def test_unpublished_entry_is_not_found(cache: Cache, kind: EntryKind) -> None:
     assert not cache.root.exists()
 
 
-def test_first_of_two_entries_with_the_same_fingerprint_wins(cache: Cache) -> None:
-    publish(cache, content=b"first")
+def test_first_of_two_entries_with_the_same_fingerprint_wins_unless_it_is_to_be_replaced(
+    cache: Cache,
+) -> None:
+    old = publish(cache, content=b"first")
     entry = publish(cache, content=b"second")
     assert (entry.folder / "file").read_bytes() == b"first"
-
-
-def test_entry_is_replaced_on_request(cache: Cache) -> None:
-    old = publish(cache, content=b"first")
     with (old.folder / "file").open("rb") as opened:
         entry = publish(cache, content=b"second", replace=True)
         assert (entry.folder / "file").read_bytes() == b"second"
@@ -169,6 +163,19 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+def test_entry_can_be_quarantined_twice_and_stays_where_that_is_not_permitted(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        publish(cache)
+        cache.quarantine("samples", FINGERPRINT)
+    assert len(quarantined(cache)) == 2
+    entry = publish(cache)
+    monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
+    cache.quarantine("samples", FINGERPRINT)
+    assert entry.folder.is_dir()
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
     DAMAGES[damage](publish(cache).folder)
@@ -180,13 +187,9 @@ def test_damaged_entry_is_quarantined(cache: Cache, damage: str) -> None:
     assert cache.find("samples", FINGERPRINT) is not None
 
 
-@pytest.mark.parametrize(
-    ("kind", "keys"), [("views", {"first_bad": "x"}), ("records", {"rows": None})]
-)
-def test_meta_has_the_fields_of_its_kind(
-    cache: Cache, kind: EntryKind, keys: dict[str, Any]
-) -> None:
-    set_keys(**keys)(publish(cache, kind).folder)
+@pytest.mark.parametrize(("kind", "key"), [("views", "first_bad"), ("records", "rows")])
+def test_meta_has_the_fields_of_its_kind(cache: Cache, kind: EntryKind, key: str) -> None:
+    set_keys(**{key: "x"})(publish(cache, kind).folder)
     assert cache.find(kind, FINGERPRINT) is None
     assert len(quarantined(cache)) == 1
 
@@ -236,22 +239,6 @@ def test_an_entry_that_replaces_another_while_it_is_verified_stays(
     assert not cache.verify("samples", entry)
     assert cache.find("samples", FINGERPRINT) is not None
     assert quarantined(cache) == []
-
-
-def test_entry_can_be_quarantined_twice(cache: Cache) -> None:
-    for _ in range(2):
-        publish(cache)
-        cache.quarantine("samples", FINGERPRINT)
-    assert len(quarantined(cache)) == 2
-
-
-def test_quarantine_without_permission_is_ignored(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entry = publish(cache)
-    monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
-    cache.quarantine("samples", FINGERPRINT)
-    assert entry.folder.is_dir()
 
 
 def raising(number: int) -> Callable[..., Any]:
@@ -309,9 +296,7 @@ def test_damaged_blob_is_quarantined(cache: Cache, harm: Callable[[Path], object
     digest = hashlib.sha256(b"bytes").hexdigest()
     assert cache.intact_blob(digest) is None
     for _ in range(2):
-        with cache.temporary() as folder:
-            (folder / "part").write_bytes(b"bytes")
-            path = cache.store_blob(folder / "part", digest)
+        path = blob(cache, b"bytes")
         assert cache.intact_blob(digest) == path
         harm(path)
     assert cache.intact_blob(digest) is None
@@ -321,23 +306,17 @@ def test_damaged_blob_is_quarantined(cache: Cache, harm: Callable[[Path], object
 def test_blob_that_replaces_a_damaged_one_while_it_is_read_stays(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest, turns = hashlib.sha256(b"bytes").hexdigest(), iter(range(3))
-    hashed = fs.file_sha256
-
-    def store() -> Path:
-        with cache.temporary() as folder:
-            (folder / "part").write_bytes(b"bytes")
-            return cache.store_blob(folder / "part", digest)
+    turns, hashed = iter(range(3)), fs.file_sha256
 
     def file_sha256(path: Path) -> str:
         if next(turns, None) is None:
             return hashed(path)
-        store()  # as another process does that found the same damage
+        blob(cache, b"bytes")  # as another process does that found the same damage
         return "0" * 64
 
-    path = store()
+    path = blob(cache, b"bytes")
     monkeypatch.setattr(module, "file_sha256", file_sha256)
-    assert cache.intact_blob(digest) == path
+    assert cache.intact_blob(path.name) == path
     assert quarantined(cache) == []
 
 
@@ -430,19 +409,14 @@ def test_source_state_that_can_not_be_stored_is_looked_up_again(
 # --- use ---
 
 
-def age(path: Path, seconds: float) -> float:
-    """Make a file older; return its time."""
-    os.utime(path, (time.time() - seconds,) * 2)
-    return path.stat().st_mtime
-
-
 @pytest.mark.parametrize(("seconds", "is_noted"), [(7200, True), (60, False), (-7200, True)])
 @pytest.mark.parametrize("passive", [False, True])
 def test_finding_an_entry_is_noted_once_an_hour(
     cache: Cache, seconds: float, is_noted: bool, passive: bool
 ) -> None:
     meta = publish(cache).folder / "meta.json"
-    before = age(meta, seconds)
+    age(meta, seconds)
+    before = meta.stat().st_mtime
     replace(cache, passive=passive).find("samples", FINGERPRINT)
     assert (meta.stat().st_mtime != before) == (is_noted and not passive)
 
@@ -455,11 +429,9 @@ def test_a_passive_look_quarantines_nothing(cache: Cache) -> None:
 
 
 def test_reading_a_blob_is_noted(cache: Cache) -> None:
-    with cache.temporary() as folder:
-        (folder / "part").write_bytes(b"bytes")
-        path = cache.store_blob(folder / "part", "ab12")
-    before = age(path, 7200)
-    assert cache.blob("ab12").stat().st_mtime > before + 7000
+    path = blob(cache, b"bytes")
+    age(path, 7200)
+    assert cache.blob(path.name).stat().st_mtime > time.time() - 200
 
 
 def test_what_an_operation_depends_on_is_collected_and_made_durable(cache: Cache) -> None:

@@ -16,21 +16,12 @@ from pathlib import Path
 import pytest
 
 from registry.base.fs import write_cached
+from registry.cache import housekeeping
 from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents
-from registry.cache.housekeeping import (
-    DAY,
-    Removal,
-    clear,
-    clear_items,
-    keep_to_size,
-    prune,
-    prune_old_leftovers,
-)
+from registry.cache.housekeeping import DAY, Removal, clear, keep_to_size, prune
 from registry.progress import Deadline, Report, silent
-from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
-
-NUMBER = "0123456789abcdef" * 2
+from tests.cache.entries import HOUR, age, blob, export, key, leave, records, samples, view
 
 
 def working(cache: Cache, key: str) -> AbstractContextManager[Report]:
@@ -44,35 +35,10 @@ def names(removal: Removal) -> set[str]:
 # --- what a crash left ---
 
 
-def leave(cache: Cache, seconds: float) -> dict[str, Path]:
-    """Write what killed processes leave, so many seconds ago."""
-    parts = cache.versioned
-    paths = {
-        "folder of a build": parts / "tmp" / NUMBER,
-        "file in tmp": parts / "tmp" / "x",
-        "state": parts / "sources" / f".{key('s')}.json.{NUMBER}",
-        "catalog": parts / "index" / f".{key('c')}.catalog.{NUMBER}",
-        "blob": parts / "blobs" / f".{key('b')}.{NUMBER}",
-        "entry that is a file": parts / "samples" / key("f"),
-        "lock": parts / "locks" / f"samples-{key('x')}.lock",
-        "quarantine": parts / "quarantine" / f"{key('q')}-01234567",
-    }
-    for name, path in paths.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if name in ("folder of a build", "quarantine"):
-            path.mkdir()
-            (path / "samples.narrow").write_bytes(b"data")
-            age(path / "samples.narrow", seconds)
-        else:
-            path.write_bytes(b"data")
-        age(path, seconds)
-    return paths
-
-
 def test_leftovers_of_any_age_are_pruned(cache: Cache) -> None:
     entry = samples(cache, "a")
     write_cached(cache.versioned / "sources" / "1.json", lambda file: file.write(b"{}"))
-    left = leave(cache, 0)
+    left = leave(cache.versioned, 0)
     removal = prune(cache, dry_run=True)
     assert removal.bytes == 4 * len(left)
     assert all(path.exists() for path in left.values())
@@ -85,18 +51,18 @@ def test_leftovers_of_any_age_are_pruned(cache: Cache) -> None:
 
 @pytest.mark.parametrize(("hours", "is_left"), [(23, True), (25, False)])
 def test_a_day_is_waited_where_nobody_asked(cache: Cache, hours: int, is_left: bool) -> None:
-    prune_old_leftovers(cache)
-    left = leave(cache, hours * HOUR)
-    prune_old_leftovers(cache)
+    housekeeping.prune_old_leftovers(cache)
+    left = leave(cache.versioned, hours * HOUR)
+    housekeeping.prune_old_leftovers(cache)
     assert {path.exists() for path in left.values()} == {is_left}
 
 
 def test_a_folder_is_as_old_as_the_newest_file_in_it(cache: Cache) -> None:
-    folder = leave(cache, 25 * HOUR)["folder of a build"]
+    folder = leave(cache.versioned, 25 * HOUR)["folder of a build"]
     age(folder / "samples.narrow", HOUR)
     age(folder, 25 * HOUR)
-    prune_old_leftovers(cache)
-    assert [path.name for path in (cache.versioned / "tmp").iterdir()] == [NUMBER]
+    housekeeping.prune_old_leftovers(cache)
+    assert [path.name for path in (cache.versioned / "tmp").iterdir()] == [folder.name]
 
 
 @pytest.mark.parametrize("remove", [prune, clear])
@@ -180,7 +146,7 @@ def test_what_was_used_last_is_kept_up_to_a_size(cache: Cache, kept: int, left: 
 
 def test_a_size_is_kept_by_what_was_not_used_for_two_hours(cache: Cache) -> None:
     paths = fill(cache)
-    leftovers = leave(cache, 3 * HOUR)
+    leftovers = leave(cache.versioned, 3 * HOUR)
     size = sum(item.total for item in contents(cache))
     removal, left_bytes = keep_to_size(cache, size)
     assert (removal.removed, left_bytes) == ([], size)
@@ -242,7 +208,7 @@ def test_open_files_of_a_pruned_entry_can_be_read(cache: Cache) -> None:
 def test_clearing_removes_everything_also_of_older_formats(cache: Cache) -> None:
     assert clear(cache).bytes == 0
     fill(cache)
-    leave(cache, 0)
+    leave(cache.versioned, 0)
     for name in ("v0", "v99", "vx"):
         (cache.root / name / "samples").mkdir(parents=True)
         (cache.root / name / "samples" / "file").write_bytes(b"12345")
@@ -258,7 +224,7 @@ def test_clearing_removes_everything_also_of_older_formats(cache: Cache) -> None
 def test_chosen_items_are_cleared_with_their_views(cache: Cache) -> None:
     paths = fill(cache)
     chosen = [item for item in contents(cache) if item.key == key("b")]
-    removal = clear_items(cache, chosen)
+    removal = housekeeping.clear_items(cache, chosen)
     assert left_after(cache, paths, removal) == ["samples a", "records", "blob", "export"]
     assert removal.bytes == chosen[0].total
 
@@ -279,13 +245,8 @@ def test_an_item_is_removed_with_its_views(cache: Cache, removal: Removal) -> No
     ]
     assert removal.bytes == item.total
     assert not any(path.exists() for path in paths)
-    assert removal.removed[0].to_dict() == {
-        "kind": "samples",
-        "name": paths[0].name,
-        "bytes": item.bytes,
-        "reason": "why",
-        "dataset": "a",
-    }
+    named = {"kind": "samples", "name": paths[0].name, "dataset": "a"}
+    assert removal.removed[0].to_dict() == {**named, "bytes": item.bytes, "reason": "why"}
 
 
 def test_what_is_gone_already_was_not_removed(cache: Cache, removal: Removal) -> None:
@@ -349,12 +310,7 @@ def test_what_can_not_be_removed_is_reported(cache: Cache) -> None:
         path.chmod(0o755)
     for path in cache.root.parents[:-2]:
         path.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", REMOVE, str(cache.root)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    command = [sys.executable, "-c", REMOVE, str(cache.root)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout == "0|Permission denied\n", done.stderr
     assert (entry / "file").read_bytes() == b"x" * 1000

@@ -24,43 +24,33 @@ from registry.store.arrow_dataset import ArrowDataset
 from registry.store.checked_file import StoredArray
 from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
-from registry.store.schema import (
-    batch_from,
-    schema_of,
-)
+from registry.store.schema import batch_from, schema_of
 from registry.store.writer import SampleWriter
 
 Calls = dict[str, int]
+NOTHING: Calls = {"batch": 0, "read": 0, "rows": 0, "sample": 0}
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """Count batches read, rows read and samples created."""
-    found = {"batch": 0, "read": 0, "rows": 0, "sample": 0}
-    batch, read, make = SampleFile.batch, SampleFile.read, sample_rows._make
-    read_row = SampleFile.row
+    found = dict.fromkeys(NOTHING, 0)
 
-    def count_batch(file: SampleFile, number: int) -> Any:
-        found["batch"] += 1
-        return batch(file, number)
+    def count(owner: Any, name: str, *counts: str) -> None:
+        real = getattr(owner, name)
 
-    def count_read(file: SampleFile, rows: Any) -> Any:
-        found["read"] += 1
-        found["rows"] += len(rows)
-        return read(file, rows)
+        def counted(*arguments: Any) -> Any:
+            for one in counts:
+                is_many = (name, one) == ("read", "rows")
+                found[one] += len(arguments[1]) if is_many else 1
+            return real(*arguments)
 
-    def count_row(file: SampleFile, row: int) -> Any:
-        found["rows"] += 1
-        return read_row(file, row)
+        monkeypatch.setattr(owner, name, counted)
 
-    def count_sample(*values: Any) -> Any:
-        found["sample"] += 1
-        return make(*values)
-
-    monkeypatch.setattr(SampleFile, "batch", count_batch)
-    monkeypatch.setattr(SampleFile, "read", count_read)
-    monkeypatch.setattr(SampleFile, "row", count_row)
-    monkeypatch.setattr(sample_rows, "_make", count_sample)
+    count(SampleFile, "batch", "batch")
+    count(SampleFile, "read", "read", "rows")
+    count(SampleFile, "row", "rows")
+    count(sample_rows, "_make", "sample")
     return found
 
 
@@ -112,11 +102,11 @@ def test_opening_a_dataset_builds_no_sample_and_reads_no_batch(
     root: Path, calls: Calls, view: dict[str, Any]
 ) -> None:
     get_dataset("d", root=root, **view)
-    calls.update(dict.fromkeys(calls, 0))
+    calls.update(NOTHING)
     dataset = get_dataset("d", root=root, **view)
     assert len(dataset) == view.get("limit", 1000)
     assert (repr(dataset), dataset.name) != ("", "")
-    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    assert calls == NOTHING
     dataset[0]
     assert calls["sample"] == 1
 
@@ -132,12 +122,12 @@ def test_view_of_a_million_rows_is_opened_without_reading_them(
     first = views.open_view(file, cache, order="hub", **options)
     monkeypatch.setattr(views, "row_order", lambda *_: pytest.fail("the order was made again"))
     monkeypatch.setattr(views, "choice_orders", lambda *_: pytest.fail("choices were looked at"))
-    calls.update(dict.fromkeys(calls, 0))
+    calls.update(NOTHING)
     view = views.open_view(file, cache, order="hub", **options)
     dataset = dataset_of(file, view)
     assert view.rows is not None
     assert (type(view.rows), len(dataset)) == (StoredArray, COUNT)
-    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    assert calls == NOTHING
     assert first.rows is not None
     assert [dataset[place].id for place in (0, 7, -1)] == [
         int(first.rows[:][place]) for place in (0, 7, -1)
@@ -147,10 +137,10 @@ def test_view_of_a_million_rows_is_opened_without_reading_them(
 
 def test_slice_of_a_view_reads_nothing(tmp_path: Path, calls: Calls) -> None:
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
-    calls.update(dict.fromkeys(calls, 0))
+    calls.update(NOTHING)
     part = dataset[100:900:3]
     assert len(part) == 267
-    assert calls == {"batch": 0, "read": 0, "rows": 0, "sample": 0}
+    assert calls == NOTHING
     assert part[1].id == 103
 
 
@@ -219,7 +209,7 @@ def test_shuffled_iteration_reads_each_batch_once_per_part(
     monkeypatch.setattr(arrow_dataset, "_PREFETCH_ROWS", 500)
     dataset = dataset_of(file_of(tmp_path / "samples.arrow", 1000, 100))
     dataset.shuffle(1)
-    calls.update(dict.fromkeys(calls, 0))
+    calls.update(NOTHING)
     found = [sample.id for sample in dataset]
     assert sorted(found, key=lambda one: int(one or 0)) == list(range(1000)) != found
     assert (calls["read"], calls["batch"]) == (2, 20)
@@ -238,7 +228,7 @@ def test_sorting_by_the_length_of_the_input_builds_no_sample(
     dataset = dataset_of(SampleFile(tmp_path / "f.arrow", writer.batches))
     dataset.shuffle(seed=4)
     expected = MemoryDataset(list(dataset))
-    calls.update(dict.fromkeys(calls, 0))
+    calls.update(NOTHING)
     dataset.sort(reverse=reverse)
     assert calls["sample"] == 0
     expected.sort(reverse=reverse)
