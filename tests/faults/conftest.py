@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+
+from tests.conftest import S3, Https
+from tests.faults.crash_sweep import Site, site
+from tests.faults.crashes import Crashes
+from tests.faults.faulty_hub import FaultyHub, faulty_hub
+from tests.faults.network import Served
+from tests.servers.fault_proxy import FaultProxy
+from tests.servers.hub import HubEmulator
+from tests.servers.static import StaticFiles
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +33,38 @@ def strace() -> str:
     if found is None:
         pytest.skip("strace is not installed (`apt-get install strace`)")
     return found
+
+
+@pytest.fixture
+def faulty(hub: HubEmulator, tmp_path: Path) -> Iterator[FaultyHub]:
+    """Give a Hub whose answers can be spoiled."""
+    with faulty_hub(hub, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def place(tmp_path: Path, https: Https, hub: HubEmulator) -> Iterator[tuple[Site, Crashes]]:
+    """Give a catalog of three sources, and the process that runs commands in it."""
+    with site(tmp_path, https, hub) as made:
+        yield made
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    """Serve files, by their path, through a proxy that spoils answers."""
+    with ExitStack() as running:
+
+        def serve(files: dict[str, bytes]) -> FaultProxy:
+            upstream = running.enter_context(StaticFiles(files))
+            return running.enter_context(FaultProxy(upstream.url))
+
+        yield serve
+
+
+@pytest.fixture
+def bucket(s3: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultProxy]:
+    """Give the way to an S3, with a bucket `data`, that spoils its answers."""
+    s3.bucket("data")
+    with FaultProxy(s3.url) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        yield proxy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.command_line import Ran
@@ -14,6 +14,7 @@ __all__ = [
     "LARGE",
     "QUICK",
     "ROWS",
+    "Served",
     "blobs",
     "catalog_of",
     "quarantined",
@@ -22,6 +23,8 @@ __all__ = [
     "tried",
 ]
 
+Served = Callable[[dict[str, bytes]], FaultProxy]
+"""Serves files through a proxy; a fixture."""
 ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(20_000))
 """A CSV file of half a megabyte."""
 LARGE = b"q,a\n" + b"".join(

@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import S3, CatalogRoot, Https, OneDataset, permit
 from tests.faults.background import finish, load, registry, start
+from tests.faults.network import Served
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
-from tests.servers.static import StaticFiles
 
 RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 LINES = b"".join(json.dumps(one).encode() + b"\n" for one in RECORDS)
@@ -26,7 +26,7 @@ SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
 @pytest.fixture
 def processes(*, thorough: bool) -> int:
     """Return how many processes open the dataset."""
-    return 16 if thorough else 4
+    return 16 if thorough else 3
 
 
 def load_at_once(root: Path, processes: int) -> None:
@@ -45,16 +45,10 @@ def test_https(https: Https, one_dataset: OneDataset, processes: int) -> None:
     assert https.requests.count(("GET", "/data.jsonl")) == 1
 
 
-def test_s3(
-    s3: S3, one_dataset: OneDataset, processes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    s3.bucket("bucket")
-    root = one_dataset({"type": "json", "path": s3.put("bucket", "data.jsonl", LINES)})
-    with FaultProxy(s3.url) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        load_at_once(root, processes)
-        read = [one for one in proxy.log if (one.method, one.path) == ("GET", "/bucket/data.jsonl")]
-    assert len(read) == 1
+def test_s3(s3: S3, bucket: FaultProxy, one_dataset: OneDataset, processes: int) -> None:
+    root = one_dataset({"type": "json", "path": s3.put("data", "data.jsonl", LINES)})
+    load_at_once(root, processes)
+    assert len(bucket.requests("GET", "^/data/data.jsonl$")) == 1
 
 
 def test_hub(hub: HubEmulator, one_dataset: OneDataset, processes: int) -> None:
@@ -64,25 +58,23 @@ def test_hub(hub: HubEmulator, one_dataset: OneDataset, processes: int) -> None:
     assert [path.endswith(".parquet") for path in read].count(True) == 1
 
 
-def test_two_syncs_with_jobs(catalog_root: CatalogRoot) -> None:
+def test_two_syncs_with_jobs(catalog_root: CatalogRoot, served: Served) -> None:
     """Datasets that share files in different orders, built by two processes, block nobody."""
     pages = {f"/{name}.jsonl": LINES + b"\n" * ord(name) for name in "abc"}
-    with StaticFiles(pages) as site, FaultProxy(site.url) as proxy:
-        for path in pages:  # so slow that each of the two waits for the other
-            proxy.add(Fault(drip=2 * len(LINES)), path=path, method="GET", times=1)
-        orders = list(permutations(f"{proxy.url}{path}" for path in pages))
-        sources = [{"type": "json", "path": list(order)} for order in orders]
-        datasets = {
-            f"d{number}": {"source": source, "fields": {"input": "q", "target": "a"}}
-            for number, source in enumerate(sources)
-        }
-        root = permit(
-            catalog_root({"all": json.dumps({"datasets": datasets})}), hosts=["127.0.0.1"]
-        )
-        running = [registry("sync", "--jobs", "4", "--json", root=root) for _ in range(2)]
-        results = [finish(one) for one in running]
-        assert [code for code, _, _ in results] == [0, 0], results
-        assert sorted(one.path for one in proxy.log if one.method == "GET") == sorted(pages)
+    proxy = served(pages)
+    for path in pages:  # so slow that each of the two waits for the other
+        proxy.add(Fault(silence=0.5), path=path, method="GET", times=1)
+    orders = list(permutations(f"{proxy.url}{path}" for path in pages))
+    sources = [{"type": "json", "path": list(order)} for order in orders]
+    datasets = {
+        f"d{number}": {"source": source, "fields": {"input": "q", "target": "a"}}
+        for number, source in enumerate(sources)
+    }
+    root = permit(catalog_root({"all": json.dumps({"datasets": datasets})}), hosts=["127.0.0.1"])
+    running = [registry("sync", "--jobs", "4", "--json", root=root) for _ in range(2)]
+    results = [finish(one) for one in running]
+    assert [code for code, _, _ in results] == [0, 0], results
+    assert sorted(one.path for one in proxy.log if one.method == "GET") == sorted(pages)
     for _, out, _ in results:
         assert {one["samples"] for one in json.loads(out)} == {3 * len(RECORDS)}
 
@@ -110,7 +102,7 @@ def test_many_datasets_of_the_hub(
     root = catalog_root({"all": json.dumps({"datasets": datasets})})
     busy = [start(["-c", "while True: pass"], root) for _ in range(4 if thorough else 0)]
     try:
-        for number in range(200 if thorough else 2):
+        for number in range(200 if thorough else 1):
             folders = {
                 "REGISTRY_CACHE_DIR": tmp_path / f"c{number}",
                 "HF_HOME": tmp_path / f"h{number}",

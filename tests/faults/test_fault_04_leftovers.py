@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from registry.base.cache_access import versioned_folder
+from tests.cache.entries import HOUR, leave
 from tests.conftest import Https, OneDataset
 from tests.faults.background import finish, load, registry
-from tests.faults.crash_sweep import PREVIEWS, Site, points, site
+from tests.faults.crash_sweep import PREVIEWS, Site, points
 from tests.faults.crashes import Crashes
-from tests.servers.hub import HubEmulator
-
-NUMBER = "0123456789abcdef" * 2
-KEY = NUMBER * 2
 
 
 def strays(made: Site) -> list[str]:
@@ -34,71 +29,49 @@ def strays(made: Site) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["sync --jobs 1", "lock --upgrade"])
-def test_after_a_kill(
-    tmp_path: Path, https: Https, hub: HubEmulator, thorough: bool, command: str
-) -> None:
-    with site(tmp_path, https, hub) as (made, crashes):
-        calls = crashes.trace(command).calls
-        chosen = points(calls, thorough=thorough)
-        # A file that is not renamed yet: a killed process leaves it, whatever its threads did.
-        (unpublished, *_) = [n for n, (name, _) in enumerate(calls, 1) if name == "rename"]
-        left = 0
-        for number in chosen if thorough else [chosen[1], unpublished]:
-            made.reset()
-            assert crashes.trace(command, kill_at=number).code == -signal.SIGKILL
-            left += bool(strays(made))
-            assert crashes.run("cache prune").code == 0
-            assert [one for one in strays(made) if "datasets.lock" not in one] == [], number
-            assert crashes.run(command, "cache prune").code == 0
-            assert strays(made) == [], number
-        assert left
+def test_after_a_kill(thorough: bool, command: str, place: tuple[Site, Crashes]) -> None:
+    made, crashes = place
+    calls = crashes.trace(command).calls
+    chosen = points(calls, thorough=thorough)
+    # A file that is not renamed yet: a killed process leaves it, whatever its threads did.
+    (unpublished, *_) = [n for n, (name, _) in enumerate(calls, 1) if name == "rename"]
+    left = 0
+    for number in chosen if thorough else [chosen[1], unpublished]:
+        made.reset()
+        assert crashes.trace(command, kill_at=number).code == -signal.SIGKILL
+        left += bool(strays(made))
+        assert crashes.run("cache prune").code == 0
+        assert [one for one in strays(made) if "datasets.lock" not in one] == [], number
+        assert crashes.run(command, "cache prune").code == 0
+        assert strays(made) == [], number
+    assert left
 
 
-def test_a_killed_prune(tmp_path: Path, https: Https, hub: HubEmulator, thorough: bool) -> None:
-    with site(tmp_path, https, hub) as (made, crashes):
-        expected = crashes.run("sync", *PREVIEWS)
-        assert expected.code == 0, expected.out
-        samples = [line for line in expected.out.splitlines() if line[:1] == "{"]
-        plant(versioned_folder(made.cache), time.time())
-        made.save()
-        calls = crashes.trace("cache prune --older 0s").calls
-        chosen = points(calls, thorough=thorough)
-        for number in chosen if thorough else chosen[::4]:
-            made.reset()
-            assert crashes.trace("cache prune --older 0s", kill_at=number).code == -signal.SIGKILL
-            done = crashes.run("cache verify", *PREVIEWS, "cache prune")
-            assert done.code == 0, done.out
-            assert [line for line in done.out.splitlines() if line[:1] == "{"] == samples
-            assert strays(made) == [], number
+def test_a_killed_prune(thorough: bool, place: tuple[Site, Crashes]) -> None:
+    made, crashes = place
+    expected = crashes.run("sync", *PREVIEWS)
+    assert expected.code == 0, expected.out
+    samples = [line for line in expected.out.splitlines() if line[:1] == "{"]
+    left = leave(versioned_folder(made.cache), 0)
+    left["entry that is a file"].unlink()  # which `verify` reports
+    made.save()
+    calls = crashes.trace("cache prune --older 0s").calls
+    chosen = points(calls, thorough=thorough)
+    for number in chosen if thorough else chosen[::4]:
+        made.reset()
+        assert crashes.trace("cache prune --older 0s", kill_at=number).code == -signal.SIGKILL
+        done = crashes.run("cache verify", *PREVIEWS, "cache prune")
+        assert done.code == 0, done.out
+        assert [line for line in done.out.splitlines() if line[:1] == "{"] == samples
+        assert strays(made) == [], number
 
 
-def plant(parts: Path, seconds: float) -> list[Path]:
-    """Write what all kinds of killed processes left at a time; return the paths."""
-    files = [
-        parts / "tmp" / "file",
-        parts / "tmp" / NUMBER / "samples.narrow",
-        parts / "sources" / f".{KEY}.json.{NUMBER}",
-        parts / "index" / f".{KEY}.catalog.{NUMBER}",
-        parts / "blobs" / f".{KEY}.{NUMBER}",
-        parts / "locks" / f"samples-{KEY}.lock",
-        parts / "quarantine" / f"{KEY}-01234567",
-        parts / "samples" / f".{KEY}.{NUMBER}",
-    ]
-    for path in files:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"half")
-        os.utime(path, (seconds, seconds))
-        if path.parent.name == NUMBER:
-            os.utime(path.parent, (seconds, seconds))
-    return files
-
-
-def test_sync_waits_for_a_day(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
-    with site(tmp_path, https, hub) as (made, crashes):
-        for hours, is_left in ((23, True), (25, False)):
-            planted = plant(versioned_folder(made.cache), time.time() - hours * 3600)
-            assert crashes.run("sync local").code == 0
-            assert {path.exists() for path in planted} == {is_left}
+def test_sync_waits_for_a_day(place: tuple[Site, Crashes]) -> None:
+    made, crashes = place
+    for hours, is_left in ((23, True), (25, False)):
+        planted = leave(versioned_folder(made.cache), hours * HOUR)
+        assert crashes.run("sync local").code == 0
+        assert {path.exists() for path in planted.values()} == {is_left}
 
 
 @pytest.mark.parametrize(
@@ -150,20 +123,20 @@ def nest_meta(entry: Path) -> None:
     (entry / "meta.json").write_bytes(b"[" * 100_000)
 
 
-def test_what_is_in_the_place_of_an_entry(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
-    with site(tmp_path, https, hub) as (made, crashes):
-        expected = crashes.run(PREVIEWS[0])
-        for damage in (put_file, put_folder, put_folder_as_meta, nest_meta):
-            parts = versioned_folder(made.cache)
-            for kind in ("samples", "views"):
-                (entry,) = (parts / kind).iterdir()
-                damage(entry)
-            healed = crashes.run(PREVIEWS[0])
-            assert (healed.code, healed.samples) == (0, expected.samples), damage
-            damage(next((parts / "samples").iterdir()))
-            done = crashes.run("cache list", "cache prune", "sync local", "cache verify")
-            assert done.code == 0, (damage, done.out)
-        check_emptied(made, crashes)
+def test_what_is_in_the_place_of_an_entry(place: tuple[Site, Crashes]) -> None:
+    made, crashes = place
+    expected = crashes.run(PREVIEWS[0])
+    for damage in (put_file, put_folder, put_folder_as_meta, nest_meta):
+        parts = versioned_folder(made.cache)
+        for kind in ("samples", "views"):
+            (entry,) = (parts / kind).iterdir()
+            damage(entry)
+        healed = crashes.run(PREVIEWS[0])
+        assert (healed.code, healed.samples) == (0, expected.samples), damage
+        damage(next((parts / "samples").iterdir()))
+        done = crashes.run("cache list", "cache prune", "sync local", "cache verify")
+        assert done.code == 0, (damage, done.out)
+    check_emptied(made, crashes)
 
 
 def check_emptied(made: Site, crashes: Crashes) -> None:

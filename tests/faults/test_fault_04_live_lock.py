@@ -18,18 +18,18 @@ import pytest
 
 from tests.conftest import CatalogRoot, Https, OneDataset, permit
 from tests.faults.background import finish, load, registry
+from tests.faults.network import Served
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 LINES = b"".join(b'{"q": "question %d", "a": "x"}\n' % number for number in range(20_000))
 
 
 @pytest.fixture
-def proxy() -> Iterator[FaultProxy]:
+def proxy(served: Served) -> FaultProxy:
     """Serve a file whose first download stops before its end, with the connection open."""
-    with StaticFiles({"/data.jsonl": LINES}) as site, FaultProxy(site.url) as proxy:
-        proxy.add(Fault(stall_after=1000), method="GET", times=1)
-        yield proxy
+    proxy = served({"/data.jsonl": LINES})
+    proxy.add(Fault(stall_after=1000), method="GET", times=1)
+    return proxy
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from registry.base.cache_access import versioned_folder
 from tests.conftest import Https, OneDataset
-from tests.faults.crash_sweep import PREVIEWS, site
-from tests.servers.hub import HubEmulator
+from tests.faults.crash_sweep import PREVIEWS, Site
+from tests.faults.crashes import Crashes
 
 PARTS = {"samples", "views", "sources", "index", "records", "blobs"}
 
@@ -75,22 +75,20 @@ def zero_end(path: Path) -> None:
 DAMAGES = (cut, zero, halve, zero_end, Path.unlink)
 
 
-def test_what_was_not_written_is_never_served(
-    tmp_path: Path, https: Https, hub: HubEmulator, thorough: bool
-) -> None:
-    with site(tmp_path, https, hub) as (made, crashes):
-        done = crashes.run(*PREVIEWS)
-        assert done.code == 0, done.out
-        made.save()
-        for damage in DAMAGES if thorough else DAMAGES[:3]:
-            made.reset()
-            files = [path for path in made.cache.rglob("*") if path.is_file()]
-            assert {path.relative_to(made.cache).parts[1] for path in files} >= PARTS
-            for path in files:
-                damage(path)
-            again = crashes.run(*PREVIEWS)
-            assert (again.code, again.samples) == (0, done.samples), damage
-            # Records and blobs are only read by a build, and the quarantine is for people.
-            crashes.run("cache verify")
-            assert crashes.run("cache prune", "cache verify", "sync").code == 0
-            assert crashes.run(*PREVIEWS).out == done.out
+def test_what_was_not_written_is_never_served(thorough: bool, place: tuple[Site, Crashes]) -> None:
+    made, crashes = place
+    done = crashes.run(*PREVIEWS)
+    assert done.code == 0, done.out
+    made.save()
+    for damage in DAMAGES if thorough else DAMAGES[:3]:
+        made.reset()
+        files = [path for path in made.cache.rglob("*") if path.is_file()]
+        assert {path.relative_to(made.cache).parts[1] for path in files} >= PARTS
+        for path in files:
+            damage(path)
+        again = crashes.run(*PREVIEWS)
+        assert (again.code, again.samples) == (0, done.samples), damage
+        # Records and blobs are only read by a build, and the quarantine is for people.
+        crashes.run("cache verify")
+        assert crashes.run("cache prune", "cache verify", "sync").code == 0
+        assert crashes.run(*PREVIEWS).out == done.out

@@ -7,10 +7,9 @@ import hashlib
 from pathlib import Path
 
 from tests.conftest import S3
-from tests.faults.network import LARGE, ROWS, blobs, catalog_of, quarantined, sync
+from tests.faults.network import LARGE, ROWS, Served, blobs, catalog_of, quarantined, sync
 from tests.faults.process import registry
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 FLIPPED = Fault(flip=100_000)
 MD5 = base64.b64encode(hashlib.md5(ROWS, usedforsecurity=False).digest()).decode()
@@ -18,56 +17,51 @@ SHA256 = base64.b64encode(hashlib.sha256(ROWS).digest()).decode()
 LARGE_SHA256 = base64.b64encode(hashlib.sha256(LARGE).digest()).decode()
 
 
-def test_the_lock_rejects_it(tmp_path: Path) -> None:
+def test_the_lock_rejects_it(tmp_path: Path, served: Served) -> None:
     other = str(tmp_path / "other")
-    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
-        catalog = catalog_of(tmp_path, [f"{proxy.url}/d.csv"])
-        assert registry(catalog, "lock", REGISTRY_CACHE_DIR=other).code == 0
-        proxy.add(FLIPPED, times=2)
-        ended = registry(catalog, "sync")
-        assert ended.code == 1
-        assert f"d.csv: datasets.lock pins sha256:{hashlib.sha256(ROWS).hexdigest()}" in ended.err
-        assert "for d, the source, fetched twice, has sha256:" in ended.err
-        assert not blobs(catalog)
-        assert not list(catalog.glob("cache/v*/samples/*"))
-        assert [len(one) for one in quarantined(catalog)] == [len(ROWS)] * 2
-        proxy.add(FLIPPED, times=1)
-        assert registry(catalog, "sync").code == 0
+    proxy = served({"/d.csv": ROWS})
+    catalog = catalog_of(tmp_path, [f"{proxy.url}/d.csv"])
+    assert registry(catalog, "lock", REGISTRY_CACHE_DIR=other).code == 0
+    proxy.add(FLIPPED, times=2)
+    ended = registry(catalog, "sync")
+    assert ended.code == 1
+    assert f"d.csv: datasets.lock pins sha256:{hashlib.sha256(ROWS).hexdigest()}" in ended.err
+    assert "for d, the source, fetched twice, has sha256:" in ended.err
+    assert not blobs(catalog)
+    assert not list(catalog.glob("cache/v*/samples/*"))
+    assert [len(one) for one in quarantined(catalog)] == [len(ROWS)] * 2
+    proxy.add(FLIPPED, times=1)
+    assert registry(catalog, "sync").code == 0
     assert blobs(catalog) == [ROWS]
 
 
-def test_without_a_lock_the_digest_of_the_server_has_it_sent_again(tmp_path: Path, s3: S3) -> None:
+def test_without_a_lock_the_digest_of_the_server_has_it_sent_again(
+    tmp_path: Path, s3: S3, served: Served, bucket: FaultProxy
+) -> None:
     """On S3 that is the ETag, over HTTP `Content-MD5` or `Repr-Digest`."""
-    s3.bucket("data")
     s3_url = s3.put("data", "bucket.csv", ROWS)
-    with (
-        StaticFiles({"/md5.csv": ROWS, "/repr.csv": ROWS, "/large.csv": LARGE}) as site,
-        FaultProxy(site.url) as http,
-        FaultProxy(s3.url) as bucket,
-    ):
-        named = {"/md5": {"Content-MD5": MD5}, "/repr": {"Repr-Digest": f"sha-256=:{SHA256}:"}}
-        for path, headers in named.items():
-            http.add(Fault(flip=7, headers=headers), path=path, times=1)
-        # In the last of the four parts that are requested at first.
-        large = Fault(flip=len(LARGE) - 7, headers={"Repr-Digest": f"sha-256=:{LARGE_SHA256}:"})
-        http.add(large, path="/large", times=4)
-        bucket.add(FLIPPED, path="csv", times=1)
-        urls = [*(f"{http.url}/{name}.csv" for name in ("md5", "repr", "large")), s3_url]
-        ended = sync(catalog_of(tmp_path, urls), AWS_ENDPOINT_URL=bucket.url)
-        assert ended.code == 0, ended.text
-        assert [len(http.requests("GET", path)) for path in ("/md5", "/repr")] == [2, 2]
-        assert len(http.requests("GET", "/large")) > 2
-        assert len(bucket.requests("GET", "csv")) == 2
+    http = served({"/md5.csv": ROWS, "/repr.csv": ROWS, "/large.csv": LARGE})
+    named = {"/md5": {"Content-MD5": MD5}, "/repr": {"Repr-Digest": f"sha-256=:{SHA256}:"}}
+    for path, headers in named.items():
+        http.add(Fault(flip=7, headers=headers), path=path, times=1)
+    # In the last of the four parts that are requested at first.
+    large = Fault(flip=len(LARGE) - 7, headers={"Repr-Digest": f"sha-256=:{LARGE_SHA256}:"})
+    http.add(large, path="/large", times=4)
+    bucket.add(FLIPPED, path="csv", times=1)
+    urls = [*(f"{http.url}/{name}.csv" for name in ("md5", "repr", "large")), s3_url]
+    ended = sync(catalog_of(tmp_path, urls))
+    assert ended.code == 0, ended.text
+    assert [len(http.requests("GET", path)) for path in ("/md5", "/repr")] == [2, 2]
+    assert len(http.requests("GET", "/large")) > 2
+    assert len(bucket.requests("GET", "csv")) == 2
     assert sorted(blobs(tmp_path)) == sorted([ROWS, LARGE])
 
 
-def test_each_time_it_is_an_error(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_each_time_it_is_an_error(tmp_path: Path, s3: S3, bucket: FaultProxy) -> None:
     url = s3.put("data", "d.csv", ROWS)
-    with FaultProxy(s3.url) as bucket:
-        bucket.add(FLIPPED, path="csv")
-        settings = {"REGISTRY_DEADLINE": "2", "AWS_ENDPOINT_URL": bucket.url}
-        ended = sync(catalog_of(tmp_path, [url]), **settings)
+    bucket.add(FLIPPED, path="csv")
+    settings = {"REGISTRY_DEADLINE": "2"}
+    ended = sync(catalog_of(tmp_path, [url]), **settings)
     assert ended.code == 1
     assert f"error: d: {url}: the bytes differ from the md5 that the server names, " in ended.err
     assert blobs(tmp_path) == []

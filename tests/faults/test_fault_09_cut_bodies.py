@@ -9,58 +9,49 @@ import gzip
 from pathlib import Path
 
 from tests.conftest import S3
-from tests.faults.network import LARGE, ROWS, blobs, catalog_of, ranges, sync, tried
+from tests.faults.network import LARGE, ROWS, Served, blobs, catalog_of, ranges, sync, tried
 from tests.faults.process import registry
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 CUT = Fault(cut_after=200_000)
 CUT_WITHOUT_LENGTH = Fault(cut_after=200_000, without=("Content-Length",))
 
 
-def test_the_rest_is_requested(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_the_rest_is_requested(tmp_path: Path, s3: S3, served: Served, bucket: FaultProxy) -> None:
     s3_url = s3.put("data", "bucket.csv", ROWS)
-    with (
-        StaticFiles({"/cut.csv": ROWS, "/open.csv": ROWS, "/large.csv": LARGE}) as site,
-        FaultProxy(site.url) as http,
-        FaultProxy(s3.url) as bucket,
-    ):
-        http.add(CUT, path="/cut", times=2)
-        http.add(CUT, path="/large", times=3)  # of its four parts
-        http.add(CUT_WITHOUT_LENGTH, path="/open", times=1)
-        bucket.add(CUT, path="csv", times=2)
-        urls = [*(f"{http.url}/{name}.csv" for name in ("cut", "open", "large")), s3_url]
-        ended = sync(catalog_of(tmp_path, urls), AWS_ENDPOINT_URL=bucket.url)
-        assert ended.code == 0, ended.text
-        for asked in (ranges(http, "/cut"), ranges(bucket, "csv")):
-            assert len(asked) == 3
-            assert asked[0] == 0 < asked[1] <= asked[2]
-        assert ranges(http, "/open") == [0, 200_000]
-        parts = set(range(0, len(LARGE), -(-len(LARGE) // 4)))
-        asked = ranges(http, "/large")
-        # A part that had not begun when the stream reached it came by that.
-        assert len(parts & set(asked)) > 1
-        assert 1 <= len(asked) - len(parts & set(asked)) <= 3
-        assert all(one % min(parts - {0}) <= 200_000 for one in asked)
+    http = served({"/cut.csv": ROWS, "/open.csv": ROWS, "/large.csv": LARGE})
+    http.add(CUT, path="/cut", times=2)
+    http.add(CUT, path="/large", times=3)  # of its four parts
+    http.add(CUT_WITHOUT_LENGTH, path="/open", times=1)
+    bucket.add(CUT, path="csv", times=2)
+    urls = [*(f"{http.url}/{name}.csv" for name in ("cut", "open", "large")), s3_url]
+    ended = sync(catalog_of(tmp_path, urls))
+    assert ended.code == 0, ended.text
+    for asked in (ranges(http, "/cut"), ranges(bucket, "csv")):
+        assert len(asked) == 3
+        assert asked[0] == 0 < asked[1] <= asked[2]
+    assert ranges(http, "/open") == [0, 200_000]
+    parts = set(range(0, len(LARGE), -(-len(LARGE) // 4)))
+    asked = ranges(http, "/large")
+    # A part that had not begun when the stream reached it came by that.
+    assert len(parts & set(asked)) > 1
+    assert 1 <= len(asked) - len(parts & set(asked)) <= 3
+    assert all(one % min(parts - {0}) <= 200_000 for one in asked)
     assert sorted(blobs(tmp_path)) == sorted([ROWS, LARGE])
 
 
-def test_a_body_that_is_always_cut_is_an_error(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_a_body_that_is_always_cut_is_an_error(
+    tmp_path: Path, s3: S3, served: Served, bucket: FaultProxy
+) -> None:
     s3_url = s3.put("data", "bucket.csv", ROWS)
-    with (
-        StaticFiles({"/cut.csv": ROWS, "/open.csv": ROWS, "/large.csv": LARGE}) as site,
-        FaultProxy(site.url) as http,
-        FaultProxy(s3.url) as bucket,
-    ):
-        http.add(Fault(cut_after=1000), path="/(cut|large)")
-        # Without an ETag each attempt begins again, and sends less than HEAD has said.
-        http.add(Fault(cut_after=1000, without=("Content-Length", "ETag")), path="/open")
-        bucket.add(Fault(cut_after=1000), path="csv")
-        urls = [*(f"{http.url}/{name}.csv" for name in ("cut", "open", "large")), s3_url]
-        settings = {"REGISTRY_DEADLINE": "2", "AWS_ENDPOINT_URL": bucket.url}
-        ended = sync(catalog_of(tmp_path, urls), **settings)
+    http = served({"/cut.csv": ROWS, "/open.csv": ROWS, "/large.csv": LARGE})
+    http.add(Fault(cut_after=1000), path="/(cut|large)")
+    # Without an ETag each attempt begins again, and sends less than HEAD has said.
+    http.add(Fault(cut_after=1000, without=("Content-Length", "ETag")), path="/open")
+    bucket.add(Fault(cut_after=1000), path="csv")
+    urls = [*(f"{http.url}/{name}.csv" for name in ("cut", "open", "large")), s3_url]
+    settings = {"REGISTRY_DEADLINE": "2"}
+    ended = sync(catalog_of(tmp_path, urls), **settings)
     assert ended.code == 1
     for name in ("cut: http", "large: http", "bucket: s3"):
         assert f"error: {name}" in ended.err
@@ -81,22 +72,21 @@ WHOLE_CHUNKS = Fault(
 )
 
 
-def test_a_packed_body_without_its_end_is_not_taken_for_the_file(tmp_path: Path) -> None:
+def test_a_packed_body_without_its_end_is_not_taken_for_the_file(
+    tmp_path: Path, served: Served
+) -> None:
     names = ("length", "chunks", "once")
-    with (
-        StaticFiles({f"/{name}.csv": ROWS for name in names}) as site,
-        FaultProxy(site.url) as http,
-    ):
-        http.add(Fault(status=200, without=("Content-Length",)), method="HEAD")
-        http.add(WHOLE_MESSAGE, path="/length")
-        http.add(WHOLE_CHUNKS, path="/chunks")
-        http.add(WHOLE_MESSAGE, path="/once", times=1)
-        catalog = catalog_of(tmp_path, [f"{http.url}/{name}.csv" for name in names])
-        for command, code in (("sync", 1), ("lock", 0)):  # `lock` leaves out what is unreachable
-            ended = registry(catalog, command, REGISTRY_DEADLINE="2")
-            assert ended.code == code, ended.text
-            assert blobs(tmp_path) == [ROWS]
-            if command == "sync":
-                assert tried(ended).keys() == {"length", "chunks"}
-                assert ended.err.count(".csv: the body ended too early, inside of gzip, ") == 2
+    http = served({f"/{name}.csv": ROWS for name in names})
+    http.add(Fault(status=200, without=("Content-Length",)), method="HEAD")
+    http.add(WHOLE_MESSAGE, path="/length")
+    http.add(WHOLE_CHUNKS, path="/chunks")
+    http.add(WHOLE_MESSAGE, path="/once", times=1)
+    catalog = catalog_of(tmp_path, [f"{http.url}/{name}.csv" for name in names])
+    for command, code in (("sync", 1), ("lock", 0)):  # `lock` leaves out what is unreachable
+        ended = registry(catalog, command, REGISTRY_DEADLINE="2")
+        assert ended.code == code, ended.text
+        assert blobs(tmp_path) == [ROWS]
+        if command == "sync":
+            assert tried(ended).keys() == {"length", "chunks"}
+            assert ended.err.count(".csv: the body ended too early, inside of gzip, ") == 2
     assert "1 of 3 datasets pinned, 2 unreachable" in ended.out

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.faults.faulty_hub import PARQUET, faulty_hub
+from tests.faults.faulty_hub import PARQUET, FaultyHub
 from tests.servers.fault_proxy import Fault
-from tests.servers.hub import HubEmulator
 
 FAULTS = {
     "reset": Fault(reset_after=4000),
@@ -22,26 +19,22 @@ RESUMED = "bytes=4000-"
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_an_interrupted_file_is_resumed(
-    hub: HubEmulator, tmp_path: Path, name: str, thorough: bool
-) -> None:
+def test_an_interrupted_file_is_resumed(name: str, thorough: bool, faulty: FaultyHub) -> None:
     if not thorough and name not in ("reset", "cut without a length", "slow"):
         pytest.skip("one of six, with `make faults`")
-    with faulty_hub(hub, tmp_path) as faulty:
-        faulty.proxy.add(FAULTS[name], path=PARQUET, times=1)
-        ended = faulty.run("sync", REGISTRY_DEADLINE="60")
-        assert ended.code == 0, ended.text
-        assert faulty.inputs() == [f"question {row}" for row in range(200)]
-        first, second = faulty.proxy.requests("GET", PARQUET)
-        assert "range" not in first.headers
-        if name in ("cut", "cut without a length", "stalled"):
-            assert second.headers["range"] == RESUMED
+    faulty.proxy.add(FAULTS[name], path=PARQUET, times=1)
+    ended = faulty.run("sync", REGISTRY_DEADLINE="60")
+    assert ended.code == 0, ended.text
+    assert faulty.inputs() == [f"question {row}" for row in range(200)]
+    first, second = faulty.proxy.requests("GET", PARQUET)
+    assert "range" not in first.headers
+    if name in ("cut", "cut without a length", "stalled"):
+        assert second.headers["range"] == RESUMED
 
 
-def test_a_range_that_is_ignored_starts_the_file_again(hub: HubEmulator, tmp_path: Path) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        faulty.proxy.add(Fault(cut_after=4000), path=PARQUET, times=1)
-        faulty.proxy.add(Fault(ignore_range=True), path=PARQUET, times=1)
-        assert faulty.run("sync", REGISTRY_DEADLINE="60").code == 0
-        assert faulty.inputs() == [f"question {row}" for row in range(200)]
-        assert len(faulty.proxy.requests("GET", PARQUET)) == 2
+def test_a_range_that_is_ignored_starts_the_file_again(faulty: FaultyHub) -> None:
+    faulty.proxy.add(Fault(cut_after=4000), path=PARQUET, times=1)
+    faulty.proxy.add(Fault(ignore_range=True), path=PARQUET, times=1)
+    assert faulty.run("sync", REGISTRY_DEADLINE="60").code == 0
+    assert faulty.inputs() == [f"question {row}" for row in range(200)]
+    assert len(faulty.proxy.requests("GET", PARQUET)) == 2

@@ -8,39 +8,35 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.conftest import S3
-from tests.faults.network import ROWS, blobs, catalog_of, ranges, sync, tried
+from tests.faults.network import ROWS, Served, blobs, catalog_of, ranges, sync, tried
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 
-def test_the_rest_is_requested_under_the_same_etag(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_the_rest_is_requested_under_the_same_etag(
+    tmp_path: Path, s3: S3, served: Served, bucket: FaultProxy
+) -> None:
     url = s3.put("data", "s3.csv", ROWS)
-    with (
-        StaticFiles({"/http.csv": ROWS + b"1,2\n"}) as site,
-        FaultProxy(site.url) as http,
-        FaultProxy(s3.url) as bucket,
-    ):
-        for proxy in (http, bucket):
-            proxy.add(Fault(reset_after=200_000), path="csv", times=2)
-        catalog = catalog_of(tmp_path, [f"{http.url}/http.csv", url])
-        ended = sync(catalog, AWS_ENDPOINT_URL=bucket.url)
-        assert ended.code == 0, ended.text
-        for proxy, condition in ((http, "if-range"), (bucket, "if-match")):
-            first, second, third = ranges(proxy, "csv")
-            assert first == 0 < second <= third
-            assert [condition in one.headers for one in proxy.requests("GET", "csv")][1:] == [
-                True
-            ] * 2
+    http = served({"/http.csv": ROWS + b"1,2\n"})
+    for proxy in (http, bucket):
+        proxy.add(Fault(reset_after=200_000), path="csv", times=2)
+    catalog = catalog_of(tmp_path, [f"{http.url}/http.csv", url])
+    ended = sync(catalog)
+    assert ended.code == 0, ended.text
+    for proxy, condition in ((http, "if-range"), (bucket, "if-match")):
+        first, second, third = ranges(proxy, "csv")
+        assert first == 0 < second <= third
+        assert [condition in one.headers for one in proxy.requests("GET", "csv")][1:] == [True] * 2
     assert sorted(blobs(catalog), key=len) == [ROWS, ROWS + b"1,2\n"]
 
 
-def test_resets_for_ever_are_an_error_that_says_how_often_it_was_tried(tmp_path: Path) -> None:
-    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
-        proxy.add(Fault(reset_after=0))
-        url = f"{proxy.url}/d.csv"
-        ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="2")
-        requests = len(proxy.requests("GET"))
+def test_resets_for_ever_are_an_error_that_says_how_often_it_was_tried(
+    tmp_path: Path, served: Served
+) -> None:
+    proxy = served({"/d.csv": ROWS})
+    proxy.add(Fault(reset_after=0))
+    url = f"{proxy.url}/d.csv"
+    ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="2")
+    requests = len(proxy.requests("GET"))
     assert ended.code == 1
     assert f"error: d: {url}: the connection was lost, " in ended.err
     assert "(try again later)" in ended.err

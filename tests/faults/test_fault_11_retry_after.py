@@ -7,40 +7,36 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
-from tests.faults.network import ROWS, blobs, catalog_of, sync
-from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
+from tests.faults.network import ROWS, Served, blobs, catalog_of, sync
+from tests.servers.fault_proxy import Fault
 
 
-def test_a_request_is_made_again_when_the_server_says(tmp_path: Path) -> None:
-    with (
-        StaticFiles({"/seconds.csv": ROWS, "/date.csv": ROWS}) as site,
-        FaultProxy(site.url) as proxy,
-    ):
-        soon = int(time.time()) + 8
-        proxy.add(Fault(status=429, headers={"Retry-After": "2"}), path="/seconds", times=1)
-        proxy.add(
-            Fault(status=503, headers={"Retry-After": formatdate(soon, usegmt=True)}),
-            path="/date",
-            times=1,
-        )
-        urls = [f"{proxy.url}/seconds.csv", f"{proxy.url}/date.csv"]
-        ended = sync(catalog_of(tmp_path, urls))
-        assert ended.code == 0, ended.text
-        first, second = [one.at for one in proxy.requests("GET", "/seconds")]
-        assert second - first >= 2
-        # The clock of the log is another one; a date has whole seconds.
-        asked = proxy.requests("GET", "/date")[1].at - time.monotonic() + time.time()
-        assert asked >= soon
+def test_a_request_is_made_again_when_the_server_says(tmp_path: Path, served: Served) -> None:
+    proxy = served({"/seconds.csv": ROWS, "/date.csv": ROWS})
+    soon = int(time.time()) + 8
+    proxy.add(Fault(status=429, headers={"Retry-After": "2"}), path="/seconds", times=1)
+    proxy.add(
+        Fault(status=503, headers={"Retry-After": formatdate(soon, usegmt=True)}),
+        path="/date",
+        times=1,
+    )
+    urls = [f"{proxy.url}/seconds.csv", f"{proxy.url}/date.csv"]
+    ended = sync(catalog_of(tmp_path, urls))
+    assert ended.code == 0, ended.text
+    first, second = [one.at for one in proxy.requests("GET", "/seconds")]
+    assert second - first >= 2
+    # The clock of the log is another one; a date has whole seconds.
+    asked = proxy.requests("GET", "/date")[1].at - time.monotonic() + time.time()
+    assert asked >= soon
     assert blobs(tmp_path) == [ROWS]
     assert "waiting for attempt 2 of 6, a pause of 2 s: " in ended.err
 
 
-def test_an_absurd_pause_ends_with_the_deadline(tmp_path: Path) -> None:
-    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
-        proxy.add(Fault(status=429, headers={"Retry-After": "86400"}))
-        url = f"{proxy.url}/d.csv"
-        ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="3")
+def test_an_absurd_pause_ends_with_the_deadline(tmp_path: Path, served: Served) -> None:
+    proxy = served({"/d.csv": ROWS})
+    proxy.add(Fault(status=429, headers={"Retry-After": "86400"}))
+    url = f"{proxy.url}/d.csv"
+    ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="3")
     assert ended.code == 1
     # One, if the first took longer than the deadline.
     assert re.search(rf"error: d: {url}: the server answered 429, [12] attempts? in ", ended.err)

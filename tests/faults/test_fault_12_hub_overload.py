@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.faults.faulty_hub import PARQUET, faulty_hub
+from tests.faults.faulty_hub import PARQUET, FaultyHub
 from tests.servers.fault_proxy import Fault
-from tests.servers.hub import HubEmulator
 
 
-def test_a_few_failures_cost_only_time(hub: HubEmulator, tmp_path: Path) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        soon = {"Retry-After": "0"}
-        for status in (500, 502, 504):
-            faulty.proxy.add(Fault(status=status, headers=soon), path="/api/", times=1)
-        faulty.proxy.add(Fault(status=503, headers=soon), path="/tree/", times=1)
-        faulty.proxy.add(Fault(status=502, headers=soon), path=PARQUET, times=2)
-        ended = faulty.run("sync", REGISTRY_DEADLINE="60")
-        assert ended.code == 0, ended.text
-        assert faulty.inputs()[199] == "question 199"
+def test_a_few_failures_cost_only_time(faulty: FaultyHub) -> None:
+    soon = {"Retry-After": "0"}
+    for status in (500, 502, 504):
+        faulty.proxy.add(Fault(status=status, headers=soon), path="/api/", times=1)
+    faulty.proxy.add(Fault(status=503, headers=soon), path="/tree/", times=1)
+    faulty.proxy.add(Fault(status=502, headers=soon), path=PARQUET, times=2)
+    ended = faulty.run("sync", REGISTRY_DEADLINE="60")
+    assert ended.code == 0, ended.text
+    assert faulty.inputs()[199] == "question 199"
 
 
-def test_a_lasting_failure_ends(hub: HubEmulator, tmp_path: Path) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        faulty.proxy.add(Fault(status=503, headers={"Retry-After": "0"}), path=PARQUET)
-        ended = faulty.run("sync", REGISTRY_DEADLINE="60")
-        assert ended.code == 1
-        assert "test.parquet: the Hub answered 503, 6 attempts in " in ended.err
-        assert len(faulty.proxy.requests("GET", PARQUET)) == 6
-        assert faulty.cached() == []
+def test_a_lasting_failure_ends(faulty: FaultyHub) -> None:
+    faulty.proxy.add(Fault(status=503, headers={"Retry-After": "0"}), path=PARQUET)
+    ended = faulty.run("sync", REGISTRY_DEADLINE="60")
+    assert ended.code == 1
+    assert "test.parquet: the Hub answered 503, 6 attempts in " in ended.err
+    assert len(faulty.proxy.requests("GET", PARQUET)) == 6
+    assert faulty.cached() == []

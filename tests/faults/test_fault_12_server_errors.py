@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.network import ROWS, blobs, catalog_of, sync, tried
-from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
+from tests.faults.network import ROWS, Served, blobs, catalog_of, sync, tried
+from tests.servers.fault_proxy import Fault
 
 PASSING = (408, 425, 429, 500, 502, 504)
 FINAL = {
@@ -22,25 +21,25 @@ FINAL = {
 }
 
 
-def test_statuses_that_pass(tmp_path: Path) -> None:
+def test_statuses_that_pass(tmp_path: Path, served: Served) -> None:
     files = {f"/s{status}.csv": ROWS for status in PASSING}
-    with StaticFiles(files) as site, FaultProxy(site.url) as proxy:
-        for status in PASSING:
-            proxy.add(Fault(status=status), path=f"/s{status}", times=1)
-        proxy.add(Fault(status=503), method="HEAD", path="/s500", times=1)
-        ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
-        assert ended.code == 0, ended.text
-        assert {len(proxy.requests("GET", path)) for path in files} == {2}
+    proxy = served(files)
+    for status in PASSING:
+        proxy.add(Fault(status=status), path=f"/s{status}", times=1)
+    proxy.add(Fault(status=503), method="HEAD", path="/s500", times=1)
+    ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
+    assert ended.code == 0, ended.text
+    assert {len(proxy.requests("GET", path)) for path in files} == {2}
     assert blobs(tmp_path) == [ROWS]
 
 
-def test_a_server_that_always_fails(tmp_path: Path) -> None:
-    with StaticFiles({"/d.csv": ROWS}) as site, FaultProxy(site.url) as proxy:
-        proxy.add(Fault(status=502), method="HEAD")
-        proxy.add(Fault(status=502))
-        url = f"{proxy.url}/d.csv"
-        ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="2")
-        requests = len(proxy.log)
+def test_a_server_that_always_fails(tmp_path: Path, served: Served) -> None:
+    proxy = served({"/d.csv": ROWS})
+    proxy.add(Fault(status=502), method="HEAD")
+    proxy.add(Fault(status=502))
+    url = f"{proxy.url}/d.csv"
+    ended = sync(catalog_of(tmp_path, [url]), REGISTRY_DEADLINE="2")
+    requests = len(proxy.log)
     assert ended.code == 1
     assert f"error: d: {url}: the server answered 502, " in ended.err
     attempts, seconds = tried(ended)["d"]
@@ -48,15 +47,15 @@ def test_a_server_that_always_fails(tmp_path: Path) -> None:
     assert seconds <= 30
 
 
-def test_statuses_that_last_are_not_requested_again(tmp_path: Path) -> None:
+def test_statuses_that_last_are_not_requested_again(tmp_path: Path, served: Served) -> None:
     files = {f"/s{status}.csv": ROWS for status in FINAL}
-    with StaticFiles(files) as site, FaultProxy(site.url) as proxy:
-        for status in FINAL:
-            for method in ("HEAD", "GET"):
-                proxy.add(Fault(status=status), path=f"/s{status}", method=method)
-        ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
-        counts = {len(proxy.requests(method, path)) for path in files for method in ("HEAD", "GET")}
-        assert counts <= {0, 1}
-        for status, message in FINAL.items():
-            assert f"error: s{status}: {proxy.url}/s{status}.csv: {message}" in ended.err
+    proxy = served(files)
+    for status in FINAL:
+        for method in ("HEAD", "GET"):
+            proxy.add(Fault(status=status), path=f"/s{status}", method=method)
+    ended = sync(catalog_of(tmp_path, [f"{proxy.url}{path}" for path in files]))
+    counts = {len(proxy.requests(method, path)) for path in files for method in ("HEAD", "GET")}
+    assert counts <= {0, 1}
+    for status, message in FINAL.items():
+        assert f"error: s{status}: {proxy.url}/s{status}.csv: {message}" in ended.err
     assert ended.code == 1

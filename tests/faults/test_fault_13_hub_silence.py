@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.faults.faulty_hub import PARQUET, faulty_hub
+from tests.faults.faulty_hub import PARQUET, FaultyHub
 from tests.servers.fault_proxy import Fault
-from tests.servers.hub import HubEmulator
 
 ENDLESS = Fault(begin=b"HTTP/1.1 200 OK\r\nX-Endless: ", repeat=b"x")
 INTERIM = Fault(repeat=b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -36,12 +34,11 @@ INTERIM = Fault(repeat=b"HTTP/1.1 100 Continue\r\n\r\n")
         "interim answers of the API",
     ],
 )
-def test_it_ends(hub: HubEmulator, tmp_path: Path, fault: Fault, path: str, thorough: bool) -> None:
+def test_it_ends(fault: Fault, path: str, thorough: bool, faulty: FaultyHub) -> None:
     if not thorough and path == PARQUET and fault.silence:
         pytest.skip("three of four, with `make faults`")
-    with faulty_hub(hub, tmp_path) as faulty:
-        faulty.proxy.add(fault, path=path)
-        ended = faulty.run("sync")
-        assert ended.code == 1
-        assert re.search(r"org/data.* \d attempts? in \d+ s \(try again later\)", ended.err)
-        assert faulty.cached() == []
+    faulty.proxy.add(fault, path=path)
+    ended = faulty.run("sync")
+    assert ended.code == 1
+    assert re.search(r"org/data.* \d attempts? in \d+ s \(try again later\)", ended.err)
+    assert faulty.cached() == []

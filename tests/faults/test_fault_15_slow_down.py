@@ -15,26 +15,22 @@ BODY = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce
 SLOW_DOWN = Fault(status=503, body=BODY, headers={"Content-Type": "application/xml"})
 
 
-def test_three_times(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_three_times(tmp_path: Path, s3: S3, bucket: FaultProxy) -> None:
     url = s3.put("data", "d.csv", ROWS)
-    with FaultProxy(s3.url) as bucket:
-        bucket.add(SLOW_DOWN, times=3)
-        ended = sync(catalog_of(tmp_path, [url]), AWS_ENDPOINT_URL=bucket.url)
-        assert ended.code == 0, ended.text
-        assert [one.status for one in bucket.requests("GET")] == [503, 503, 503, 200]
+    bucket.add(SLOW_DOWN, times=3)
+    ended = sync(catalog_of(tmp_path, [url]))
+    assert ended.code == 0, ended.text
+    assert [one.status for one in bucket.requests("GET")] == [503, 503, 503, 200]
     assert blobs(tmp_path) == [ROWS]
 
 
-def test_for_ever(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_for_ever(tmp_path: Path, s3: S3, bucket: FaultProxy) -> None:
     url = s3.put("data", "d.csv", ROWS)
-    with FaultProxy(s3.url) as bucket:
-        for method in ("HEAD", "GET"):
-            bucket.add(SLOW_DOWN, method=method)
-        settings = {"AWS_ENDPOINT_URL": bucket.url, "REGISTRY_DEADLINE": "4"}
-        ended = sync(catalog_of(tmp_path, [url]), **settings)
-        requests = len(bucket.log)
+    for method in ("HEAD", "GET"):
+        bucket.add(SLOW_DOWN, method=method)
+    settings = {"REGISTRY_DEADLINE": "4"}
+    ended = sync(catalog_of(tmp_path, [url]), **settings)
+    requests = len(bucket.log)
     assert ended.code == 1
     assert f"error: d: {url}: the server answered 503, " in ended.err
     attempts, seconds = tried(ended)["d"]

@@ -15,20 +15,20 @@ CODES = {
 }
 
 
-def test_the_reason_is_known_although_head_has_no_body(tmp_path: Path, s3: S3) -> None:
-    s3.bucket("data")
+def test_the_reason_is_known_although_head_has_no_body(
+    tmp_path: Path, s3: S3, bucket: FaultProxy
+) -> None:
     urls = {code: s3.put("data", f"{code.lower()}.csv", ROWS) for code in CODES}
-    with FaultProxy(s3.url) as bucket:
-        for code, (status, _) in CODES.items():
-            bucket.add(Fault(status=status), method="HEAD", path=code.lower())
-            body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>No.</Message></Error>"
-            bucket.add(Fault(status=status, body=body.encode()), path=code.lower())
-        ended = sync(catalog_of(tmp_path, urls.values()), AWS_ENDPOINT_URL=bucket.url)
-        assert ended.code == 1
-        for code, (_, message) in CODES.items():
-            assert f"error: {code.lower()}: {urls[code]}: {message}" in ended.err
-            # botocore asks twice, as a bucket in another region answers HEAD with 400 too.
-            requests = [one.method for one in bucket.requests(path=code.lower())]
-            assert requests.count("GET") == 1
-            assert len(requests) <= 3
+    for code, (status, _) in CODES.items():
+        bucket.add(Fault(status=status), method="HEAD", path=code.lower())
+        body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>No.</Message></Error>"
+        bucket.add(Fault(status=status, body=body.encode()), path=code.lower())
+    ended = sync(catalog_of(tmp_path, urls.values()))
+    assert ended.code == 1
+    for code, (_, message) in CODES.items():
+        assert f"error: {code.lower()}: {urls[code]}: {message}" in ended.err
+        # botocore asks twice, as a bucket in another region answers HEAD with 400 too.
+        requests = [one.method for one in bucket.requests(path=code.lower())]
+        assert requests.count("GET") == 1
+        assert len(requests) <= 3
     assert blobs(tmp_path) == []

@@ -15,8 +15,9 @@ from registry.cli import main
 from tests.command_line import run
 from tests.conftest import OneDataset, permit
 from tests.faults.background import loaded
+from tests.faults.network import Served
 from tests.faults.process import write_catalog
-from tests.servers.fault_proxy import Fault, FaultProxy
+from tests.servers.fault_proxy import Fault
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.static import StaticFiles
 
@@ -94,21 +95,21 @@ def test_wrong_digest_of_samples(
 
 
 def test_damaged_first_samples_of_a_server_are_not_cached(
-    one_dataset: OneDataset, cache_dir: Path
+    one_dataset: OneDataset, cache_dir: Path, served: Served
 ) -> None:
-    with StaticFiles({"/data.jsonl": LINES}) as site, FaultProxy(site.url) as proxy:
-        source = {"type": "json", "path": f"{proxy.url}/data.jsonl"}
-        root = permit(one_dataset(source, limit=5), hosts=["127.0.0.1"])
-        locked(root)
-        clear_cache()
-        proxy.add(Fault(flip=LINES.index(b"question 2")), method="GET", times=1)
-        code, _, err = loaded("data", root)
-        assert code == 1
-        assert "its samples differ: pinned 5, sha256:" in err
-        assert published(cache_dir) == []
-        code, out, err = loaded("data", root)
-        assert (code, err) == (0, "")
-        assert [one[0] for one in json.loads(out)] == [one["q"] for one in RECORDS[:5]]
+    proxy = served({"/data.jsonl": LINES})
+    source = {"type": "json", "path": f"{proxy.url}/data.jsonl"}
+    root = permit(one_dataset(source, limit=5), hosts=["127.0.0.1"])
+    locked(root)
+    clear_cache()
+    proxy.add(Fault(flip=LINES.index(b"question 2")), method="GET", times=1)
+    code, _, err = loaded("data", root)
+    assert code == 1
+    assert "its samples differ: pinned 5, sha256:" in err
+    assert published(cache_dir) == []
+    code, out, err = loaded("data", root)
+    assert (code, err) == (0, "")
+    assert [one[0] for one in json.loads(out)] == [one["q"] for one in RECORDS[:5]]
 
 
 def test_samples_that_were_built_without_a_lock_stay_for_loads_without_it(

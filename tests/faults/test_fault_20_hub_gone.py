@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.faulty_hub import faulty_hub
+from tests.faults.faulty_hub import FaultyHub
 from tests.servers.hub import HubEmulator
 
 
@@ -18,22 +18,20 @@ from tests.servers.hub import HubEmulator
     ],
 )
 def test_pinned_samples_stay_and_others_are_an_error(
-    hub: HubEmulator, tmp_path: Path, change: str, message: str
+    hub: HubEmulator, tmp_path: Path, change: str, message: str, faulty: FaultyHub
 ) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        assert faulty.run("lock").code == 0
-        getattr(hub, change)("org/data")
-        faulty.proxy.clear()
-        warm = faulty.run("sync", "--locked")
-        assert (warm.code, faulty.proxy.log) == (0, [])
-        cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
-        assert cold.code == 1
-        assert message in cold.err
+    assert faulty.run("lock").code == 0
+    getattr(hub, change)("org/data")
+    faulty.proxy.clear()
+    warm = faulty.run("sync", "--locked")
+    assert (warm.code, faulty.proxy.log) == (0, [])
+    cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
+    assert cold.code == 1
+    assert message in cold.err
 
 
-def test_offline_is_exact_or_an_error(hub: HubEmulator, tmp_path: Path) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        cold = faulty.run("sync", "--offline")
-        assert cold.code == 1
-        assert "org/data: not in the cache, and requests are disabled" in cold.err
-        assert faulty.proxy.log == []
+def test_offline_is_exact_or_an_error(faulty: FaultyHub) -> None:
+    cold = faulty.run("sync", "--offline")
+    assert cold.code == 1
+    assert "org/data: not in the cache, and requests are disabled" in cold.err
+    assert faulty.proxy.log == []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.faults.faulty_hub import faulty_hub
+from tests.faults.faulty_hub import FaultyHub
 from tests.servers.hub import HubEmulator, parquet_repo
 
 ROWS = [{"q": "x", "a": "y"}]
@@ -22,13 +20,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_what_there_is_is_listed(hub: HubEmulator, tmp_path: Path, key: str) -> None:
-    with faulty_hub(hub, tmp_path) as faulty:
-        configs = {name: {"test": ROWS, "train": ROWS} for name in ("english", "german")}
-        hub.commit("org/names", parquet_repo(configs))
-        keys, message = CASES[key]
-        faulty.write(**{"path": "org/names", "name": "english", **keys})
-        ended = faulty.run("sync")
-        assert ended.code == 1
-        assert message in ended.err
-        assert len(faulty.proxy.log) < 20
+def test_what_there_is_is_listed(hub: HubEmulator, key: str, faulty: FaultyHub) -> None:
+    configs = {name: {"test": ROWS, "train": ROWS} for name in ("english", "german")}
+    hub.commit("org/names", parquet_repo(configs))
+    keys, message = CASES[key]
+    faulty.write(**{"path": "org/names", "name": "english", **keys})
+    ended = faulty.run("sync")
+    assert ended.code == 1
+    assert message in ended.err
+    assert len(faulty.proxy.log) < 20
