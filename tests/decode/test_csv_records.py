@@ -66,21 +66,13 @@ def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module() -> None:
         (b"q\n", {"skip_rows": 5}, "d.csv: the file has no header row"),
         (b"q,a,q\n1,2,3\n", {}, "d.csv:1: duplicate column 'q' in the header"),
         (b"1,2\n", {"fieldnames": ["q", "q"]}, "d.csv: duplicate column 'q' in the header"),
-        (
-            b"q,a\nx\n",
-            {},
-            "d.csv:2: line 2 has 1 field, the header has 2. No value for: a",
-        ),
+        (b"q,a\nx\n", {}, "d.csv:2: line 2 has 1 field, the header has 2. No value for: a"),
         (
             b'q,a\n"x\n\ny",1,2,3\n',
             {},
             "d.csv:4: line 4 has 4 fields, the header has 2. Unexpected values: ['2', '3']",
         ),
-        (
-            b'q,a\nx,1\n"y,2\nz,3\n',
-            {},
-            "d.csv:3: a quote that opens in this row is never closed",
-        ),
+        (b'q,a\nx,1\n"y,2\nz,3\n', {}, "d.csv:3: a quote that opens in this row is never closed"),
         (b'q,a\nx,"', {}, "d.csv:2: a quote that opens in this row is never closed"),
         (b"q\n\xff\n", {}, "d.csv:2: byte 0xff is not utf-8 (set `encoding`, such as latin-1)"),
     ],
@@ -93,10 +85,7 @@ def test_an_invalid_file_is_an_error_with_its_line(
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("data", "records"),
-    [(b"", []), (b"q,q\n1,2\n", [{"q": "2"}])],
-)
+@pytest.mark.parametrize(("data", "records"), [(b"", []), (b"q,q\n1,2\n", [{"q": "2"}])])
 def test_loaders_accept_files_that_lose_data(data: bytes, records: list[dict[str, str]]) -> None:
     assert read(data, strict=False) == records
 

@@ -63,11 +63,7 @@ def nested(values: list[str], rows: int) -> pa.Table:
             {"use_dictionary": False, "column_encoding": {"q": "DELTA_BYTE_ARRAY"}},
             33,
         ),
-        (
-            lambda: pa.table({"q": pa.array([b"x" * 1_000_000] * 9, pa.binary(1_000_000))}),
-            {},
-            67,
-        ),
+        (lambda: pa.table({"q": pa.array([b"x" * 1_000_000] * 9, pa.binary(1_000_000))}), {}, 67),
         (lambda: nested([LONG], 2_000), {"dictionary_pagesize_limit": 10**7}, 67),
         (lambda: pa.table({"q": [1, 2]}), {}, 1 << 26),
     ],

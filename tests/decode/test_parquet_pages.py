@@ -20,14 +20,7 @@ from registry.decode.stream import SourceBytes
 from registry.errors import DecodeError
 from registry.manifest.source_models import ParquetSource
 from registry.manifest.validation import source_from_arguments
-from tests.decode.handmade_parquet import (
-    data_page,
-    dictionary_page,
-    indices,
-    levels,
-    text,
-    write,
-)
+from tests.decode.handmade_parquet import data_page, dictionary_page, indices, levels, text, write
 
 SOURCE = source_from_arguments(ParquetSource, {"path": ["d.parquet"]})
 MANY = 20_000_000

@@ -36,11 +36,7 @@ FOLDER = Path("/catalog")
 
 
 def entries_of(
-    manifest: str,
-    *,
-    defaults: str = "{}",
-    folder: Path = FOLDER,
-    file: str = "m.yaml",
+    manifest: str, *, defaults: str = "{}", folder: Path = FOLDER, file: str = "m.yaml"
 ) -> dict[str, Entry]:
     """Return the datasets of a manifest, written as `name: {…}` lines."""
     indented = "\n".join(f"  {line}" for line in manifest.splitlines())

@@ -121,11 +121,8 @@ NUMBER = {"row_number": 1}
     "raw",
     [
         *[NUMBER, [NUMBER], {"template": "{v}", "with": {"v": NUMBER}}, {"object": {"x": NUMBER}}],
-        *[
-            {"hash": ["q"], "prefix": NUMBER},
-            {"hash": ["q", NUMBER]},
-            {"from": NUMBER, "do": "str"},
-        ],
+        *[{"hash": ["q"], "prefix": NUMBER}, {"hash": ["q", NUMBER]}],
+        *[{"from": NUMBER, "do": "str"}],
         {"from": "q", "do": [{"each": [{"letter_in": [NUMBER]}]}]},
         {"from": "q", "do": [{"each": {"where": {"value": NUMBER, "equals": 1}}}]},
         {"if": {"not": {"any": [{"value": NUMBER, "less": 3}]}}, "then": "q"},

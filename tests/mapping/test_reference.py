@@ -96,19 +96,9 @@ _own_steps = st.one_of(
     ),
     st.sampled_from(
         [
-            "unique",
-            "drop_null",
-            "letters_where",
-            "letter",
-            {"letter": {"base": 1}},
-            "zip",
-            "sort",
-            "int",
-            {"index": "k"},
-            {"slice": ["k", 1]},
-            "capitalize",
-            "lines",
-            {"join": "-"},
+            *["unique", "drop_null", "letters_where", "letter", {"letter": {"base": 1}}, "zip"],
+            *["sort", "int", {"index": "k"}, {"slice": ["k", 1]}, "capitalize", "lines"],
+            *[{"join": "-"}],
         ]
     ),
 )

@@ -68,10 +68,7 @@ def test_a_second_key_that_changes_makes_all_metadata_json(
 def test_steps_run_in_their_order_and_leave_one_file(prepare: Prepare, tmp_path: Path) -> None:
     records = [{"input": str(n), "id": n % 4, "n": n} for n in range(8)]
     prepared = prepare(
-        records,
-        fields={"metadata": ["n"]},
-        on_duplicate="drop",
-        sample={"n": 2, "seed": 1},
+        records, fields={"metadata": ["n"]}, on_duplicate="drop", sample={"n": 2, "seed": 1}
     )
     found = metadata_of(prepared, tmp_path / "out")
     assert len(found) == 2

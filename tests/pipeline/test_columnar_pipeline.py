@@ -129,9 +129,7 @@ def test_a_few_first_samples_take_the_row_pipeline(prepare: Prepare) -> None:
 
 def test_a_batch_without_samples_determines_no_types(prepare: Prepare, tmp_path: Path) -> None:
     prepared = prepare(
-        [{"input": "a", "n": 1}],
-        where={"value": "n", "greater": 5},
-        fields={"metadata": ["n"]},
+        [{"input": "a", "n": 1}], where={"value": "n", "greater": 5}, fields={"metadata": ["n"]}
     )
     state = PipelineState()
     assert rows_of(prepared, state) == []

@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 
 from registry.errors import MappingError
 from registry.pipeline import deduplicate as duplicates
-from registry.pipeline.deduplicate import (
-    DuplicateIdDetector,
-    DuplicateRule,
-    resolve_duplicates,
-)
+from registry.pipeline.deduplicate import DuplicateIdDetector, DuplicateRule, resolve_duplicates
 from registry.store import writer as sample_writer
 from registry.store.columns import batch_of
 from registry.store.reader import SampleFile

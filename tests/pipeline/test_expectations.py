@@ -193,11 +193,7 @@ def test_the_first_samples_alone_only_cause_a_warning() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"input": "q"},
-        {"input": "q", "target": None},
-        {"input": "q", "target": {"const": ""}},
-    ],
+    [{"input": "q"}, {"input": "q", "target": None}, {"input": "q", "target": {"const": ""}}],
     ids=str,
 )
 @pytest.mark.parametrize("count", [3, 600])

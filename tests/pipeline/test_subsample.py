@@ -17,10 +17,7 @@ from registry.pipeline.subsample import _shares, select
 from registry.store import writer as sample_writer
 from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
-from registry.store.schema import (
-    MetadataType,
-    schema_of,
-)
+from registry.store.schema import MetadataType, schema_of
 from registry.store.writer import SampleWriter
 
 METADATA_TYPES: dict[str, MetadataType] = {"kind": "str", "deep": "json"}

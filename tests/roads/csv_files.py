@@ -24,67 +24,28 @@ _digits = st.sampled_from("012xy")
 _headers: st.SearchStrategy[list[str]] = st.sampled_from(
     [
         *[list(COLUMNS)] * 24,
-        *[
-            ["q", "a", "b"],
-            ["q"],
-            ["q", "q"],
-            ["q", ""],
-            ["", " "],
-            ["q", "a,b", "x\ny"],
-            [" q", "a"],
-            ["m.x", "q", "m"],
-        ],
+        *[["q", "a", "b"], ["q"], ["q", "q"], ["q", ""], ["", " "], ["q", "a,b", "x\ny"]],
+        *[[" q", "a"], ["m.x", "q", "m"]],
     ]
 )
 _rows_of_text = st.sampled_from(
     [
-        *[
-            "",
-            " ",
-            ",,,,",
-            '""',
-            '"',
-            '"x',
-            'x"y,a,b,1,2',
-            '"x"y,a,b,1,2',
-            '"x" ,a,b,1,2',
-            ' "x",a,b,1,2',
-        ],
-        *[
-            "x",
-            "x,",
-            "x,a,b,1,2,3",
-            '"x""y",a,b,1,2',
-            '"x\n',
-            "\0,a,b,1,2",
-            "\u3000",
-            '"a\r\nb",a,b,1,2',
-            "\r",
-            "x,a\rb,c,1,2",
-        ],
+        *["", " ", ",,,,", '""', '"', '"x', 'x"y,a,b,1,2', '"x"y,a,b,1,2', '"x" ,a,b,1,2'],
+        *[' "x",a,b,1,2'],
+        *["x", "x,", "x,a,b,1,2,3", '"x""y",a,b,1,2', '"x\n', "\0,a,b,1,2", "\u3000"],
+        *['"a\r\nb",a,b,1,2', "\r", "x,a\rb,c,1,2"],
     ]
 )
 _dialects: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         *[{}] * 24,
         *[{"delimiter": one} for one in (";", "\t", "|", " ", "x", "\u00e9", "\0")],
-        *[
-            {"dialect": "excel"},
-            {"dialect": "excel-tab"},
-            {"skip_rows": 1},
-            {"encoding": "latin-1"},
-        ],
-        *[
-            {"encoding": "utf-8-sig"},
-            {"encoding": "U8"},
-            {"fieldnames": list(COLUMNS)},
-            {"fieldnames": ["q"]},
-        ],
-        *[
-            {"fieldnames": ["q", "q"]},
-            {"fieldnames": ["q", "a", "b"]},
-            {"fieldnames": ["", "q", "a", "b", "n"]},
-        ],
+        *[{"dialect": "excel"}, {"dialect": "excel-tab"}, {"skip_rows": 1}],
+        *[{"encoding": "latin-1"}],
+        *[{"encoding": "utf-8-sig"}, {"encoding": "U8"}, {"fieldnames": list(COLUMNS)}],
+        *[{"fieldnames": ["q"]}],
+        *[{"fieldnames": ["q", "q"]}, {"fieldnames": ["q", "a", "b"]}],
+        *[{"fieldnames": ["", "q", "a", "b", "n"]}],
     ]
 )
 

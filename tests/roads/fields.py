@@ -18,14 +18,8 @@ _literals = st.sampled_from(["x", "", "é", 1, 0, -1, 2.5, True, None, ["x"], [1
 steps: st.SearchStrategy[Any] = st.sampled_from(
     [
         *(operation.example.step for operation in OPERATIONS.values()),
-        *[
-            "lower",
-            "upper",
-            "strip",
-            "letter",
-            {"letter": {"base": 1}},
-            {"replace": {"x": "", "y": "z"}},
-        ],
+        *["lower", "upper", "strip", "letter", {"letter": {"base": 1}}],
+        *[{"replace": {"x": "", "y": "z"}}],
         *[{"default": "none"}, {"split": "x"}, {"coalesce": ["b", "n"]}, {"letter_in": "m"}, "len"],
         *[{"each": "str"}, {"each": ["str", "strip"]}, {"map": {"x": "y", "*": 1}}, {"index": 0}],
         *[{"letter_in": {"const": ["x", "1", 1]}}, {"strip": "x"}, {"parse": "json"}],
@@ -37,17 +31,8 @@ steps: st.SearchStrategy[Any] = st.sampled_from(
 _templates = st.lists(
     st.sampled_from(
         [
-            "{q}",
-            "{a}",
-            "{b}",
-            "{n}",
-            "{m.x}",
-            "{none|-}",
-            "{b|}",
-            "{?a}A {a}{/}",
-            "{v}",
-            "x ",
-            "{{é",
+            *["{q}", "{a}", "{b}", "{n}", "{m.x}", "{none|-}", "{b|}", "{?a}A {a}{/}", "{v}", "x "],
+            *["{{é"],
         ]
     ),
     min_size=1,
@@ -124,13 +109,8 @@ expressions = st.recursive(_leaves, _grown, max_leaves=4)
 # Expressions with a columnar kernel are overrepresented.
 _texts = st.sampled_from(
     [
-        *[
-            "q",
-            "q",
-            {"template": "{q}"},
-            {"template": "{q} {n}"},
-            {"template": "x {q}{v}", "with": {"v": "q"}},
-        ],
+        *["q", "q", {"template": "{q}"}, {"template": "{q} {n}"}],
+        *[{"template": "x {q}{v}", "with": {"v": "q"}}],
         *[
             {"from": "q", "do": [step]}
             for step in ("lower", "upper", "capitalize", "strip", {"replace": {"x": "é"}})
@@ -152,18 +132,8 @@ _texts = st.sampled_from(
 )
 _targets = st.sampled_from(
     [
-        *[
-            "a",
-            "b",
-            "n",
-            "q",
-            "m",
-            ["q"],
-            ["a", "b"],
-            {"template": "{n}"},
-            {"row_number": 1},
-            {"const": "A"},
-        ],
+        *["a", "b", "n", "q", "m", ["q"], ["a", "b"], {"template": "{n}"}, {"row_number": 1}],
+        *[{"const": "A"}],
         *[
             {"from": name, "do": [{"regex": {"pattern": "x|(\\d)", "optional": True}}]}
             for name in "qa"

@@ -194,11 +194,7 @@ HALF = "\ud800"
 
 @pytest.mark.parametrize(
     "target",
-    [
-        {"const": HALF},
-        {"template": HALF + "{q}"},
-        {"from": "q", "do": [{"replace": {"x": HALF}}]},
-    ],
+    [{"const": HALF}, {"template": HALF + "{q}"}, {"from": "q", "do": [{"replace": {"x": HALF}}]}],
 )
 def test_lone_surrogate_in_the_manifest_raises_the_same_error_in_both_pipelines(
     target: Any,

@@ -312,9 +312,7 @@ def test_unseeded_shuffle_uses_the_global_random_state(make: Callable[..., Datas
 
 
 @kinds
-def test_unseeded_shuffle_of_choices_keeps_the_answer_correct(
-    make: Callable[..., Dataset],
-) -> None:
+def test_unseeded_shuffle_of_choices_keeps_the_answer_correct(make: Callable[..., Dataset]) -> None:
     choices = [f"choice {n}" for n in range(30)]
     dataset = make([Sample("?", choices=choices, target=["C", "4"])])
     dataset.shuffle_choices()
@@ -345,9 +343,7 @@ def test_error_of_an_invalid_target_names_the_sample(
 
 
 @kinds
-def test_failed_shuffle_of_choices_leaves_the_sample_readable(
-    make: Callable[..., Dataset],
-) -> None:
+def test_failed_shuffle_of_choices_leaves_the_sample_readable(make: Callable[..., Dataset]) -> None:
     bad = Sample("b", choices=["x", "y"], target="Z")
     dataset = make([Sample("a", choices=["x", "y"], target="B"), bad])
     with pytest.raises(ValueError, match="the target 'Z' is not a letter"):

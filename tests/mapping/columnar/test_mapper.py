@@ -196,13 +196,7 @@ def test_metadata_has_the_keys_in_the_order_of_the_manifest() -> None:
 
 @pytest.mark.parametrize(
     ("metadata", "wanted"),
-    [
-        ("none", None),
-        ("o", None),
-        (None, None),
-        ([], [{}, {}]),
-        ({}, [{}, {}]),
-    ],
+    [("none", None), ("o", None), (None, None), ([], [{}, {}]), ({}, [{}, {}])],
 )
 def test_metadata_without_keys_has_no_columns(metadata: Any, wanted: Any) -> None:
     batch = mapped({"input": "q", "metadata": metadata})

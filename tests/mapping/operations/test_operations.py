@@ -45,10 +45,7 @@ def test_each_operation_is_documented_under_its_own_name(operation: Operation) -
         ("stripp", "no operation 'stripp' did you mean 'strip'?"),
         ({"zzzzzz": 1}, "no operation 'zzzzzz'"),
         ({"split": ""}, "operation split: takes the separator, a string that is not empty"),
-        (
-            {"each": ["stripp"]},
-            "operation each: no operation 'stripp' did you mean 'strip'?",
-        ),
+        ({"each": ["stripp"]}, "operation each: no operation 'stripp' did you mean 'strip'?"),
     ],
 )
 def test_an_invalid_step_is_refused_before_any_record(step: Any, message: str) -> None:

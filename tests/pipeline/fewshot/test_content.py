@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 
-from registry.pipeline.fewshot.content import (
-    answers_of,
-    content_of,
-    near_duplicates,
-    normalized,
-)
+from registry.pipeline.fewshot.content import answers_of, content_of, near_duplicates, normalized
 from registry.samples.messages import ChatMessageSystem, ChatMessageUser
 from registry.samples.sample import Sample
 
