@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,6 @@ from registry.base.cache_access import (
     refuse_unsafe_cache,
     set_file_mode,
     versioned_folder,
-    write_new_file,
 )
 from registry.base.fs import best_effort_path
 from registry.cache.cache import Cache
@@ -72,24 +71,14 @@ def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
     assert mode(path) == 0o600
 
 
-@pytest.mark.usefixtures("umask")
-def test_a_small_file_is_written_at_once(tmp_path: Path) -> None:
-    write_new_file(tmp_path / "file", b"new")
-    assert (tmp_path / "file").read_bytes() == b"new"
-    assert mode(tmp_path / "file") == 0o600
-
-
 def test_a_folder_that_must_be_new_is(tmp_path: Path) -> None:
     make_new_folder(tmp_path / "a" / "b")
     with pytest.raises(FileExistsError):
         make_new_folder(tmp_path / "a" / "b")
 
 
-@pytest.mark.parametrize("create", [create_file, lambda path: write_new_file(path, b"new")])
 @pytest.mark.parametrize("planted", ["file", "link", "dangling link"])
-def test_nothing_that_exists_is_opened(
-    tmp_path: Path, planted: str, create: Callable[[Path], object]
-) -> None:
+def test_nothing_that_exists_is_opened(tmp_path: Path, planted: str) -> None:
     path, target = tmp_path / "path", tmp_path / "target"
     if planted != "dangling link":
         target.write_text("kept", encoding="utf-8")
@@ -98,7 +87,7 @@ def test_nothing_that_exists_is_opened(
     else:
         path.symlink_to(target)
     with pytest.raises(FileExistsError):
-        create(path)
+        create_file(path)
     assert path.exists() == (planted != "dangling link")
 
 

@@ -26,7 +26,6 @@ from registry.base.fs import (
     is_disk_fault,
     make_durable,
     read_best_effort,
-    read_file,
     remove_leftovers,
     write_atomic,
     write_best_effort,
@@ -109,14 +108,6 @@ def test_hashed_file_does_not_replace_an_existing_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(FileExistsError):
         HashedFile(tmp_path / "file")
-
-
-@pytest.mark.parametrize("size", [0, 1, 1 << 16, (1 << 17) + 1])
-def test_a_small_file_is_read_to_its_end(tmp_path: Path, size: int) -> None:
-    (tmp_path / "file").write_bytes(bytes(size))
-    assert read_file(tmp_path / "file") == bytes(size)
-    with pytest.raises(IsADirectoryError):
-        read_file(tmp_path)
 
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from registry.base import local_files
 from registry.base.local_files import (
     ABSENT,
     INODE_MASK,
@@ -64,12 +63,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["nothing", "removed", "replaced", "moved", "linked"])
-@pytest.mark.parametrize("by", ["kernel", "library"])
-def test_an_open_file_is_known_at_its_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, by: str
-) -> None:
-    if by == "library":
-        monkeypatch.setattr(local_files, "_path_of", lambda descriptor: None)
+def test_an_open_file_is_known_at_its_path(tmp_path: Path, change: str) -> None:
     folder = tmp_path.resolve() / "folder"
     folder.mkdir()
     path = folder / "file"

@@ -10,13 +10,13 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from msgspec.structs import replace
 
 from registry.base import fs
-from registry.base.cache_access import write_new_file
+from registry.base.cache_access import create_file
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.meta import EntryKind, seal, unseal
@@ -103,11 +103,11 @@ def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.Mo
 def test_meta_is_written_last(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[str]] = []
 
-    def note(path: Path, data: bytes) -> None:
+    def note(path: Path) -> BinaryIO:
         seen.append(set(os.listdir(path.parent)))
-        write_new_file(path, data)
+        return create_file(path)
 
-    monkeypatch.setattr(module, "write_new_file", note)
+    monkeypatch.setattr(module, "create_file", note)
     publish(cache)
     assert seen == [{"file"}]
 
@@ -208,9 +208,9 @@ def test_an_entry_that_replaces_another_while_it_is_read_is_intact(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(cache)
-    read, turns = fs.read_file, iter(range(20))
+    read, turns = Path.read_bytes, iter(range(20))
 
-    def read_file(path: Path) -> bytes:
+    def read_bytes(path: Path) -> bytes:
         if next(turns, None) is None:
             return read(path)
         # As another process does, between two system calls. Linux often reuses the inode.
@@ -218,7 +218,7 @@ def test_an_entry_that_replaces_another_while_it_is_read_is_intact(
         publish(cache)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
-    monkeypatch.setattr(module, "read_file", read_file)
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
     assert cache.find("samples", FINGERPRINT) is not None
     assert quarantined(cache) == []
 
@@ -251,7 +251,7 @@ def raising(number: int) -> Callable[..., Any]:
 def test_unreadable_cache_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(cache)
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(module, "read_file", raising(errno.EACCES))
+    monkeypatch.setattr(Path, "read_bytes", raising(errno.EACCES))
     message = r"^can't read the cache: .*Permission denied \(REGISTRY_CACHE_DIR sets another"
     with pytest.raises(CacheError, match=message):
         cache.find("samples", FINGERPRINT)
@@ -383,16 +383,16 @@ def test_damaged_source_state_is_quarantined(cache: Cache, harm: Callable[[Path]
 def test_source_state_that_replaces_a_damaged_one_while_it_is_read_stays(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, turns = fs.read_file, iter(range(3))
+    read, turns = Path.read_bytes, iter(range(3))
 
-    def read_file(path: Path) -> bytes:
+    def read_bytes(path: Path) -> bytes:
         if next(turns, None) is None:
             return read(path)
         cache.remember("sha256:1", {"x": 1})  # as another process does
         return b"{"
 
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(module, "read_file", read_file)
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
     assert cache.recall("sha256:1") == {"x": 1}
     assert quarantined(cache) == []
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from registry.base import local_files
 from registry.boundary.boundary import Boundary
 from registry.errors import ReachError
 from tests.git_repository import write_files
@@ -59,13 +58,8 @@ def test_a_device_allowed_by_the_user_is_still_refused(folder: Path) -> None:
     assert SPECIAL in done.text
 
 
-@pytest.mark.parametrize("by", ["kernel", "library"])
 @pytest.mark.parametrize("part", ["file", "folder"])
-def test_a_file_that_is_swapped_while_it_is_opened_is_never_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, by: str
-) -> None:
-    if by == "library":
-        monkeypatch.setattr(local_files, "_path_of", lambda descriptor: None)
+def test_a_file_that_is_swapped_while_it_is_opened_is_never_read(tmp_path: Path, part: str) -> None:
     inside, outside = tmp_path / "catalog" / "sub", tmp_path / "private"
     write_files(tmp_path, {"catalog/sub/x.csv": "mine", "private/x.csv": "hunter2"})
     target = inside / "x.csv" if part == "file" else inside

@@ -55,14 +55,11 @@ def int64_array(numbers: NDArray[Any]) -> pa.Array:
 
 def to_array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Return what `pa.array` returns for a list of a known type, or raise what it raises."""
-    convert = _CONVERTERS.get(kind) if _is_faster(values) else None
+    # Without pyarrow, which would import pandas first.
+    is_faster = len(values) <= _FEW_VALUES and "pandas" not in sys.modules
+    convert = _CONVERTERS.get(kind) if is_faster else None
     found = None if convert is None else convert(values)
     return pa.array(values, kind) if found is None else found
-
-
-def _is_faster(values: Sequence[Any]) -> bool:
-    """Return whether a list is best converted without pyarrow, which would import pandas first."""
-    return len(values) <= _FEW_VALUES and "pandas" not in sys.modules
 
 
 def _text_array(values: Sequence[str | None]) -> pa.Array | None:

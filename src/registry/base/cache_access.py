@@ -21,7 +21,6 @@ __all__ = [
     "refuse_unsafe_cache",
     "set_file_mode",
     "versioned_folder",
-    "write_new_file",
 ]
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -108,39 +107,20 @@ def _make_private(folder: Path) -> None:
 
 def create_file(path: Path, buffering: int = -1) -> BinaryIO:
     """Create a file of the cache and open it as `open` does; never one that exists, or a link."""
-    return os.fdopen(_create(path), "wb", buffering)
-
-
-def write_new_file(path: Path, data: bytes) -> None:
-    """Create a small file of the cache, as `create_file` does, and write its content at once."""
-    descriptor = _create(path)
+    file = os.fdopen(os.open(path, _NEW, 0o600), "wb", buffering)
     try:
-        remaining = memoryview(data)
-        while remaining:  # the last bytes of a disk may be fewer
-            remaining = remaining[os.write(descriptor, remaining) :]
-    finally:
-        os.close(descriptor)
-
-
-def _create(path: Path) -> int:
-    descriptor = os.open(path, _NEW, 0o600)
-    try:
-        _set_mode(descriptor, path)
+        set_file_mode(file, path)
     except OSError:
-        os.close(descriptor)
+        file.close()
         raise
-    return descriptor
+    return file
 
 
 def set_file_mode(file: BinaryIO, path: Path) -> None:
     """Give an open file of the cache, wherever it comes from, the mode of its folder's files."""
-    _set_mode(file.fileno(), path)
-
-
-def _set_mode(descriptor: int, path: Path) -> None:
     mode = file_mode(path)
-    if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
-        os.fchmod(descriptor, mode)
+    if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
+        os.fchmod(file.fileno(), mode)
 
 
 def file_mode(path: Path) -> int:

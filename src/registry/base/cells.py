@@ -52,10 +52,7 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
 def fold(text: str, width: int, margin: str = "") -> Iterator[str]:
     """Yield a line as lines that fit a number of columns, with its spaces; between words if it can.
 
-    Args:
-        text: One line, already escaped.
-        width: Columns of each line.
-        margin: What each line but the first begins with.
+    The text is already escaped. Each line but the first begins with `margin`.
     """
     before, at = "", 0
     while True:

@@ -38,7 +38,7 @@ def convert(
     return _compile_first(model, lambda: msgspec.convert(data, model, dec_hook=dec_hook))
 
 
-def decode_json(data: bytes, model: type[_Model]) -> _Model:
+def decode_json(data: bytes | memoryview | msgspec.Raw, model: type[_Model]) -> _Model:
     """Return the Struct that JSON describes.
 
     Raises:

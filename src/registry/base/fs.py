@@ -39,7 +39,6 @@ __all__ = [
     "let_go",
     "make_durable",
     "read_best_effort",
-    "read_file",
     "remove_leftovers",
     "set_cached_mode",
     "stream_sha256",
@@ -48,10 +47,8 @@ __all__ = [
     "write_cached",
 ]
 
-_PART = 1 << 16
 _HASHED_BYTES = 1 << 19
 """Bytes that are hashed together, few enough for the processor's cache."""
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _DISK_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _HELD = {errno.EACCES, errno.EAGAIN}
 _CHECKSUM = len(b"00000000")
@@ -89,18 +86,6 @@ def _hash_rest(file: BufferedReader, digest: hashlib._Hash) -> None:
             waiting = pool.submit(file.readinto, following)
             digest.update(memoryview(part)[:size])
             part, following, size = following, part, waiting.result()
-
-
-def read_file(path: str | Path) -> bytes:
-    """Return the bytes of a small file by half of the system calls that `open` makes."""
-    descriptor = os.open(path, _READ)
-    try:
-        parts = []
-        while part := os.read(descriptor, _PART):
-            parts.append(part)
-    finally:
-        os.close(descriptor)
-    return b"".join(parts)
 
 
 class HashedFile(io.RawIOBase):

@@ -27,7 +27,6 @@ NOT_A_FILE = "it is a device, pipe or socket, not a file"
 _AT_ONCE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 # O_PATH, where there is such a thing, also opens a folder whose names may not be listed.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_GONE = " (deleted)"
 _BUFFER = 1 << 16
 # Network file systems use all 64 bits of an inode, but arrays of states have signed integers.
 INODE_MASK = (1 << 63) - 1
@@ -35,20 +34,8 @@ INODE_MASK = (1 << 63) - 1
 _RACY_SECONDS = 2.0
 
 
-def _path_of(descriptor: int) -> str | None:
-    """Return the path that an open file has now; None if it has none, or only Linux could tell."""
-    try:
-        real = os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return None
-    return real if real.startswith(os.sep) and not real.endswith(_GONE) else None
-
-
 def is_open_at(file: BufferedReader, real: str) -> bool:
     """Return whether an open file still is the one at a path without links."""
-    # One question, where `os.path.realpath` asks one about each folder above.
-    if _path_of(file.fileno()) == real:
-        return True
     try:
         return os.path.samestat(os.fstat(file.fileno()), _stat_without_links(real))
     except OSError:  # it is gone, or a folder above it is a link now
@@ -74,11 +61,7 @@ def _stat_without_links(path: str) -> os.stat_result:
 
 
 def open_regular(path: str | Path, *, follow: bool = True) -> BufferedReader:
-    """Open a regular file for reading, never a device, pipe or socket.
-
-    Args:
-        path: Its path.
-        follow: Whether the path may be a link.
+    """Open a regular file for reading, never a device, pipe or socket; a link only with `follow`.
 
     Raises:
         OSError: it can't be opened, or is not a regular file.

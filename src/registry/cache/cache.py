@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import CACHE_FORMAT, make_folder, versioned_folder, write_new_file
+from registry.base.cache_access import CACHE_FORMAT, create_file, make_folder, versioned_folder
 from registry.base.folders import (
     finish_files,
     kept_inode,
@@ -41,7 +41,6 @@ from registry.base.folders import (
 from registry.base.fs import (
     file_sha256,
     make_durable,
-    read_file,
     set_cached_mode,
     write_cached,
 )
@@ -87,7 +86,7 @@ def _is_file(path: Path, size: int) -> bool:
 def _read_state(path: Path, key: str) -> dict[str, Any] | None:
     """Return what `remember` wrote; None if it is missing, damaged or that of another source."""
     try:
-        data: dict[str, Any] = unseal(read_file(path))
+        data: dict[str, Any] = unseal(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
     except OSError as error:
@@ -160,7 +159,7 @@ class Cache(Struct, frozen=True, dict=True):
         """Return an entry, or None if it is missing or damaged."""
         folder = self._folder(kind, fingerprint)
         try:
-            meta = unseal(read_file(folder / META))
+            meta = unseal((folder / META).read_bytes())
             sizes = check_meta(meta, kind, fingerprint)
             if not all(_is_file(folder / name, size) for name, size in sizes.items()):
                 return None
@@ -248,15 +247,10 @@ class Cache(Struct, frozen=True, dict=True):
         digests: Mapping[str, str] | None = None,
         replace: bool = False,
     ) -> CacheEntry:
-        """Publish a finished folder from `temporary` as an entry.
+        """Publish a finished folder from `temporary`, which is moved, as an entry.
 
-        Args:
-            folder: The folder; it is moved.
-            kind: Kind of the entry.
-            fingerprint: Its fingerprint.
-            meta: Content of `meta.json` besides the files' sizes and digests.
-            digests: File name → sha256, for files whose digest is already known.
-            replace: Replace an existing entry; otherwise the existing one is kept.
+        `meta` is the content of `meta.json` besides the files' sizes and digests; `digests` has
+        the sha256 of files where it is already known. An existing entry is kept, unless `replace`.
         """
         known = digests or {}
         files = {
@@ -264,9 +258,9 @@ class Cache(Struct, frozen=True, dict=True):
             for name, size in finish_files(folder).items()
         }
         full_meta = {**meta, "format": CACHE_FORMAT, "fingerprint": fingerprint, "files": files}
-        text = seal(full_meta)
         # Last, so that a folder with it always has all of its files.
-        write_new_file(folder / META, text)
+        with create_file(folder / META) as file:
+            file.write(seal(full_meta))
         if replace:
             self.discard(kind, fingerprint)
         target = self._folder(kind, fingerprint)
@@ -287,12 +281,7 @@ class Cache(Struct, frozen=True, dict=True):
     ) -> DamagedEntryError:
         """Quarantine the entry of an open file that is damaged; return the error.
 
-        Args:
-            kind: Kind of the entry.
-            fingerprint: Its fingerprint.
-            path: The file.
-            inode: That of the open file, as the entry may have been replaced since.
-            reason: What is wrong with it.
+        The inode is that of the open file, as the entry may have been replaced since.
         """
         folder = self._folder(kind, fingerprint)
         with kept_inode(folder) as seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,7 +79,11 @@ def contents(cache: Cache) -> list[Item]:
     views: dict[str, list[Item]] = {}
     for view in _entries(cache, "views"):
         views.setdefault(view.meta["samples"].removeprefix("sha256:"), []).append(view)
-    found = [_with_views(item, views.pop(key, ())) for key, item in samples.items()]
+    found = []
+    for key, item in samples.items():
+        own = tuple(views.pop(key, ()))
+        used = max(one.last_used for one in (item, *own))
+        found.append(replace(item, views=own, last_used=used))
     found += [view for alone in views.values() for view in alone]
     return [*found, *_entries(cache, "records"), *_entries(cache, "exports"), *_blobs(cache)]
 
@@ -102,11 +106,6 @@ def _blobs(cache: Cache) -> Iterator[Item]:
         if not path.name.startswith("."):
             size, used = size_of(path), _time_of(path)
             yield Item(kind="blobs", key=path.name, path=path, bytes=size, last_used=used, meta={})
-
-
-def _with_views(item: Item, views: Iterable[Item]) -> Item:
-    used = max([item.last_used, *(view.last_used for view in views)])
-    return replace(item, views=tuple(views), last_used=used)
 
 
 def _time_of(path: Path) -> float:

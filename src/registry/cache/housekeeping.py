@@ -160,22 +160,12 @@ def prune(
 ) -> Removal:
     """Remove what killed processes left, and the items that a condition selects.
 
-    Args:
-        cache: The cache.
-        older: Remove items that were not used for this many seconds.
-        keep_size: Remove the least recently used items until the others have this many bytes.
-        is_referenced: Remove items for which this is false.
-        dry_run: Remove nothing, only return what would be removed.
+    Those that were not used for `older` seconds, that are not referenced, and the least recently
+    used ones until the others have `keep_size` bytes. A `dry_run` only returns them.
     """
     removal = Removal(folder=cache.versioned, dry_run=dry_run)
     _remove_leftovers(cache, removal, older=0)
-    chosen = _choose(
-        contents(cache),
-        time.time(),
-        older=older,
-        keep_size=keep_size,
-        is_referenced=is_referenced,
-    )
+    chosen = _choose(contents(cache), older=older, keep_size=keep_size, is_referenced=is_referenced)
     for item, reason in chosen:
         removal.remove_item(item, reason)
     return removal
@@ -188,14 +178,13 @@ def keep_to_size(cache: Cache, size: int) -> tuple[Removal, int]:
     it may be running.
     """
     removal, items = Removal(folder=cache.versioned), contents(cache)
-    for item, reason in _choose(items, time.time(), keep_size=size, spared=_SPARED):
+    for item, reason in _choose(items, keep_size=size, spared=_SPARED):
         removal.remove_item(item, reason)
     return removal, sum(item.total for item in items) - removal.bytes
 
 
 def _choose(
     items: Iterable[Item],
-    now: float,
     *,
     older: float | None = None,
     keep_size: int | None = None,
@@ -207,7 +196,7 @@ def _choose(
     What was used in the seconds that are `spared` is kept, whatever the size.
     """
     by_use = sorted(items, key=lambda item: (item.last_used, item.kind, item.key))
-    left = sum(item.total for item in by_use)
+    now, left = time.time(), sum(item.total for item in by_use)
     for item in by_use:
         if is_referenced is not None and not is_referenced(item):
             reason = "no dataset of the catalog uses it"

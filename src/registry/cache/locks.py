@@ -80,7 +80,13 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
         yield report  # the file system has no locks
         return
     try:
-        _write_waiter(path, dataset)
+        with contextlib.suppress(OSError):
+            # Never through a link, which another member of the group may have put there.
+            descriptor = os.open(path, _FLAGS)
+            try:
+                _write_holder(descriptor, dataset)
+            finally:
+                os.close(descriptor)
         yield _touching(path, report, deadline)
     finally:
         file_lock.release()
@@ -173,17 +179,6 @@ def _touching(path: Path, report: Report, deadline: Deadline) -> Report:
     return report_and_touch
 
 
-def _write_waiter(path: Path, dataset: str) -> None:
-    """Write this process into a lock file that it had to wait for."""
-    with contextlib.suppress(OSError):
-        # Never through a link, which another member of the group may have put there.
-        descriptor = os.open(path, _FLAGS)
-        try:
-            _write_holder(descriptor, dataset)
-        finally:
-            os.close(descriptor)
-
-
 def _write_holder(descriptor: int, dataset: str) -> None:
     """Write this process into an open lock file."""
     import platform
@@ -231,11 +226,8 @@ def again_if_lost(work: Callable[[], _Result], root: Path) -> _Result:
     """Return the result of work that finds in the cache what it reads, and makes what is missing.
 
     Readers take no lock. So `cache clear`, `cache prune` or `sync --refresh` of another process may
-    remove an entry or a download after this one has found it and before it has opened it.
-
-    Args:
-        work: What is done, and done again up to five times.
-        root: The folder of the cache.
+    remove an entry or a download after this one has found it and before it has opened it. So the
+    work is done up to five times; `root` is the folder of the cache.
 
     Raises:
         CacheError: it is gone each time.

@@ -71,10 +71,7 @@ class RemoteCache(Pushes, Protocol):
     ) -> AbstractContextManager[None]:
         """Fetch what these datasets need in few requests, if it was packed for this lockfile.
 
-        Args:
-            names: The datasets that are about to be opened.
-            lock: Digest of the lockfile's bytes.
-            cache: The local cache, which may have some of them.
+        `lock` is the digest of its bytes; the local cache may have some of them.
         """
 
     def packing(self, *, lock: str, cache: Cache) -> Packs:

@@ -93,12 +93,7 @@ class Workers:
     def __init__(
         self, processes: int, *, prepare: tuple[str, tuple[Any, ...]] | None = None
     ) -> None:
-        """Start nothing yet.
-
-        Args:
-            processes: Workers at most.
-            prepare: A function, and its arguments, that each worker calls first.
-        """
+        """Start nothing yet; each worker first calls the function `prepare`, with its arguments."""
         self.processes = processes
         self._prepare = prepare
         # Each thread waits for a worker of its own; they are started as the workers are.
