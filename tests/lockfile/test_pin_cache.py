@@ -147,7 +147,7 @@ def test_warm_lookup_does_not_parse_yaml(read: Any, monkeypatch: pytest.MonkeyPa
 
 def test_pins_are_looked_up_by_name(path: Path, tmp_path: Path, parsed: list[bytes]) -> None:
     pins = pin_cache.CachedPins.read(path, tmp_path / "cache")
-    assert {name: pins.get(name) for name in pins.names} == PINS
+    assert {name: pins.get(name) for name in pins.pins} == PINS
     assert pins.get("other") is None
     assert len(parsed) == 1
     assert pin_cache.CachedPins.read(tmp_path / "none.lock", tmp_path / "cache").get("qa") is None

@@ -16,7 +16,6 @@ from registry.lockfile.text import (
     conflict_line,
     conflict_sides,
     dump,
-    dump_conflicts,
     read_bytes,
     write_text,
 )
@@ -112,7 +111,7 @@ def test_conflict_has_a_line_number_and_two_sides_and_maybe_a_base() -> None:
 
 def test_conflicts_are_written_as_git_writes_them() -> None:
     pin: dict[str, Any] = {"format": 1}
-    text = dump_conflicts({"a": pin}, {"b": (pin, None, {"format": 2})})
+    text = dump({"a": pin}, {"b": (pin, None, {"format": 2})})
     assert text == (
         f"{HEADER}datasets:\n  a:\n    format: 1\n"
         "<<<<<<< ours\n  b:\n    format: 1\n||||||| base\n=======\n"

@@ -25,7 +25,6 @@ from registry.lockfile.text import (
     conflict_line,
     conflict_sides,
     dump,
-    dump_conflicts,
     lock_error,
     read_bytes,
     write_text,
@@ -347,7 +346,7 @@ def lock_text(
     }
     pins = {name: pin_data(pin) for name, pin in lock.pins.items()}
     pins |= {name: pin_data(one) for name, one in lock.commits.items()}
-    return dump_conflicts(pins, marked) if marked else dump(pins)
+    return dump(pins, marked)
 
 
 def write_lock(path: Path, lock: Lock) -> None:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Raw, Struct
 
 from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.names import display_path
-from registry.base.processes.forks import cached_property
 from registry.catalog.cached_files import package_version_key
 from registry.lockfile.models import Lock, Pin, parse_lock, read_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources
@@ -101,16 +99,14 @@ class CatalogPins:
         return self.files[path]
 
 
-@dataclass(frozen=True)
-class CachedPins:
+class CachedPins(Struct, frozen=True):
     """The pins of a lockfile; each is decoded when it is asked for."""
 
-    names: list[str]
-    offsets: list[int]
-    """Where each pin begins in `data`, and the last one ends."""
-    data: memoryview
-    commits: Mapping[str, str]
+    pins: dict[str, Raw] = {}
+    commits: dict[str, str] = {}
     """Datasets of which only the commit is known → the digest of the manifest that names it."""
+    key: tuple[str, ...] = ()
+    """The version of the code, and the digest of the lockfile."""
 
     @classmethod
     def read(cls, path: Path, cache_dir: Path, *, shown_as: str | None = None) -> CachedPins:
@@ -121,53 +117,29 @@ class CachedPins:
         """
         data = read_bytes(path, shown_as=shown_as)
         if data is None:
-            return cls([], [0], memoryview(b""), {})
+            return cls()
         # Hashing 10,000 pins takes 3 ms. Unlike a key of path and state, the digest also finds a
         # lockfile that was just written, or another machine's copy of it in a remote cache.
-        key = [package_version_key(), hashlib.sha256(data).hexdigest()]
+        key = (package_version_key(), hashlib.sha256(data).hexdigest())
         place = best_effort_path(path, cache_dir, "lock")
-        with contextlib.suppress(ValueError, LookupError, TypeError):  # missing or outdated
-            return cls._from(read_best_effort(place) or b"", key)
+        cached = read_best_effort(place) or b"\n"
+        with contextlib.suppress(ValueError):  # missing or outdated
+            found = decode_json(memoryview(cached)[: cached.index(b"\n")], cls)
+            if found.key == key:
+                return found
         lock = parse_lock(data, shown_as or str(path))
-        # Lines of JSON: a header with the offset of each pin, and the pins.
-        lines = [msgspec.json.encode(pin) + b"\n" for pin in lock.pins.values()]
-        # Flat lists decode much faster than ten thousand small ones.
-        offsets = [0, *accumulate(map(len, lines))]
-        commits = {name: one.spec for name, one in lock.commits.items()}
-        header = {"key": key, "names": list(lock.pins), "offsets": offsets, "commits": commits}
-        body = b"".join([msgspec.json.encode(header), b"\n", *lines])
-        write_best_effort(place, body)
-        return cls._from(body, key)
-
-    @classmethod
-    def _from(cls, data: bytes, key: list[str]) -> CachedPins:
-        """Return the pins of the cached data.
-
-        Raises:
-            ValueError: the data is empty, or has another key.
-        """
-        start = data.index(b"\n") + 1
-        header = msgspec.json.decode(data[:start])
-        if header["key"] != key:
-            raise ValueError("the key differs")
-        return cls(header["names"], header["offsets"], memoryview(data)[start:], header["commits"])
+        pins = {name: Raw(msgspec.json.encode(pin)) for name, pin in lock.pins.items()}
+        made = cls(pins, {name: one.spec for name, one in lock.commits.items()}, key)
+        write_best_effort(place, msgspec.json.encode(made) + b"\n")
+        return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows or name in self.commits
+        return name in self.pins or name in self.commits
 
     def get(self, name: str) -> Pin | None:
         """Return the pin of a dataset, or None."""
-        row = self._rows.get(name)
-        return None if row is None else self.at(row)
-
-    def at(self, row: int) -> Pin:
-        """Return a pin by its position."""
-        begin, end = self.offsets[row : row + 2]
-        return decode_json(bytes(self.data[begin:end]), Pin)
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self.names)}
+        pin = self.pins.get(name)
+        return None if pin is None else decode_json(pin, Pin)
 
 
 def catalog_lock(catalog: Catalog) -> Lock:

@@ -135,15 +135,12 @@ def pin_sources(
 ) -> PinnedSources | None:
     """Return the pinned sources of a dataset; None if all must be looked up.
 
-    Args:
-        spec: The dataset as in its manifest, without overrides.
-        pin: Its pin, if it has one.
-        commit: `spec` in its CommitPin, if it has that: the manifest itself determines the bytes.
-        locked: Raise if it has no pin, or a pin for an older manifest.
-        frozen: Raise only if it has no pin; use the pinned bytes even of an older manifest.
+    The dataset is as in its manifest, without overrides. `commit` is `spec` in its CommitPin, if
+    it has that: the manifest itself determines the bytes.
 
     Raises:
-        LockStaleError: as `locked` and `frozen` require.
+        LockStaleError: if `locked`, it has no pin, or a pin for an older manifest; if `frozen`,
+            only that it has no pin: the pinned bytes are used even of an older manifest.
     """
     if pin is None:
         if (locked or frozen) and commit is None:

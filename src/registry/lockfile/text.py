@@ -29,7 +29,6 @@ __all__ = [
     "conflict_line",
     "conflict_sides",
     "dump",
-    "dump_conflicts",
     "lock_error",
     "read_bytes",
     "write_text",
@@ -57,19 +56,16 @@ FIX = "fix it, or remove the file and run `registry lock`"
 NEWER = "written by a newer release: upgrade eval-registry"
 
 
-def dump(datasets: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of a lockfile, with datasets sorted and keys in their given order."""
-    return dump_conflicts(datasets, {})
-
-
-def dump_conflicts(
+def dump(
     datasets: Mapping[str, Mapping[str, Any]],
-    conflicts: Mapping[str, Sequence[Mapping[str, Any] | None]],
+    conflicts: Mapping[str, Sequence[Mapping[str, Any] | None]] | None = None,
 ) -> str:
-    """Return the text of a lockfile with conflicts, as git marks them.
+    """Return the text of a lockfile, with datasets sorted and keys in their given order.
 
-    `conflicts` has the pins of ours, the base and theirs; None where the dataset has none.
+    `conflicts`, which are marked as git does, has the pins of ours, the base and theirs; None
+    where the dataset has none.
     """
+    conflicts = conflicts or {}
     if not datasets and not conflicts:
         return f"{HEADER}datasets: {{}}\n"
     parts = [HEADER, "datasets:\n"]
