@@ -7,7 +7,7 @@ from pathlib import Path
 from registry.base.materials import SamplesId
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.load.cached import find_cached, find_samples_id, open_cached
+from registry.load.cached import find_fingerprint, find_samples_id, open_cached
 from registry.load.load import load
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source_models import JsonSource
@@ -16,10 +16,10 @@ from tests.load.conftest import Spec
 
 
 def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> None:
-    assert find_cached(spec(), cache, boundary=UNBOUNDED) is None
+    assert find_fingerprint(spec(), cache, boundary=UNBOUNDED)[1] is None
     assert open_cached(spec(), cache, boundary=UNBOUNDED) is None
     entry = load(spec(), cache, boundary=UNBOUNDED).entry
-    found = find_cached(spec(), cache, boundary=UNBOUNDED)
+    _, found = find_fingerprint(spec(), cache, boundary=UNBOUNDED)
     assert found is not None
     assert found.folder == entry.folder
     opened = open_cached(spec(view={"limit": 1}), cache, boundary=UNBOUNDED)
@@ -27,7 +27,7 @@ def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> 
     assert [sample.input for sample in opened] == ["a"]
     (spec().folder / "data.jsonl").unlink()
     missing = DatasetSpec(name="d", folder=Path(), source=JsonSource(path=("/nowhere/data.jsonl",)))
-    assert find_cached(missing, cache, boundary=UNBOUNDED) is None
+    assert find_fingerprint(missing, cache, boundary=UNBOUNDED) == ("", None)
 
 
 def test_samples_are_identified_if_they_are_cached(spec: Spec, cache: Cache) -> None:

@@ -133,7 +133,7 @@ def test_a_digest_mismatch_is_a_lock_error_if_there_is_a_lock(cache: Cache) -> N
 
 def test_etag_and_version_id_are_stored_with_the_file() -> None:
     state = {"size": 1, "validators": {"etag": "e", "VersionId": "v", "mtime": "1"}}
-    file = validated(Location("s3://b/a"), {"state": state, "sha256": "0" * 64, "size": 1})
+    file = validated(Location("s3://b/a"), state, "0" * 64)
     assert (file.etag, file.version_id) == ("e", "v")
     assert location_key(Location("s3://b/a"), {}) != location_key(
         Location("s3://b/a"), {"anon": True}

@@ -148,29 +148,23 @@ def _bad_option(
             hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
             yield Violation("refused-option", path, message, hint)
         return
-    if variable is not None:
-        yield from _bad_variable(path, option, variable, hosts, boundary)
+    if variable is not None and not option.secret:
+        message = f"'{name}' takes no environment variable"
+        yield Violation("refused-option", path, message, f"give {_kind_of(option)}")
+    elif variable is not None:
+        listed = boundary.secrets.get(variable, ())
+        for host in hosts:
+            if not is_listed(host, listed):
+                entries = ", ".join(f"'{entry}'" for entry in (*listed, host.name))
+                message = f"the environment variable {variable[:80]} is not for {host.name}"
+                secrets = f"`secrets: {{{variable[:80]}: [{entries}]}}`"
+                hint = f"if it is, write in the root index {secrets}"
+                yield Violation("unlisted-secret", path, message, hint)
     elif value is not None and not _fits(value, option):
         message = f"'{name}' does not take this value"
         yield Violation("refused-option", path, message, f"give {_kind_of(option)}")
     elif option.listed and value is not None:
         yield from _bad_listed(path, name, value, option, hosts, boundary)
-
-
-def _bad_variable(
-    path: OptionPath, option: Option, name: str, hosts: list[Host], boundary: Boundary
-) -> Iterator[Violation]:
-    if not option.secret:
-        message = f"'{_dotted(path[1:])}' takes no environment variable"
-        yield Violation("refused-option", path, message, f"give {_kind_of(option)}")
-        return
-    for host in hosts:
-        if not is_listed(host, boundary.secrets.get(name, ())):
-            names = [*boundary.secrets.get(name, ()), host.name]
-            entries = ", ".join(f"'{entry}'" for entry in names)
-            message = f"the environment variable {name[:80]} is not for {host.name}"
-            hint = f"if it is, write in the root index `secrets: {{{name[:80]}: [{entries}]}}`"
-            yield Violation("unlisted-secret", path, message, hint)
 
 
 def _bad_listed(

@@ -96,9 +96,7 @@ def url_host(url: str) -> Host:
 def host_of(location: Location, options: Mapping[str, Any] | None = None) -> str:
     """Return the host, and a port that is unusual, that a location is read from; "" for a file.
 
-    Args:
-        location: A path or URL; of a member of an archive, the archive counts.
-        options: Its `fs_options`, which may name another endpoint.
+    Of a member of an archive, the archive counts. `fs_options` may name another endpoint.
 
     Raises:
         ReachError: the URL does not name a host plainly.

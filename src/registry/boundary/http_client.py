@@ -113,8 +113,10 @@ class Client:
                 return response
             response.release()
             self._check_redirect(url, target)
-            if target.origin() != url.origin():
-                how = _impersonal(how)
+            if target.origin() != url.origin():  # without headers, keys and cookies
+                given = how["headers"]
+                headers = {name: given[name] for name in given if name in _IMPERSONAL_HEADERS}
+                how = {key: how[key] for key in _CONNECTING if key in how} | {"headers": headers}
             url = target
         raise ReachError(f"more than {_MOST_REDIRECTS} redirects ({_HINT})")
 
@@ -201,10 +203,3 @@ def _target(response: aiohttp.ClientResponse) -> yarl.URL | None:
         return response.url.join(yarl.URL(location))
     except ValueError as error:
         raise ReachError(f"redirected to an invalid URL ({_HINT})") from error
-
-
-def _impersonal(how: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how to request a URL of another host: without headers, keys and cookies."""
-    headers = how["headers"]
-    kept = {name: headers[name] for name in headers if name in _IMPERSONAL_HEADERS}
-    return {**{key: how[key] for key in _CONNECTING if key in how}, "headers": kept}

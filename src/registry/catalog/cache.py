@@ -83,11 +83,7 @@ def open_compiled(
 ) -> CompiledCatalog:
     """Return the compiled catalog of an index, from the cache if no file has changed.
 
-    Args:
-        index: The index.
-        cache_dir: The folder of the cache.
-        reach: Where included manifests may be.
-        deadline: As for `compile_catalog`.
+    The rest is as for `compile_catalog`.
 
     Raises:
         ManifestError: the index is invalid or can't be read.
@@ -158,9 +154,7 @@ class CompiledCatalog(Struct, frozen=True, dict=True):
     def entries(self, here: Path, display: Callable[[str], str]) -> CompiledEntries:
         """Return the datasets by name; what was decoded for an earlier call is used again.
 
-        Args:
-            here: The working folder, on which `display` depends.
-            display: Returns a file's name in messages.
+        `display` returns a file's name in messages, which depends on the working folder, `here`.
         """
         known = self._entries.get(here)
         if known is None or known.decoded > _MOST_DECODED:
@@ -293,12 +287,8 @@ def compile_catalog(
 ) -> CompiledCatalog:
     """Read the files of an index, parsing only those that have changed since `earlier`.
 
-    Args:
-        index: The index.
-        earlier: The same catalog as it was before.
-        reach: Where included manifests may be.
-        lenient: Collect the problems of an invalid index.
-        deadline: The processor time of this process at which no further manifest is read.
+    `reach` says where included manifests may be; `lenient` collects the problems of an invalid
+    index. No further manifest is read at `deadline`, a processor time of this process.
 
     Raises:
         ManifestError: the index is invalid or can't be read.

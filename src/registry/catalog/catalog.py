@@ -39,7 +39,7 @@ from registry.errors import (
     SourceError,
     count_text,
 )
-from registry.manifest.merge import Entry, Layer, index_defaults
+from registry.manifest.merge import Entry, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
@@ -320,24 +320,11 @@ class Catalog(Names):
         root = self.index.parent
         reader = CatalogReader(read_uncached, self.entries, groups=self.groups, root=root)
         parsed = parse_file(ParsedText(document), "manifest")
-        reader.add_manifest(parsed, root, self._defaults())
+        reader.add_manifest(parsed, root, index_defaults(self.index_document()))
         if reader.problems:
             raise ManifestError(problem.displayed(str) for problem in reader.problems)
         reader.finish()
         return replace(self, entries=reader.entries, groups=reader.groups, content=None)
-
-    def _check_link(self, file: Path) -> None:
-        """Raise a ManifestError for a link that leads out of the catalog and of its own folder."""
-        refused = self.boundary.allowing([str(file.parent)]).refusal(str(file))
-        if refused is not None:
-            problem = Problem(
-                message=refused[0], file=str(file), path="", hint=refused[1], rule="outside-path"
-            )
-            raise ManifestError([problem])
-
-    def _defaults(self) -> Layer:
-        """Return the defaults of the root index."""
-        return index_defaults(self.index_document())
 
     def index_document(self) -> Document:
         """Return the root index as far as it can be read; its problems are those of the catalog."""
@@ -362,12 +349,18 @@ class Catalog(Names):
         reach = IncludeReach(allowed)
         root = self.index.parent
         reader = CatalogReader(read_uncached, self.entries, reach, groups=self.groups, root=root)
+        defaults = index_defaults(self.index_document())
         for file in new:
-            self._check_link(file)
+            # A link that leads out of the catalog, and of its own folder.
+            refused = self.boundary.allowing([str(file.parent)]).refusal(str(file))
+            if refused is not None:
+                message, hint = refused
+                problem = Problem(message=message, file=str(file), hint=hint, rule="outside-path")
+                raise ManifestError([problem])
             if file.name == INDEX_NAME:
                 reader.read_index(file.absolute(), lenient=True)
             else:
-                reader.read_manifest(file, FileState.or_absent(file), root, self._defaults())
+                reader.read_manifest(file, FileState.or_absent(file), root, defaults)
         reader.finish()
         problems = (*self.problems, *(problem.displayed(str) for problem in reader.problems))
         return replace(

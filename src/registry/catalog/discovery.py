@@ -105,7 +105,10 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
 
 def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
-    base, pattern = _base_of(folder, pattern)
+    base = str(folder)
+    parent, last = os.path.split(pattern)
+    if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
+        base, pattern = str(folder / parent), last  # names of one folder are shorter
     refused: list[str] = []
 
     def may_list(path: str) -> bool:
@@ -120,15 +123,6 @@ def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -
     outside = os.path.normpath(refused[0]) if refused else ""
     states = _states(base, names) if names else array("q")
     return GlobMatches(base, names, states, outside=outside)
-
-
-@functools.lru_cache(maxsize=64)
-def _base_of(folder: Path, pattern: str) -> tuple[str, str]:
-    """Return the folder that the names a glob matches are relative to, and the rest of the glob."""
-    parent, last = os.path.split(pattern)
-    if "\0" not in pattern and last != "**" and glob.has_magic(last) and not glob.has_magic(parent):
-        return str(folder / parent), last  # names of one folder are shorter
-    return str(folder), pattern
 
 
 def _states(folder: str, names: Sequence[str]) -> array[int]:
@@ -203,13 +197,8 @@ def match_glob(
 ) -> Sequence[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
-    That function has no limits: with two links to `.` in a folder, `**` would take forever.
-
-    Args:
-        pattern: The glob.
-        folder: The folder that it is relative to.
-        entries: Counts the entries of folders that are listed.
-        may_list: Whether a folder may be listed; else nothing in it matches.
+    That function has no limits: with two links to `.` in a folder, `**` would take forever. In a
+    folder that may not be listed, nothing matches.
 
     Raises:
         GlobLimitError: it has more than one `**`, or lists too many entries.

@@ -138,8 +138,7 @@ class Group(Struct, frozen=True, kw_only=True):
     def digest(self, ordered: Mapping[str, str]) -> str | None:
         """Return one digest of all members, whatever their order; None if one is not known.
 
-        Args:
-            ordered: Dataset → digest of its samples in their order, as a pin has it.
+        `ordered` has the digest of each dataset's samples in their order, as a pin has it.
         """
         if not self.is_complete or any(name not in ordered for name in self.datasets):
             return None
@@ -151,14 +150,7 @@ class Group(Struct, frozen=True, kw_only=True):
 def read_group(
     name: str, groups: Mapping[str, GroupEntry], entries: Mapping[str, Entry], named: Named
 ) -> tuple[Group, list[Problem]]:
-    """Return a group, and what is wrong with it; members with a problem are left out.
-
-    Args:
-        name: A name in `groups`.
-        groups: All groups of the catalog.
-        entries: All datasets of the catalog.
-        named: See `Named`.
-    """
+    """Return one of the groups, and what is wrong with it; members with a problem are left out."""
     reader = _Reader(groups, entries, named)
     members = tuple(reader.members(name, 1.0, "", (name,)))
     value = groups[name].value
@@ -219,8 +211,9 @@ class _Reader:
                 yield from self.members(one, part, f"{prefix}{label}/", (*trail, one))
             elif one.partition("/")[0] in self._groups and one not in self._entries:
                 yield from self._of_group(entry, place, one, prefix, part, trail)
-            else:
-                yield from self._one(entry, place, one, f"{prefix}{label}", part)
+            elif dataset := self._dataset(entry, place, one):
+                member = Member(name=f"{prefix}{label}", dataset=dataset, weight=part)
+                yield from self._once(entry, place, member)
 
     def _of_group(
         self,
@@ -254,13 +247,6 @@ class _Reader:
             return written if written in self._groups else self._named(written)
         except LookupError:
             return written
-
-    def _one(
-        self, entry: GroupEntry, place: DataPath, written: str, label: str, share: float
-    ) -> Iterator[Member]:
-        dataset = self._dataset(entry, place, written)
-        if dataset:
-            yield from self._once(entry, place, Member(name=label, dataset=dataset, weight=share))
 
     def _values(self, entry: GroupEntry, share: float, prefix: str) -> Iterator[Member]:
         """Yield the members of a group by the values of a key."""

@@ -47,26 +47,22 @@ class LocatedProblem(Struct, frozen=True):
 def include_nothing(document: Document, number: int) -> LocatedProblem:
     """Return the problem for a pattern in `include` that matches nothing."""
     message = f"'{document.value['include'][number]}' matches nothing"
-    path = ("include", number)
-    problem = document.problem(path, message, "check the spelling", rule="include-nothing")
-    return LocatedProblem(problem)
+    return _of_include(document, number, message, "check the spelling", "include-nothing")
 
 
 def include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
     """Return the problem for a pattern in `include` that takes too much work."""
     message = f"'{document.value['include'][number]}' is not read to the end: {limit}"
     hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
-    problem = document.problem(("include", number), message, hint, rule="include-limit")
-    return LocatedProblem(problem)
+    return _of_include(document, number, message, hint, "include-limit")
 
 
 def unread(document: Document, number: int, *, after: int) -> LocatedProblem:
     """Return the problem for manifests that there is no time to read."""
     read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
-    message = f"{read}, because it takes too long"
     hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
-    problem = document.problem(("include", number), message, hint, rule="include-limit")
-    return LocatedProblem(problem)
+    message = f"{read}, because it takes too long"
+    return _of_include(document, number, message, hint, "include-limit")
 
 
 def include_outside(
@@ -74,10 +70,13 @@ def include_outside(
 ) -> LocatedProblem:
     """Return the problem for a pattern in `include` that leads out of the catalog."""
     message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
-    problem = document.problem(
-        ("include", number), f"'{refused}' {message}", hint, rule="outside-path"
-    )
-    return LocatedProblem(problem)
+    return _of_include(document, number, f"'{refused}' {message}", hint, "outside-path")
+
+
+def _of_include(
+    document: Document, number: int, message: str, hint: str, rule: str
+) -> LocatedProblem:
+    return LocatedProblem(document.problem(("include", number), message, hint, rule=rule))
 
 
 def duplicate_name(entry: Entry | GroupEntry, first: Entry | GroupEntry) -> LocatedProblem:
@@ -103,13 +102,7 @@ def overrides_nothing(entry: Entry) -> LocatedProblem:
 
 
 def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Problem]:
-    """Return the problems of other datasets that have the name of a package's dataset.
-
-    Args:
-        entry: The dataset that has the name.
-        problems: Those of the catalog.
-        root: The folder of the catalog; the entries of a package have another.
-    """
+    """Return the problems of other datasets that have the name of a package's dataset."""
     if entry.folder == root:
         return []
     path = json_path(("datasets", entry.name))

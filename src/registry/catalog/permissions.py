@@ -35,12 +35,9 @@ def boundary_of(
 ) -> Boundary:
     """Return what the manifests of a catalog may reach.
 
-    Args:
-        permissions: Those of the root index, or of the index that a review judges by.
-        indexes: The index files of the catalog, the root first; each manifest may read files below
-            the folder of any of them.
-        allow_paths: Absolute paths that the user allows.
-        real_path: Follows the links of a path.
+    The permissions are those of the root index, or of the index that a review judges by. Of the
+    indexes of the catalog the root is first; each manifest may read files below the folder of any
+    of them, and the absolute paths that the user allows. `real_path` follows the links of a path.
     """
     folders = [os.path.dirname(index) for index in indexes]
     own = (
@@ -78,12 +75,6 @@ class IncludeReach(Struct, frozen=True, dict=True):
         return [list(self.allowed), None if self.paths is None else list(self.paths)]
 
     def boundary(self, root: Path, index: Path, permissions: Mapping[str, Any]) -> Boundary:
-        """Return what the `include` of an index may reach.
-
-        Args:
-            root: The root index.
-            index: The index.
-            permissions: Those of the root index.
-        """
+        """Return what the `include` of an index may reach; the permissions are the root index's."""
         paths = permissions.get("paths", ()) if self.paths is None else self.paths
         return boundary_of({"paths": paths}, [root, index], self.allowed, real_path=self.real_path)

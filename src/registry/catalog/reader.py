@@ -108,15 +108,11 @@ class CatalogReader:
         root: Path | None = None,
         deadline: float = math.inf,
     ) -> None:
-        """Start with the datasets in `known`, whose names are in use.
+        """Start with the datasets in `known` and with `groups`, whose names are in use.
 
-        Args:
-            read: Reads a file.
-            known: Datasets that are already read.
-            reach: Where included manifests may be, beside the folders of the indexes.
-            groups: Groups that are already read.
-            root: The folder of the catalog that has these; else that of the index read first.
-            deadline: The processor time of this process at which no further manifest is read.
+        They are those of the catalog in `root`, else that is the folder of the index read first.
+        `reach` says where included manifests may be, beside the folders of the indexes. At
+        `deadline`, a processor time of this process, no further manifest is read.
         """
         self.is_stopped = False
         """Whether manifests were not read because of the deadline."""
@@ -140,12 +136,9 @@ class CatalogReader:
     def read_index(self, path: Path, *, lenient: bool = False) -> None:
         """Read an index and what it includes, unless it was read already.
 
-        Args:
-            path: The index.
-            lenient: Collect its problems, and read what can be read in spite of them.
-
         Raises:
-            ManifestError: the index is invalid or can't be read.
+            ManifestError: it is invalid or can't be read; if `lenient`, its problems are collected,
+                and what can be read in spite of them is read.
         """
         if path in self.permissions:
             return
@@ -291,15 +284,14 @@ class CatalogReader:
                 self._claims[name] = [entry]
         groups = document.value.get("groups") if isinstance(document.value, dict) else None
         for name, value in groups.items() if isinstance(groups, dict) else ():
-            if isinstance(value, dict):
-                self._add_group(GroupEntry(name, document, folder, defaults))
-
-    def _add_group(self, entry: GroupEntry) -> None:
-        first = self.groups.setdefault(entry.name, entry)
-        if first is not entry:
-            if self._is_own(entry) and not self._is_own(first):
-                self.groups[entry.name], entry, first = entry, first, entry
-            self.problems.append(duplicate_name(entry, first))
+            if not isinstance(value, dict):
+                continue
+            group = GroupEntry(name, document, folder, defaults)
+            other = self.groups.setdefault(name, group)
+            if other is not group:
+                if self._is_own(group) and not self._is_own(other):
+                    self.groups[name], group, other = group, other, group
+                self.problems.append(duplicate_name(group, other))
 
     def _is_own(self, entry: Entry | GroupEntry) -> bool:
         """Return whether a dataset, or a group, is of the root index, and not of a package."""

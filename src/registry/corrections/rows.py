@@ -74,11 +74,8 @@ def row_text(
 ) -> str:
     """Return a row as YAML, indented as in the list.
 
-    Args:
-        name: The sample.
-        evidence: Verdict, reason, source and reviewer; what is missing is left out.
-        comments: Remarks behind the values, by key.
-        **keys: `field`, `was`, `now` and `drop`.
+    The evidence is verdict, reason, source and reviewer; what is missing is left out. `comments`
+    are remarks behind the values, by key; `keys` are `field`, `was`, `now` and `drop`.
     """
     values = {name[0]: name[1], **keys}
     values |= {key: evidence[key] for key in EVIDENCE if key in evidence}
@@ -112,11 +109,8 @@ def report_rows(
 ) -> Iterator[str]:
     """Yield the row that reports a fault of each sample, by what its source gives.
 
-    Args:
-        shown: Samples as they are shown: corrected, with examples, with shuffled choices; each
-            with the number of its record.
-        original: The samples of `as_mapped`, in the order of their records.
-        auto_id: Whether the samples are numbered.
+    The samples are as they are shown (corrected, with examples, with shuffled choices), each with
+    the number of its record; the original ones are those of `as_mapped`, in the records' order.
     """
     rows = range(len(original))
     for sample, record in shown:
@@ -150,19 +144,15 @@ def infer_rows(
             dropped += 1
             rows.append(row_text(name, {}, drop=True))
             continue
-        fields = list(_differences(sample, corrected[name]))
-        changed += bool(fields)
-        rows += [row_text(name, {}, field=field, was=was, now=now) for field, was, now in fields]
+        before = len(rows)
+        for field in (*_FIELDS, *(f"metadata.{key}" for key in sample.metadata or {})):
+            was, now = value_of(sample, field), value_of(corrected[name], field)
+            if now is not ABSENT and not same_value(was, now):
+                values = {"was": encode_value(was), "now": encode_value(now)}
+                rows.append(row_text(name, {}, field=field, **values))
+        changed += len(rows) > before
     added = tuple(f"{kind} {value!r}" for kind, value in corrected.keys() - original.keys())
     return Inferred(tuple(rows), changed, dropped, tuple(sorted(added)))
-
-
-def _differences(before: Sample, after: Sample) -> Iterator[tuple[str, Any, Any]]:
-    keys = [*(before.metadata or {})]
-    for field in (*_FIELDS, *(f"metadata.{key}" for key in keys)):
-        was, now = value_of(before, field), value_of(after, field)
-        if now is not ABSENT and not same_value(was, now):
-            yield field, encode_value(was), encode_value(now)
 
 
 def _yaml(value: Any) -> str:

@@ -123,9 +123,7 @@ class Passage:
 def passages(text: str, *, is_code: bool = False) -> Iterator[Passage]:
     """Yield the parts of a text: code that no fence marks, and what is before and after it.
 
-    Args:
-        text: Any text.
-        is_code: Whether it is of a dataset about code, where less is asked of a line.
+    With `is_code` it is of a dataset about code, where less is asked of a line.
     """
     if "\n" not in text.strip() or _FENCED.search(text):
         # A single line, such as `import random`, may be an answer in words.
@@ -176,10 +174,7 @@ def _is_body(text: str) -> bool:
 def code_html(code: str, language: str, shown: Callable[[str], str]) -> str:
     """Return code as the content of an element, with Pygments' classes for its colours.
 
-    Args:
-        code: Any text.
-        language: The name of its language, as a fence has it.
-        shown: Returns a text as HTML.
+    The language is named as a fence has it; `shown` returns a text as HTML.
     """
     known = _LANGUAGES.get(language.strip().lower())
     if known is None:

@@ -42,10 +42,7 @@ _WORDS = {"image": "picture", "audio": "sound", "video": "film"}
 def media_html(kind: str, where: str, allowance: Allowance) -> str:
     """Return a picture, or a player for sound or a film; in words why there is none.
 
-    Args:
-        kind: `image`, `audio`, `video` or another kind of content.
-        where: A data URI, or the place of what is elsewhere.
-        allowance: What room there is.
+    `where` is a data URI, or the place of what is elsewhere.
     """
     if not where.startswith("data:"):
         return text_html(where, VALUE_TEXT, allowance, label=f"{kind} elsewhere")

@@ -40,12 +40,9 @@ MEMBER = "member"
 
 
 def task_of(name: str, given: Mapping[str, Any], **arguments: Any) -> Task:
-    """Return the task of a dataset, or of a member of a group.
+    """Return the task of a dataset, or of a member of a group, by the arguments of `get_dataset`.
 
-    Args:
-        name: Its name.
-        given: The solver and the scorer to use in place of those of its `eval` block, or None.
-        **arguments: Those of `get_dataset`.
+    The solver and the scorer that are `given`, if not None, replace those of its `eval` block.
 
     Raises:
         ValueError: it is not known how to evaluate it. Other errors as `get_dataset`.

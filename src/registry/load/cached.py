@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from registry.errors import LockError, SourceError
+from registry.lockfile.pinned import known_sources
 from registry.pipeline.fingerprint import find_all, pin_all, samples_fingerprint
 from registry.sources.pins import SourceContext
 
@@ -15,25 +16,19 @@ if TYPE_CHECKING:
     from registry.base.materials import SamplesId
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache, CacheEntry
+    from registry.lockfile.models import Pin
     from registry.lockfile.pinned import PinnedSources
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.expectations import QualityWarning
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
-    "find_cached",
     "find_fingerprint",
     "find_samples_id",
     "open_cached",
+    "open_pinned",
     "sample_warnings",
 ]
-
-
-def find_cached(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
-) -> CacheEntry | None:
-    """Return the cached samples of a dataset, or None. Makes no request."""
-    return find_fingerprint(spec, cache, lock, boundary=boundary)[1]
 
 
 def find_fingerprint(
@@ -76,13 +71,21 @@ def open_cached(
     return open_entry(Opening.of(spec, boundary), entry, cache, entry.meta["fingerprint"])
 
 
+def open_pinned(
+    spec: DatasetSpec, cache: Cache, pin: Pin, *, boundary: Boundary
+) -> ArrowDataset | None:
+    """Open the cached samples of a pin, by it alone: the files may have changed since."""
+    lock = replace(known_sources(spec, pin), complete=True, any_branch=True, compare=False)
+    return open_cached(spec, cache, lock, boundary=boundary)
+
+
 def find_samples_id(
     spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
 ) -> SamplesId | None:
     """Return which samples a dataset has, if they are cached; all of them are read."""
     from registry.load.materials import samples_id_with_named
 
-    entry = find_cached(spec, cache, lock, boundary=boundary)
+    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
     dataset = None if entry is None else open_cached(spec, cache, lock, boundary=boundary)
     if entry is None or dataset is None:
         return None

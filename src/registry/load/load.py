@@ -78,7 +78,14 @@ def load(
     """
     unpinned = not offline and (lock is None or not lock.complete)
     rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
-    deadline = Deadline(deadline_seconds())
+    deadline, told = Deadline(deadline_seconds()), report or log_waits(spec.name)
+
+    # A mapped sample is progress; what is fetched counts for itself.
+    def count_and_report(progress: Progress) -> None:
+        if progress.stage == "map":
+            deadline.progress()
+        told(progress)
+
     context = SourceContext(
         boundary=boundary,
         cache=cache,
@@ -88,7 +95,7 @@ def load(
         parts=True,
         lock=lock,
         dataset=spec.name,
-        report=_counting(report or log_waits(spec.name), deadline),
+        report=count_and_report,
         deadline=deadline,
         workers=workers,
         elsewhere=elsewhere,
@@ -121,17 +128,6 @@ def load(
 
 def _reload(spec: DatasetSpec, cache: Cache, **options: Any) -> ArrowDataset:
     return load(spec, cache, **options).dataset
-
-
-def _counting(report: Report, deadline: Deadline) -> Report:
-    """Return a report for which a mapped sample is progress; what is fetched counts for itself."""
-
-    def count_and_report(progress: Progress) -> None:
-        if progress.stage == "map":
-            deadline.progress()
-        report(progress)
-
-    return count_and_report
 
 
 def _plan_and_execute(

@@ -51,12 +51,10 @@ class NamedFiles(Struct, frozen=True):
 
 
 def named_files(samples: Iterable[Sample], location: Location, boundary: Boundary) -> NamedFiles:
-    """Return the files that samples name.
+    """Return the files that samples name, in the folder of the data file at `location`.
 
-    Args:
-        samples: The samples as stored: with names, not paths. They are changed.
-        location: The data file, whose folder names start from.
-        boundary: What the dataset may reach; files outside are left out, as they are by a build.
+    The samples are as stored, with names, not paths, and are changed. Files outside the boundary
+    are left out, as they are by a build.
 
     Raises:
         ReachError: a named folder has a link that leads outside.

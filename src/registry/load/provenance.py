@@ -154,12 +154,10 @@ def catalog_version(folder: Path) -> CatalogVersion:
     paths = [f":(glob){inside}/**/{one}" for one in _CHANGEABLE]
     changed = repository.git("status", "--porcelain", "--", *paths)
     url = repository.run("config", "--get", "remote.origin.url").stdout.strip()
-    return CatalogVersion(repository=_public_url(url), commit=commit, changed=bool(changed))
-
-
-def _public_url(url: str) -> str | None:
-    """Return the URL of a remote repository without its user; None for a folder of this machine."""
+    # Without its user; not a folder of this machine.
     if "://" in url and not url.startswith("file:"):
-        return Location(url).public
-    found = _SCP.fullmatch(url)
-    return found[1] if found else None
+        public: str | None = Location(url).public
+    else:
+        found = _SCP.fullmatch(url)
+        public = found[1] if found else None
+    return CatalogVersion(repository=public, commit=commit, changed=bool(changed))

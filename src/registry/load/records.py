@@ -52,14 +52,8 @@ def read_records(
 ) -> dict[int, DatasetRecord]:
     """Return records of a dataset's sources by their numbers, from 1.
 
-    Args:
-        spec: The dataset.
-        cache: The cache.
-        numbers: Which records; all before the last of them are read too.
-        boundary: What it may reach.
-        offline: Make no request.
-        lock: What the lockfile pins.
-        pins: Versions of the sources that the samples were built from; None for the current ones.
+    All before the last of the numbers are read too. `pins` are the versions of the sources that
+    the samples were built from; None for the current ones.
 
     Raises:
         SourceError: a source can't be read, or is no longer what the samples were built from.

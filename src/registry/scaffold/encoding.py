@@ -58,13 +58,9 @@ _BREAK = re.compile(rb"[\t\n\r \",;]")
 
 
 def sniff_encoding(data: bytes, *, file: str, is_all: bool = True, ask: Ask = refuse) -> Guess:
-    """Return the encoding of a text.
+    """Return the encoding of a text, or of its beginning, which may end within a character.
 
-    Args:
-        data: The file, or its beginning.
-        file: Its name, for errors.
-        is_all: Whether `data` is the whole file, so that it can't end within a character.
-        ask: Decides between encodings that fit equally well.
+    `ask` decides between encodings that fit equally well.
 
     Raises:
         DecodeError: it is not a text, or no encoding fits.

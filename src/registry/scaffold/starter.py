@@ -143,13 +143,9 @@ def plan_starter(
 ) -> StarterPlan:
     """Return the files of a catalog in a folder.
 
-    A folder that has an index gets only what was asked for beside it, and the schemas.
-
-    Args:
-        folder: Where the index is.
-        requirement: What pip installs as this package in the workflow.
-        with_pre_commit: Whether to configure pre-commit, at the top of the git repository.
-        with_workflow: Whether to write a GitHub workflow, there as well.
+    One that has an index gets only what was asked for beside it, and the schemas. A configuration
+    of pre-commit and a GitHub workflow, in which pip installs `requirement` as this package, are
+    at the top of the git repository.
     """
     above = (folder, *folder.parents)
     top = next((one for one in above if (one / ".git").exists()), folder)

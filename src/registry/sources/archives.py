@@ -62,12 +62,7 @@ class _AbsurdSizeError(Exception):
 def open_member(
     location: Location, open_archive: OpenArchive, limits: Limits = _LIMITS
 ) -> Iterator[IO[bytes]]:
-    """Open a member for reading.
-
-    Args:
-        location: The location of the member.
-        open_archive: Opens the outermost archive of the location.
-        limits: How large the member may be.
+    """Open the member at a location for reading; `open_archive` opens the outermost archive.
 
     Raises:
         SourceError: the archive has no such member, or it is encrypted or absurdly large.

@@ -18,7 +18,7 @@ from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import FilesystemPool, option_errors, source_errors
 from registry.sources.opening import has_ranges
 from registry.sources.ranges import RemoteRanges
-from registry.sources.remote_files import look_up
+from registry.sources.remote_files import look_up, validated
 from registry.sources.retry import causes, status_of
 
 if TYPE_CHECKING:
@@ -112,10 +112,8 @@ def _file(location: Location, pool: FilesystemPool, context: SourceContext) -> F
         with option_errors(archive):
             size = FileState.of(context.boundary.check_location(archive)).size
             return FileFacts(location, size)
-    state = look_up(archive, pool, context)
-    validators = state["validators"]
-    etag = validators.get("ETag") or validators.get("etag")
-    return FileFacts(location, state["size"], etag, validators.get("VersionId"))
+    found = validated(location, look_up(archive, pool, context))
+    return FileFacts(location, found.size, found.etag, found.version_id)
 
 
 def _footer_rows(file: FileFacts, pool: FilesystemPool, boundary: Boundary) -> int | None:
@@ -157,11 +155,7 @@ def hub_facts(
 ) -> SourceFacts:
     """Ask the Hub for commit, configuration, split and row count; store the first records.
 
-    Args:
-        source: The repository.
-        context: Where they are stored, as if they were all records of the pin.
-        pin: Pins the source.
-        rows: How many of them; None for all.
+    `rows` of them, None for all, are stored as if they were all records of the pin.
 
     Raises:
         SourceError: there is no such repository, or it can't be read.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +159,7 @@ def probe_files(
         if state is None or (locked and not _has_pinned_bytes(location, state, locked, context)):
             return None
         seen = FileState(*state["validators"]) if local else None
-        etag = None if local else validated(location, {"state": state, "sha256": "", **state}).etag
+        etag = None if local else validated(location, state).etag
         files.append(PinnedFile(location, "", state["size"], etag, state=seen))
         states.append([location_key(location, options), state])
     # Part of fingerprints: another key than "glance" would make every user build again.
@@ -240,7 +239,7 @@ def pin_local(location: Location, context: SourceContext) -> PinnedFile:
         state = FileState.of(context.boundary.check_location(location))
         # A file written within the clock's resolution may change again without a new mtime.
         racy = state.is_racy()
-        key = _state_key(path)
+        key = digest_of({"local": path})
         known = None if context.reread else context.cache.recall(key, "state", "sha256", "racy")
         if known and known["state"] == list(state) and not known["racy"]:
             return PinnedFile(location, known["sha256"], state.size, state=state)
@@ -250,11 +249,6 @@ def pin_local(location: Location, context: SourceContext) -> PinnedFile:
             sha256 = stream_sha256(file)
     context.cache.remember(key, {"state": state, "sha256": sha256, "racy": racy})
     return PinnedFile(location, sha256, state.size, state=state)
-
-
-@functools.lru_cache(maxsize=256)
-def _state_key(path: str) -> str:
-    return digest_of({"local": path})
 
 
 def _probe_local(location: Location, context: SourceContext) -> dict[str, Any] | None:
@@ -273,7 +267,7 @@ def _has_pinned_bytes(
         with contextlib.suppress(UnknownDigestError):
             return _pin_locked(location, locked, replace(context, whole=False)).size == locked.size
         return False
-    now = validated(location, {"state": state, "sha256": "", "size": state["size"]})
+    now = validated(location, state)
     # A weak ETag may stay the same when the bytes change (RFC 9110, 8.8.1).
     etag = None if (now.etag or "").startswith("W/") else now.etag
     pairs = [(etag, locked.etag), (now.version_id, locked.version_id)]

@@ -142,13 +142,9 @@ class FilesystemPool:
 def filesystem(
     location: Location, options: Mapping[str, Any], boundary: Boundary, *, attempts: int = 1
 ) -> fsspec.AbstractFileSystem:
-    """Return the file system of a remote location.
+    """Return the file system of a remote location, made with the options and `{env: NAME}` in them.
 
-    Args:
-        location: A URL.
-        options: Passed to the class of the file system, with the values of `{env: NAME}`.
-        boundary: What it may reach.
-        attempts: How often the client of S3 makes a request by itself.
+    The client of S3 makes a request up to `attempts` times by itself.
 
     Raises:
         ReachError: the boundary excludes the location or an option.

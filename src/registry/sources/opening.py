@@ -41,12 +41,8 @@ def open_location(
 ) -> Iterator[IO[bytes]]:
     """Open a location for reading bytes.
 
-    Args:
-        location: Path or URL.
-        options: Options of the file system.
-        boundary: What may be reached.
-        part: Only the start of the file will be read, so request little at a time.
-        etag: The ETag of a remote file; with another one, it has changed.
+    With `part` only the start of the file will be read, so little is requested at a time. A remote
+    file with another ETag has changed.
     """
     with source_errors(location):
         if location.is_local and boundary.is_open:  # also a pipe, such as /dev/stdin

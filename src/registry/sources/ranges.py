@@ -51,14 +51,7 @@ class RemotePart:
         deadline: Deadline,
         take: Callable[[bytes, int], object],
     ) -> None:
-        """Request nothing yet.
-
-        Args:
-            part: Which bytes.
-            location: The URL of the file.
-            deadline: How long to try again.
-            take: Called with bytes and their position in the file, in order.
-        """
+        """Request nothing yet; `take` will be called with bytes and their position, in order."""
         self.position = part.start
         """Where the bytes begin that are not here yet."""
         self._part = part
@@ -70,10 +63,7 @@ class RemotePart:
     def fetch(self, open_at: Callable[[int], Body], etag: str, *, report: Report = silent) -> None:
         """Request the part; where a connection is lost, what is missing.
 
-        Args:
-            open_at: Requests the rest of the part from a position on.
-            etag: The strong ETag that the bytes must have.
-            report: Called during a pause.
+        `open_at` requests the rest from a position on, which must have the strong ETag.
 
         Raises:
             SourceError: it can't be had, or the server has another version.
@@ -119,15 +109,7 @@ class RemoteRanges(PositionedFile):
         etag: str = "",
         size: int | None = None,
     ) -> None:
-        """Request nothing yet.
-
-        Args:
-            location: The URL.
-            files: Its file system.
-            deadline: How long to try again.
-            etag: The ETag that the file had when it was looked up.
-            size: The bytes that it had then.
-        """
+        """Request nothing yet; ETag and size are those that the file had when it was looked up."""
         super().__init__()
         self._location = location
         self._files = files

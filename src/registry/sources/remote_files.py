@@ -74,7 +74,7 @@ def pin_remote(location: Location, pool: FilesystemPool, context: SourceContext)
     known = _recall(key, context)
     if context.offline:
         if known is not None and _is_trusted(known, context):
-            return validated(location, known)
+            return validated(location, known["state"], known["sha256"], known["size"])
         if not context.whole:
             raise UnknownDigestError(location.public)
         raise offline_error(location)
@@ -89,7 +89,7 @@ def pin_remote(location: Location, pool: FilesystemPool, context: SourceContext)
                 latest = _download_current(location, pool, holding)
                 context.cache.remember(key, latest)
             known = latest
-    return validated(location, known)
+    return validated(location, known["state"], known["sha256"], known["size"])
 
 
 def _download_current(
@@ -128,11 +128,13 @@ def probe_remote(
     return state
 
 
-def validated(location: Location, known: Mapping[str, Any]) -> PinnedFile:
-    """Return a file that the cache remembers, with its ETag and VersionId."""
-    validators = known["state"]["validators"]
+def validated(
+    location: Location, state: Mapping[str, Any], sha256: str = "", size: int | None = None
+) -> PinnedFile:
+    """Return a file with the ETag and VersionId of its state, and the size in it by default."""
+    validators, size = state["validators"], state["size"] if size is None else size
     etag = validators.get("ETag") or validators.get("etag")
-    return PinnedFile(location, known["sha256"], known["size"], etag, validators.get("VersionId"))
+    return PinnedFile(location, sha256, size, etag, validators.get("VersionId"))
 
 
 def download(
@@ -146,13 +148,8 @@ def download(
 ) -> PinnedFile:
     """Download a remote file to the blobs; what is rejected goes to the quarantine.
 
-    Args:
-        location: Its URL.
-        pool: Its file system.
-        context: The cache, and what is reported.
-        state: What `look_up` returned; a file of another size or ETag is an error.
-        pinned: The digest and the version that the file must have.
-        again: Whether a download with another digest came before.
+    `state` is what `look_up` returned, `pinned` has the digest and the version that the file must
+    have; with `again` a download with another digest came before.
 
     Raises:
         ChangedError: the file is not the one that was looked up.
@@ -160,7 +157,7 @@ def download(
     """
     from registry.sources.transfer import Transfer  # not needed for cached samples
 
-    found = validated(location, {"sha256": "", "size": 0, "state": state}) if state else pinned
+    found = validated(location, state) if state else pinned
     with context.cache.temporary() as folder:
         transfer = Transfer(
             location,

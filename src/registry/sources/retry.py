@@ -135,11 +135,7 @@ def with_retries(
 ) -> Result:
     """Return the result of `attempt`; repeat it after an error that may pass.
 
-    Args:
-        attempt: Makes the request.
-        deadline: When to give up; it is later after progress, and attempts count anew.
-        report: Called during a pause.
-        policy: How often to try.
+    After progress the deadline is later, and attempts count anew. `report` is called in a pause.
 
     Raises:
         SourceError: the last error; `attempts` and `elapsed` say how long it was tried.
@@ -332,10 +328,7 @@ def status_of(error: BaseException) -> int | None:
 def connection_failure(error: BaseException, host: str, *, protocol: str) -> str | None:
     """Return what kept a request from its server and what to check; None for another error.
 
-    Args:
-        error: The error of a client.
-        host: Where the request was to go, for the message.
-        protocol: Of the location: http, https, s3, s3a or hf.
+    The host is where the request was to go. The protocol is http, https, s3, s3a or hf.
     """
     chain = list(causes(error))
     names = {type(link).__name__ for link in chain}

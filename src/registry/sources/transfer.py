@@ -79,18 +79,10 @@ class Transfer:
         version_id: str | None = None,
         name: str = "",
     ) -> None:
-        """Prepare a download.
+        """Prepare a download to a path where nothing is.
 
-        Args:
-            location: The URL.
-            pool: Its file system.
-            path: A file that does not exist.
-            limits: How large it may be, and how long it may take.
-            report: Called with the number of bytes.
-            size: Bytes that the file had when it was looked up.
-            etag: The ETag that it had then.
-            version_id: Its version as an S3 object.
-            name: What messages call it, if not by its location.
+        Size, ETag and version are those that the file had when it was looked up. `name` is what
+        messages call it, if not by its location.
         """
         self.rejected = False
         """Whether all bytes arrived, and are not those that the server describes."""
@@ -170,7 +162,9 @@ class Transfer:
         if body.start == 0:
             self._restart(body)
         try:
-            self._check_version(body)
+            same = same_version(self._expected_etag, body.etag)
+            if not same or (None not in (self._size, body.size) and self._size != body.size):
+                raise ChangedError(str(changed_error(self._location)))
             self._check_limits(body.size or 0)
         except SourceError:
             body.close()
@@ -212,11 +206,6 @@ class Transfer:
             self._file = HashedFile(self._path)
         self._digests = body.digests
         self._hashes = {name: new_hash(name, body.size) for name in body.digests}
-
-    def _check_version(self, body: Body) -> None:
-        same = same_version(self._expected_etag, body.etag)
-        if not same or (None not in (self._size, body.size) and self._size != body.size):
-            raise ChangedError(str(changed_error(self._location)))
 
     def _divide(self, body: Body) -> None:
         """Fetch the later parts of a large file at the same time, if its server has parts."""
@@ -287,14 +276,7 @@ class RemoteFile(io.RawIOBase):
     def __init__(
         self, location: Location, files: Any, deadline: Deadline, *, etag: str = ""
     ) -> None:
-        """Prepare a stream.
-
-        Args:
-            location: The URL.
-            files: Its file system.
-            deadline: How long to try again.
-            etag: The ETag that the file had when it was looked up.
-        """
+        """Prepare a stream of the file that had this ETag when it was looked up."""
         super().__init__()
         self._expected_etag = etag
         self._spent = 0.0

@@ -250,8 +250,5 @@ def _run(order: Order, workers: Workers | None, *, are_files_shared: bool) -> Ge
             elsewhere=workers if are_files_shared else None,
         )
 
-    def stop() -> None:
-        if workers is not None:
-            workers.end()
-
+    stop = (lambda: None) if workers is None else workers.end
     return run_jobs(order.names, build, jobs=order.jobs, report=order.report, stop=stop)

@@ -20,7 +20,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.load.cached import open_cached
+from registry.load.cached import open_pinned
 from registry.load.load import load, remember_pinned
 from registry.load.materials import commit_pin, make_pin
 from registry.lockfile.merge import Choice, Sides, choose
@@ -294,8 +294,10 @@ def _repin(
     has_moved = pin.versions != old.versions or (upgrade and pin.samples_id != old.samples_id)
     if not has_moved:
         return replace_result(result, status="unmoved" if upgrade else "repinned")
-    before = _old_samples(spec, old, request)
-    changed = None if before is None else changed_samples(before, digest)
+    dataset = open_pinned(spec, request.cache, old, boundary=request.catalog.boundary)
+    before = None if dataset is None else digest_samples(dataset.as_stored())
+    is_known = before is not None and before.samples_id == old.samples_id
+    changed = changed_samples(before, digest) if before is not None and is_known else None
     return replace_result(result, status="moved", change=describe_move(old, pin, changed))
 
 
@@ -322,12 +324,7 @@ def _build_pin(
         uncorrected = load(plain, cache, boundary=boundary, offline=offline, full=True, lock=lock)
         original = digest_samples(uncorrected.dataset.as_stored())
     context = SourceContext(
-        boundary=boundary,
-        cache=cache,
-        offline=offline,
-        lock=lock,
-        dataset=spec.name,
-        report=report,
+        boundary=boundary, cache=cache, offline=offline, lock=lock, dataset=spec.name, report=report
     )
     pin = make_pin(spec, opened, digest, context, original)
     # These samples were just digested: the next `load` need not compare them with the pin.
@@ -335,24 +332,12 @@ def _build_pin(
     return pin, digest, opened.entry
 
 
-def _old_samples(spec: DatasetSpec, old: Pin, request: LockRequest) -> SamplesDigest | None:
-    """Return the digests of the samples of a pin, if the cache still has them."""
-    # They are found by their pin alone, as the files may have changed since.
-    lock = replace(known_sources(spec, old), complete=True, any_branch=True, compare=False)
-    dataset = open_cached(spec, request.cache, lock, boundary=request.catalog.boundary)
-    digest = None if dataset is None else digest_samples(dataset.as_stored())
-    return digest if digest is not None and digest.samples_id == old.samples_id else None
-
-
 def describe_move(old: Pin, new: Pin, changed: int | None) -> str:
     """Return what moved: `c30699e → 1f2e3d4, 14,042 samples, 3 changed`.
 
-    Args:
-        old: The pin before.
-        new: The pin now.
-        changed: Number of samples that differ; None if the old ones are not in the cache.
+    `changed` samples differ; None if the old ones are not in the cache.
     """
-    before, after = _short_digest(old.ordered), _short_digest(new.ordered)
+    before, after = (pin.ordered.removeprefix("sha256:")[:7] for pin in (old, new))
     versions = f"samples {before} → {after}"
     for was, now in zip_longest(old.sources, new.sources):
         if was is None or now is None or was.short != now.short:
@@ -370,7 +355,3 @@ def describe_move(old: Pin, new: Pin, changed: int | None) -> str:
     else:
         difference = f"{changed:,} changed"
     return f"{versions}, {number}, {difference}"
-
-
-def _short_digest(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:7]

@@ -217,7 +217,10 @@ class SamplesCheck:
         key = digest_of({"derived": fingerprint, "spec": self.pin.spec})
         # Before anything is read, as what is read later may be a newer state.
         state = self._state(fingerprint)
-        known = remembered = self._recall(key, state)
+        known = self.context.cache.recall(key, "state", "columns", *SAMPLES)
+        if known is not None and (state is None or known["state"] != list(state)):
+            known = None  # the samples in the cache are others now
+        remembered = known
         if known is None:
             known = self._attempt(lambda: self._derive(build=build), *SAMPLES)
         if known is None:
@@ -294,17 +297,13 @@ class SamplesCheck:
         state = FileState.of(entry.folder / "samples.arrow")
         return None if state.is_racy() else state
 
-    def _recall(self, key: str, state: FileState | None) -> dict[str, Any] | None:
-        """Return what an earlier check derived, if the samples in the cache are still the same."""
-        known = self.context.cache.recall(key, "state", "columns", *SAMPLES)
-        return known if known and state and known["state"] == list(state) else None
-
     def _derive(self, *, build: bool) -> dict[str, Any] | None:
         """Return the fields of the samples: built, or from the cache; None if neither is there."""
         lock = replace(self.lock, samples=None)  # they are compared here
         cache, boundary = self.context.cache, self.catalog.boundary
         at_hand = build and self._has_bytes()
-        if at_hand and self._size() <= BUILD_BYTES:
+        files = [file for one in self.pins.all_sources for file in (*one.files, *one.contents)]
+        if at_hand and sum(file.size for file in files) <= BUILD_BYTES:
             dataset = load(
                 self.spec,
                 cache,
@@ -362,9 +361,4 @@ class SamplesCheck:
                 for f in one.files
             )
             for one in self.pins.all_sources
-        )
-
-    def _size(self) -> int:
-        return sum(
-            file.size for one in self.pins.all_sources for file in (*one.files, *one.contents)
         )

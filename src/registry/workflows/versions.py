@@ -14,8 +14,6 @@ from tempfile import TemporaryDirectory
 from threading import Lock as ThreadLock
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from registry.diff.severity import (
     NOT_COMPARABLE,
     SAME_SAMPLES,
@@ -24,11 +22,11 @@ from registry.diff.severity import (
     change_class,
 )
 from registry.errors import RegistryError
-from registry.load.cached import open_cached
+from registry.load.cached import open_pinned
 from registry.load.load import load
 from registry.lockfile.models import FIRST, Version
 from registry.lockfile.origins import NAMED
-from registry.lockfile.pinned import known_sources, pin_sources
+from registry.lockfile.pinned import pin_sources
 from registry.samples.digest import digest_samples
 from registry.workflows.pin_check import BUILD_BYTES, PinCheck, Reason
 
@@ -178,9 +176,7 @@ class PinnedSamples:
     def _open(self, spec: DatasetSpec, pin: Pin, boundary: Boundary) -> Samples | None:
         from registry.diff.samples import Samples
 
-        # By the pin alone, as the files may have changed since.
-        relaxed = replace(known_sources(spec, pin), complete=True, any_branch=True, compare=False)
-        dataset = open_cached(spec, self.cache, relaxed, boundary=boundary)
+        dataset = open_pinned(spec, self.cache, pin, boundary=boundary)
         size = sum(row.size or 0 for row in pin.sources)
         # The code of a mapper that is here may be that of another state.
         if dataset is None and spec.mapper is None and pin.agrees(spec) and size <= BUILD_BYTES:

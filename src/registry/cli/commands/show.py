@@ -24,7 +24,7 @@ from registry.cli.output import print_json, print_line, print_table, size_text, 
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.report.summary import display_value
 from registry.errors import ManifestError, count_text, list_names
-from registry.load.cached import find_cached
+from registry.load.cached import find_fingerprint
 from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Pin, read_documents
 from registry.lockfile.origins import pin_origins
@@ -123,7 +123,7 @@ def command(
     pin = pin_of(spec, settings)
     stale = pin is not None and not pin.agrees(catalog[name])
     lock = pinned_sources(spec, catalog, settings, overrides=overrides)
-    entry = find_cached(spec, cache, lock, boundary=catalog.boundary)
+    _, entry = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
     warnings = [] if entry is None else quality_warnings(spec, entry.meta)
     if as_json:
         cached = entry and _entry_data(entry, warnings)

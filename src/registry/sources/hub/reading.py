@@ -62,15 +62,9 @@ def write_records(
 ) -> int:
     """Write all records as one Arrow file, with media as bytes; return their number.
 
-    Args:
-        context: How the source may be read.
-        source: A repository, a local folder, or a builder with files.
-        revision: The commit of a repository.
-        where: Name of the source, for messages.
-        given: Further arguments of `load_dataset`.
-        work: A folder of this load. In a shared one, `load_dataset` may return a different revision
-            that it finds there when the Hub does not answer.
-        path: The file.
+    `where` names the source in messages, and `given` are further arguments of `load_dataset`.
+    `work` is a folder of this load: in a shared one, `load_dataset` may return a different revision
+    that it finds there when the Hub does not answer.
     """
     quiet()
     if revision is not None:
