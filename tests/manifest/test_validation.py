@@ -66,51 +66,29 @@ WORDS_WITHOUT_ARGUMENT = ", ".join(DEFS["operation"]["allOf"][0]["then"]["enum"]
 BAD_KEYS = [
     ("limit: ten", "limit: must be an integer, is 'ten'"),
     ("limit: true", "limit: must be an integer, is True"),
-    ("limit: 1.5", "limit: must be an integer, is 1.5"),
-    ("limit: 10.0", "limit: must be an integer, is 10.0"),
     ("limit: -1", "limit: must be 0 or more, is -1"),
-    ("expect: {samples: 5.0}", "expect.samples: must be an integer, is 5.0"),
-    ("expect: {sampels: 5}", "expect.sampels: unknown key 'sampels' (did you mean 'samples'?)"),
-    ("seed: -1", "seed: must be 0 or more, is -1"),
     ("auto_id: no", "auto_id: must be true or false, is 'no'"),
-    ("auto_id: 1", "auto_id: must be true or false, is 1"),
-    ("tags: demo", "tags: must be a list, is 'demo'"),
+    ("expect: {samples: 5.0}", "expect.samples: must be an integer, is 5.0"),
     ("tags: [a, 1]", "tags[1]: must be a string, is 1"),
-    ("tags: [a, '']", "tags[1]: must not be empty"),
     ("description: 1", "description: must be a string, is 1"),
-    ("description: ''", "description: must not be empty"),
     ("license: ''", "license: must not be empty"),
+    ("fields: {id: {hash: []}}", "fields.id.hash: must not be empty"),
+    ("where: []", "where: must not be empty"),
+    ("concat: [1]", "concat[0]: must be a mapping, is 1"),
+    ("tags: demo", "tags: must be a list, is 'demo'"),
+    ("tags: [a, '']", "tags[1]: must not be empty"),
     ("homepage: example.org", "homepage: 'example.org' does not match ^https?://"),
     ("shufle: true", "shufle: unknown key 'shufle' (did you mean 'shuffle'?)"),
-    (
-        "shuffle_choices: true",
-        "shuffle_choices: True is not allowed here (write a seed, such as 42)",
-    ),
-    ("shuffle_choices: -3", "shuffle_choices: must be 0 or more, is -3"),
-    (
-        "on_duplicate: dorp",
-        "on_duplicate: 'dorp' is not one of error, drop, suffix (did you mean 'drop'?)",
-    ),
-    ("on_duplicate: 7", "on_duplicate: 7 is not one of error, drop, suffix"),
+    ("shuffle_choices: true", "shuffle_choices: True is not allowed here (write a seed, such as 42)"),
+    ("on_duplicate: dorp", "on_duplicate: 'dorp' is not one of error, drop, suffix (did you mean 'drop'?)"),
     ("extends: [b]", "extends: must be a string, is ['b']"),
     ("fields: [q]", "fields: must be a mapping, is ['q']"),
-    ("fields: {inptu: q}", "fields.inptu: unknown key 'inptu' (did you mean 'input'?)"),
     ("fields: {input: null}", "fields.input: must be a string or a list or a mapping, is None"),
     ("fields: {target: 5}", "fields.target: must be a string or a list or a mapping, is 5"),
     ("fields: {choices: []}", "fields.choices: must not be empty"),
     ("fields: {metadata: [a, 1]}", "fields.metadata[1]: must be a string, is 1"),
     ("fields: {target: {const: 1, cost: 2}}", "fields.target.cost: unknown key 'cost' (did you mean 'const'?)"),
-    ("fields: {id: {hash: []}}", "fields.id.hash: must not be empty"),
-    ("fields: {id: {hash: [q], length: 0}}", "fields.id.length: must be 1 or more, is 0"),
-    ("fields: {id: {hash: [q], length: 8.0}}", "fields.id.length: must be an integer, is 8.0"),
-    (
-        "fields: {id: {hash: [q], algorithm: md4}}",
-        "fields.id.algorithm: 'md4' is not one of md5, sha256 (did you mean 'md5'?)",
-    ),
-    (
-        "fields: {target: {do: [strip]}}",
-        "fields.target: the key 'from' is missing",
-    ),
+    ("fields: {id: {hash: [q], algorithm: md4}}", "fields.id.algorithm: 'md4' is not one of md5, sha256 (did you mean 'md5'?)"),
     ("fields: {target: {from: q, do: strip}}", "fields.target.do: must be a list, is 'strip' (such as `do: [strip]`)"),
     ("fields: {target: {from: q, do: [{letter: 1}]}}", "fields.target.do[0].letter: must be a mapping, is 1 (such as `{letter: {base: 1}}`)"),
     ("fields: {target: {from: q, do: [{keep: 1}]}}", 'fields.target.do[0].keep: must be a mapping, is 1 (such as `{keep: {not_equals: "x"}}`)'),
@@ -122,102 +100,39 @@ BAD_KEYS = [
         ("fields.target.do[1]: must have at most 1 key, is {'strip': 'x', 'index': 1}"
         " (write one operation per item)"),
     ),
-    (
-        "fields: {target: {from: q, do: [{splt: x}]}}",
-        "fields.target.do[0].splt: unknown key 'splt' (did you mean 'split'?)",
-    ),
+    ("fields: {target: {from: q, do: [{splt: x}]}}", "fields.target.do[0].splt: unknown key 'splt' (did you mean 'split'?)"),
     (
         "fields: {target: {from: q, do: [stripp]}}",
         (f"fields.target.do[0]: 'stripp' is not one of {WORDS_WITHOUT_ARGUMENT}"
         " (did you mean 'strip'?)"),
     ),
-    ("fields: {target: {from: q, do: [{split: ''}]}}", "fields.target.do[0].split: must not be empty"),
     ("fields: {target: {from: q, do: [{index: [x]}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is ['x'] (such as `{index: 0}`)"),
-    ("fields: {target: {from: q, do: [{index: 1.0}]}}", "fields.target.do[0].index: must be an integer or a string or a mapping, is 1.0 (such as `{index: 0}`)"),
     ("fields: {target: {from: q, do: [{slice: [1]}]}}", "fields.target.do[0].slice: must have at least 2 items"),
-    (
-        "fields: {target: {from: q, do: [{slice: [1, 2, 3]}]}}",
-        "fields.target.do[0].slice: must have at most 2 items, is [1, 2, 3]",
-    ),
+    ("fields: {target: {from: q, do: [{slice: [1, 2, 3]}]}}", "fields.target.do[0].slice: must have at most 2 items, is [1, 2, 3]"),
     ("where: {value: q, equal: 1}", "where.equal: unknown key 'equal' (did you mean 'equals'?)"),
-    ("where: {value: q, empty: 1}", "where.empty: must be true or false, is 1"),
-    ("where: []", "where: must not be empty"),
-    ("join: {source: {path: y.csv}, on: a, into: b}", "join.source: the key 'type' is missing"),
-    ("explode: {item: a}", "explode: the key 'column' is missing"),
-    ("sample: {n: 3}", "sample: the key 'seed' is missing"),
-    ("sample: {n: -1, seed: 1}", "sample.n: must be 0 or more, is -1"),
     ("concat: []", "concat: must not be empty"),
-    ("concat: [1]", "concat[0]: must be a mapping, is 1"),
-    ("concat: [{splt: a}]", "concat[0].splt: unknown key 'splt' (did you mean 'split'?)"),
-    ("fields: {target: {template: 5}}", "fields.target.template: must be a string, is 5"),
     ("fields: {target: {row_number: a}}", "fields.target.row_number: must be an integer, is 'a'"),
-    ("fields: {target: {if: {value: q, equals: 1}}}", "fields.target: the key 'then' is missing"),
     ("fields: {target: {from: q, do: [{letter: {base: 2}}]}}", "fields.target.do[0].letter.base: 2 is not one of 0, 1"),
 ]  # fmt: skip
 
-# A source → the problem of a dataset `a` that has it.
+# A source → the problem of it.
 BAD_SOURCES = [
-    ("[x.csv]", "source: must be a mapping, is ['x.csv']"),
-    ("{type: csv}", "source: the key 'path' is missing"),
-    ("{type: hf, path: a/b}", "source: the key 'split' is missing"),
-    (
-        "{type: cvs, path: x}",
-        "source.type: 'cvs' is not one of csv, json, parquet, hf (did you mean 'csv'?)",
-    ),
-    (
-        "{type: csv, path: x, delimeter: ;}",
-        "source.delimeter: unknown key 'delimeter' (did you mean 'delimiter'?)",
-    ),
-    (
-        "{type: csv, path: x, delimiter: '::'}",
-        "source.delimiter: must have at most 1 character, is '::'",
-    ),
-    (
-        "{type: csv, path: x, dialect: exel}",
-        "source.dialect: 'exel' is not one of unix, excel, excel-tab (did you mean 'excel'?)",
-    ),
-    ("{type: csv, path: x, skip_rows: -1}", "source.skip_rows: must be 0 or more, is -1"),
-    ("{type: csv, path: x, fieldnames: a}", "source.fieldnames: must be a list, is 'a'"),
-    ("{type: csv, path: []}", "source.path: must not be empty"),
-    ("{type: csv, path: ''}", "source.path: must not be empty"),
-    ("{type: csv, path: [x, '']}", "source.path[1]: must not be empty"),
-    (
-        "{type: json, path: x, delimiter: ;}",
-        f"source.delimiter: unknown key 'delimiter' (known keys: {', '.join(DEFS['jsonSource']['properties'])})",
-    ),
-    (
-        "{type: parquet, path: x, split: test}",
-        f"source.split: unknown key 'split' (known keys: {', '.join(DEFS['parquetSource']['properties'])})",
-    ),
-    ("{type: hf, path: [a/b], split: test}", "source.path: must be a string, is ['a/b']"),
-    (
-        "{type: hf, path: a/b, splt: test, split: x}",
-        "source.splt: unknown key 'splt' (did you mean 'split'?)",
-    ),
-    ("{type: csv, path: x, fs_options: [a]}", "source.fs_options: must be a mapping, is ['a']"),
-    (
-        "{type: csv, path: x, fs_options: {key: {env: 5}}}",
-        "source.fs_options.key.env: must be a string, is 5",
-    ),
-    (
-        "{type: csv, path: x, fs_options: {key: {env: A, or: b}}}",
-        "source.fs_options.key.or: unknown key 'or' (known keys: env)",
-    ),
-    (
-        "{type: csv, path: 's3://b/x', fs_options: {key: AKIA}}",
-        (
-            "source.fs_options.key: a literal secret in 'key'"
-            " (name an environment variable: `{env: NAME}`)"
-        ),
-    ),
-    (
-        "{type: csv, path: 's3://b/x', fs_options: {client_kwargs: {aws_session_token: t}}}",
-        (
-            "source.fs_options.client_kwargs.aws_session_token: a literal secret in"
-            " 'aws_session_token' (name an environment variable: `{env: NAME}`)"
-        ),
-    ),
-]
+    ("[x.csv]", ": must be a mapping, is ['x.csv']"),
+    ("{type: cvs, path: x}", ".type: 'cvs' is not one of csv, json, parquet, hf (did you mean 'csv'?)"),
+    ("{type: csv, path: x, delimeter: ;}", ".delimeter: unknown key 'delimeter' (did you mean 'delimiter'?)"),
+    ("{type: csv, path: x, delimiter: '::'}", ".delimiter: must have at most 1 character, is '::'"),
+    ("{type: csv, path: x, dialect: exel}", ".dialect: 'exel' is not one of unix, excel, excel-tab (did you mean 'excel'?)"),
+    ("{type: csv, path: ''}", ".path: must not be empty"),
+    ("{type: csv, path: x, fieldnames: a}", ".fieldnames: must be a list, is 'a'"),
+    ("{type: csv, path: x, fs_options: {key: {env: 5}}}", ".fs_options.key.env: must be a string, is 5"),
+    ("{type: csv, path: []}", ".path: must not be empty"),
+    ("{type: csv, path: [x, '']}", ".path[1]: must not be empty"),
+    ("{type: json, path: x, delimiter: ;}", f".delimiter: unknown key 'delimiter' (known keys: {', '.join(DEFS['jsonSource']['properties'])})"),
+    ("{type: hf, path: [a/b], split: test}", ".path: must be a string, is ['a/b']"),
+    ("{type: hf, path: a/b, splt: test, split: x}", ".splt: unknown key 'splt' (did you mean 'split'?)"),
+    ("{type: csv, path: x, fs_options: {key: {env: A, or: b}}}", ".fs_options.key.or: unknown key 'or' (known keys: env)"),
+    ("{type: csv, path: 's3://b/x', fs_options: {key: k}}", ".fs_options.key: a literal secret in 'key' (name an environment variable: `{env: NAME}`)"),
+]  # fmt: skip
 
 
 def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> list[str]:
@@ -230,19 +145,13 @@ def _checked(folder: Path, monkeypatch: pytest.MonkeyPatch, manifest: str) -> li
     return [str(problem).partition(" $.datasets.")[2] for problem in problems]
 
 
-def _without_hint_of_missing(problem: str) -> str:
-    """Leave out the description of a missing key; a separate test checks it."""
-    head, is_missing, _ = problem.partition(" is missing")
-    return head + is_missing
-
-
 @pytest.mark.parametrize(("key", "problem"), BAD_KEYS)
 def test_invalid_dataset_key_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
 ) -> None:
     manifest = f"datasets:\n  a:\n    source: {{type: csv, path: x.csv}}\n    {key}\n"
     (found,) = _checked(tmp_path, monkeypatch, manifest)
-    assert _without_hint_of_missing(found) == f"a.{_without_hint_of_missing(problem)}"
+    assert found == f"a.{problem}"
 
 
 @pytest.mark.parametrize(("source", "problem"), BAD_SOURCES)
@@ -250,7 +159,7 @@ def test_invalid_source_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
 ) -> None:
     (found,) = _checked(tmp_path, monkeypatch, f"datasets:\n  a:\n    source: {source}\n")
-    assert _without_hint_of_missing(found) == f"a.{problem}"
+    assert found == f"a.source{problem}"
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,6 @@ def test_error_of_a_missing_input_suggests_the_closest_column() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [None, "", [], math.nan])
-def test_an_input_must_not_be_empty(value: Any) -> None:
-    error = error_of({"input": "q"}, {"q": value})
-    assert str(error) == f"sales: record 17, field input: No input in dataset, value: {value!r}"
-
-
 @pytest.mark.parametrize(
     ("choices", "result"),
     [

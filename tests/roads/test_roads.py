@@ -290,22 +290,6 @@ def test_nanosecond_time_is_an_error_where_it_is_used(kind: pa.DataType) -> None
     assert outcome.error is not None
 
 
-def test_invalid_utf8_text_is_a_file_error() -> None:
-    text = pa.Array.from_buffers(pa.string(), 2, pa.array([b"x", b"\xe9"]).buffers())
-    fields = {"input": "q", "target": {"from": "q", "do": [{"replace": {"x": "y"}}]}}
-    outcome, rows = by_both(parquet_case(pa.table({"q": text}), fields))
-    assert (rows, outcome.error is None) == (0, False)
-    assert "d.parquet: row 2, column 'q': a string that is not UTF-8" in str(outcome.error)
-
-
-def test_damaged_parquet_file_is_an_error() -> None:
-    case = parquet_case(pa.table({"q": ["x", "y"]}), {"input": "q"})
-    data = case.data[:20] + b"\xff" * 20 + case.data[40:]
-    outcome, _ = by_both(Case(data, case.name, case.source, case.keys))
-    assert outcome.error is not None
-    assert "d.parquet: not a Parquet file, or a damaged one" in outcome.error[1]
-
-
 LINES = [
     {"q": "1"},
     {"q": "2", "a": 1},
