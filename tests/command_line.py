@@ -1,7 +1,8 @@
 """Run the command line as its users do: a process of its own, in the folder of their catalog.
 
 `run` asks one process, which has imported the command line, to fork another: importing takes most
-of the time of a command on a small catalog, and the tests start thousands.
+of the time of a command on a small catalog, and the tests start thousands. `install` does so for
+commands in a shell.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ import gc
 import importlib
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from select import select
 from typing import Any, NoReturn
 
-__all__ = ["Ran", "run", "run_apart", "run_each"]
+__all__ = ["Ran", "install", "run", "run_apart", "run_each"]
 
 # What most commands import, at once or later; none of it reads the environment as it is imported.
 _COMMANDS = ("add", "diff", "list", "lock", "preview", "show", "sync", "validate")
@@ -33,6 +36,15 @@ _LATER = (
     *("plugins.doctor.command", "plugins.site.command"),
 )
 _STREAMS = ("out", "err")
+_INSTALLED = """\
+#!{python} -IS
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + "\\n"
+    socket.send_fds(server, [request.encode()], [0, 1, 2])
+    sys.exit(int(server.recv(8) or 70))
+"""
 _IMPORTED = (
     *(f"registry.cli.commands.{name}" for name in _COMMANDS),
     *(f"registry.{name}" for name in _LATER),
@@ -130,6 +142,14 @@ def run_apart(
         ]
 
 
+def install(folder: Path) -> None:
+    """Write a command `registry` for shells, with the packages of PYTHONPATH, into a folder."""
+    command = folder / "registry"
+    text = _INSTALLED.format(python=sys.executable, address=_server().args[-1])
+    command.write_text(text, encoding="utf-8")
+    command.chmod(0o755)
+
+
 def _asked(request: Mapping[str, Any], timeout: float) -> int:
     server = _server()
     assert server.stdin is not None
@@ -146,28 +166,63 @@ def _asked(request: Mapping[str, Any], timeout: float) -> int:
 @cache
 def _server() -> subprocess.Popen[bytes]:
     """Start the process that forks; it ends when its input does."""
+    folder = tempfile.mkdtemp(prefix="registry-tests-")
+    atexit.register(shutil.rmtree, folder)
+    listener = socket.socket(socket.AF_UNIX)
+    address = os.path.join(folder, "socket")
+    listener.bind(address)
+    listener.listen()
     server = subprocess.Popen(
-        [sys.executable, "-I", __file__],
+        [sys.executable, "-I", __file__, str(listener.fileno()), address],
+        pass_fds=(listener.fileno(),),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         # So that what exceeds its time is killed with it.
         start_new_session=True,
     )
+    listener.close()
     atexit.register(server.communicate)
     return server
 
 
-def _serve() -> None:
-    for name in _IMPORTED:
-        importlib.import_module(name)
-    gc.freeze()  # else the first collection of each process copies all of this one's memory
-    for line in sys.stdin:
-        child = os.fork()
-        if not child:
-            _become(**json.loads(line))
-        _, status = os.waitpid(child, 0)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
-        sys.stdout.flush()
+def _serve(listening: int) -> None:
+    with socket.socket(fileno=listening) as listener:
+        for name in _IMPORTED:
+            importlib.import_module(name)
+        gc.freeze()  # else the first collection of each process copies all of this one's memory
+        while True:
+            if listener in select([sys.stdin, listener], [], [])[0]:
+                connection, _ = listener.accept()
+                if not os.fork():
+                    _answer(connection)
+                connection.close()
+            elif line := sys.stdin.readline():
+                child = os.fork()
+                if not child:
+                    _become(**json.loads(line))
+                _, status = os.waitpid(child, 0)
+                sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+                sys.stdout.flush()
+            else:
+                return
+
+
+def _answer(connection: socket.socket) -> NoReturn:
+    """Run the command of a shell in this process, and end it."""
+    from registry.cli import main
+
+    request, descriptors, *_ = socket.recv_fds(connection, 1 << 20, 3)
+    while not request.endswith(b"\n"):
+        request += connection.recv(1 << 20)
+    arguments, folder, environment = json.loads(request)
+    for target, one in enumerate(descriptors):
+        os.dup2(one, target)
+        os.close(one)
+    sys.stdin = os.fdopen(0)  # what was read ahead is not for the command
+    sys.path += filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    _enter(folder, environment)
+    code = main(arguments)
+    _end(code, lambda: connection.sendall(b"%d" % code))
 
 
 def _become(
@@ -192,11 +247,7 @@ def _become(
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     codes = os.open(os.path.join(written, "codes"), os.O_WRONLY | os.O_CREAT, 0o600)
     opened(0)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    # Packages of tests change faster than the clock by which Python knows what it has compiled.
-    sys.dont_write_bytecode = True
+    _enter(folder, environment)
     sys.path += site
     exec(before, {})
     code = 0
@@ -210,7 +261,15 @@ def _become(
     _end(code)
 
 
-def _end(code: int) -> NoReturn:
+def _enter(folder: str, environment: Mapping[str, str]) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    # Packages of tests change faster than the clock by which Python knows what it has compiled.
+    sys.dont_write_bytecode = True
+
+
+def _end(code: int, tell: Callable[[], object] = lambda: None) -> NoReturn:
     """End as Python does, but for taking all modules apart: half of the time of short commands.
 
     What goes wrong then is seen by the tests that start `python -m registry`.
@@ -219,8 +278,9 @@ def _end(code: int) -> NoReturn:
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
+    tell()
     os._exit(code)
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(int(sys.argv[1]))

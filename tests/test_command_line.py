@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import run
+from tests.command_line import install, run
 
 INDEX = """\
 version: 1
@@ -19,6 +20,9 @@ datasets:
   ours: {source: {type: csv, path: data.csv}, mapper: "ours:sample"}
 trust: ["ours:sample"]
 """
+
+
+MAPPER = "from registry import Sample\ndef sample(record): return Sample(input='ours')\n"
 
 
 @pytest.fixture
@@ -64,9 +68,7 @@ def test_a_command_sees_only_its_own_environment(folder: Path) -> None:
 def test_packages_of_one_command_are_not_those_of_the_next(folder: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
-    (site / "ours.py").write_text(
-        "from registry import Sample\ndef sample(record): return Sample(input='ours')\n"
-    )
+    (site / "ours.py").write_text(MAPPER)
     found = run(folder, "preview", "ours", site=site)
     assert (found.code, "ours" in found.out) == (0, True), found.text
     assert run(folder, "preview", "ours").code == 1
@@ -76,3 +78,21 @@ def test_a_command_that_takes_too_long_is_killed(folder: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         run(folder, "sync", timeout=0.001)
     assert run(folder, "list").code == 0
+
+
+def test_an_installed_command_is_one_of_a_shell(folder: Path, tmp_path: Path) -> None:
+    install(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "ours.py").write_text(MAPPER)
+    line = "REGISTRY_CACHE_DIR=one registry preview ours | head -n 2; registry nonsense; echo $?"
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", f"cd {folder}; {line}"],
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert "no command 'nonsense'" in done.stderr
+    assert done.stdout == "── sample 1\nours\n2\n"
+    assert (folder / "one").is_dir()

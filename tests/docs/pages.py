@@ -16,6 +16,7 @@ from pathlib import Path
 
 from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
+from tests.command_line import install
 from tests.conftest import REPOSITORY
 
 __all__ = ["DOCS", "PAGES", "TOKENIZER", "Block", "Reader", "blocks", "check_manifest", "sections"]
@@ -71,6 +72,7 @@ class Reader:
         for one in (self.home, self.folder, self.stubs):
             one.mkdir()
         (self.stubs / "tiktoken.py").write_text(TOKENIZER, encoding="utf-8")
+        install(self.stubs)
         self.printed = ""
 
     def follow(self, block: Block) -> None:
@@ -95,7 +97,7 @@ class Reader:
 
     def run(self, *arguments: str, check: bool = True) -> str:
         """Run a command as in an activated environment; return its output, or else its error."""
-        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        programs = (str(self.stubs), str(Path(sys.executable).parent), os.environ["PATH"])
         names = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "Ada")
         mails = dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "ada@example.org")
         hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
@@ -103,7 +105,7 @@ class Reader:
             arguments,
             cwd=self.folder,
             env={
-                "PATH": path,
+                "PATH": os.pathsep.join(programs),
                 "HOME": str(self.home),
                 "PYTHONPATH": str(self.stubs),
                 "INSPECT_DISPLAY": "plain",

@@ -11,71 +11,29 @@ from tests.git_repository import GitRepository
 __all__ = ["PLANTED", "Planted", "Story", "tell"]
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
-QA = """\
-datasets:
-  qa:
-    description: Questions.
-    source: {type: csv, path: data/qa.csv}
-    fields:
-      id: id
-      input: q
-      target: t
-      choices: {from: c, do: [{split: "|"}]}
-  qa-child: {extends: qa}
-"""
-FEW = """\
-datasets:
-  few:
-    description: Few.
-    source: {type: csv, path: data/few.csv}
-    fields: {id: id, input: q, target: t}
-    limit: 2
-"""
-MAPPED = """\
-datasets:
-  mapped:
-    description: Two columns of answers.
-    source: {type: csv, path: data/mapped.csv}
-    fields: {id: id, input: q, target: a}
-"""
-MIXED = """\
-datasets:
-  mixed:
-    description: Choices in an order of their own.
-    source: {type: csv, path: data/mixed.csv}
-    fields: {id: id, input: q, target: t, choices: [x, y, z, w]}
-    shuffle_choices: 1
-"""
-JOINED = """\
-datasets:
-  joined:
-    description: With a lookup table.
-    source: {type: csv, path: data/joined.csv}
-    join: {source: {type: csv, path: data/topics.csv}, on: topic, into: about}
-    fields: {id: id, input: q, target: about.name}
-"""
-BOXED = """\
-datasets:
-  boxed:
-    description: With files.
-    source: {type: csv, path: boxed/tasks.csv}
-    fields: {id: id, input: q, target: t, files: {object: {notes.txt: file}}}
-"""
-COUNTED = """\
-datasets:
-  counted:
-    description: Numbered by rows.
-    source: {type: csv, path: data/counted.csv}
-    fields: {input: q, target: t}
-    auto_id: true
-"""
-OLD_NAME = """\
-datasets:
-  first-name:
-    description: It gets another name.
-    source: {type: csv, path: data/names.csv}
-    fields: {id: id, input: q, target: t}
-"""
+
+
+def _manifest(name: str, fields: str, *keys: str, path: str = "") -> str:
+    source = f"source: {{type: csv, path: {path or f'data/{name}.csv'}}}"
+    lines = ("description: Questions.", source, f"fields: {{{fields}}}", *keys)
+    return "\n    ".join((f"datasets:\n  {name}:", *lines)) + "\n"
+
+
+_FIELDS = "id: id, input: q, target: t"
+_TOPICS = "join: {source: {type: csv, path: data/topics.csv}, on: topic, into: about}"
+_MANIFESTS = {
+    "qa": _manifest("qa", f"{_FIELDS}, choices: {{from: c, do: [{{split: '|'}}]}}")
+    + "  qa-child: {extends: qa}\n",
+    "few": _manifest("few", _FIELDS, "limit: 2"),
+    "mapped": _manifest("mapped", "id: id, input: q, target: a"),
+    "mixed": _manifest("mixed", f"{_FIELDS}, choices: [x, y, z, w]", "shuffle_choices: 1"),
+    "joined": _manifest("joined", "id: id, input: q, target: about.name", _TOPICS),
+    "boxed": _manifest(
+        "boxed", f"{_FIELDS}, files: {{object: {{notes.txt: file}}}}", path="boxed/tasks.csv"
+    ),
+    "counted": _manifest("counted", "input: q, target: t", "auto_id: true"),
+    "names": _manifest("first-name", _FIELDS, path="data/names.csv"),
+}
 
 Rows = dict[str, dict[str, str]]
 
@@ -162,19 +120,7 @@ def tell(folder: Path) -> Story:
             "data/topics.csv": "topic,name\nt1,maths\nt2,history\n",
             "boxed/f1.txt": "one\n",
             "boxed/f2.txt": "two\n",
-            **{
-                f"m/{name}.yaml": text
-                for name, text in {
-                    "qa": QA,
-                    "few": FEW,
-                    "mapped": MAPPED,
-                    "mixed": MIXED,
-                    "joined": JOINED,
-                    "boxed": BOXED,
-                    "counted": COUNTED,
-                    "names": OLD_NAME,
-                }.items()
-            },
+            **{f"m/{name}.yaml": text for name, text in _MANIFESTS.items()},
         }
     )
     story.commit("create")

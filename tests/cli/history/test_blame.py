@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,20 +23,22 @@ def test_planted_change_is_found(case: str, story: Story, run: Run) -> None:
     assert (one["commit"]["id"], one["before"]) == (story.commits[planted.commit], planted.before)
 
 
-def one_dataset(folder: Path, files: dict[str, str]) -> GitRepository:
+FIELDS = "fields: {id: id, input: q, target: t}"
+
+
+def table(target: str) -> str:
+    return f"id,q,t\nr1,One?,{target}\nr2,Two?,2\n"
+
+
+def one_dataset(
+    folder: Path, files: Mapping[str, str], path: str = "qa.csv", keys: str = FIELDS
+) -> GitRepository:
     """Make a repository with a dataset `qa`, in one commit."""
+    manifest = f"datasets:\n  qa: {{source: {{type: csv, path: {path!r}}}, {keys}}}\n"
     repository = GitRepository(folder)
     repository.git("init", "--quiet", "--initial-branch", "main")
-    repository.write(
-        {
-            ".gitignore": "__pycache__/\n",
-            "datasets.yaml": INDEX,
-            "m/qa.yaml": "datasets:\n  qa: {source: {type: csv, path: qa.csv},"
-            " fields: {id: id, input: q, target: t}}\n",
-            "qa.csv": "id,q,t\nr1,One?,1\nr2,Two?,2\n",
-            **files,
-        }
-    )
+    written = {"datasets.yaml": INDEX, "m/qa.yaml": manifest, "qa.csv": table("1")}
+    repository.write({".gitignore": "__pycache__/\n", **written, **files})
     repository.commit()
     return repository
 
@@ -70,22 +73,24 @@ def test_named_file_is_said_to_have_other_bytes(story: Story, run: Run) -> None:
     assert lines[-1] == "  files: other bytes in boxed/f2.txt"
 
 
-def test_misspelt_names_are_answered_with_similar_ones(story: Story, run: Run) -> None:
-    result = run("blame", "qa", "r1", "--field", "tagret")
-    assert result.code == 2
-    assert "a sample has no field 'tagret' (did you mean 'target'?)" in result.err
-    result = run("blame", "qa", "r999")
-    assert result.code == 1
-    assert "no sample of qa has the id 'r999'; similar ids: " in result.err
-    result = run("blame", "qq", "r1")
-    assert result.code == 1
-    assert "no dataset 'qq'" in result.err
-    assert "similar names: qa" in result.err
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("qa r1 --field tagret", 2, "a sample has no field 'tagret' (did you mean 'target'?)"),
+        ("qa r999", 1, "no sample of qa has the id 'r999'; similar ids: "),
+        ("qq r1", 1, "similar names: qa"),
+    ],
+)
+def test_misspelt_names_are_answered_with_similar_ones(
+    story: Story, run: Run, arguments: str, code: int, words: str
+) -> None:
+    result = run("blame", *arguments.split())
+    assert (result.code, words in result.err) == (code, True)
 
 
 def test_uncommitted_change_is_not_of_any_commit(folder: Path, run: Run) -> None:
     repository = one_dataset(folder, {})
-    repository.write({"qa.csv": "id,q,t\nr1,One?,one\nr2,Two?,2\n"})
+    repository.write({"qa.csv": table("one")})
     result = run("blame", "qa", "r1", "--field", "target")
     assert (result.code, result.lines) == (0, ["not committed", "  target: [-1-]{+one+}"])
 
@@ -98,15 +103,13 @@ def test_dataset_that_was_never_committed(folder: Path, run: Run) -> None:
     assert (result.code, result.lines) == (0, ["not committed", "  target (new): 1"])
 
 
-def test_folder_without_a_repository_is_said(own: Path, run: Run) -> None:
-    result = run("blame", "qa", "1")
-    assert result.code == 4
-    assert result.err.startswith("error: ")
-    assert "not a git repository" in result.err
-    assert result.err.endswith("so there is no history\n")
-
-
-def test_repository_without_a_commit_is_said(own: Path, run: Run) -> None:
+def test_folder_without_a_repository_or_a_commit_is_said(own: Path, run: Run) -> None:
+    for command in (("blame", "qa", "1"), ("log", "qa")):
+        result = run(*command)
+        assert (result.code, result.out) == (4, "")
+        assert result.err.startswith("error: ")
+        assert "not a git repository" in result.err
+        assert result.err.endswith("so there is no history\n")
     git(own, "init", "--quiet")
     result = run("blame", "qa", "1")
     assert (result.code, result.out) == (4, "")
@@ -133,22 +136,17 @@ def test_shallow_clone_says_what_it_lacks(
     assert result.json[0]["commit"]["id"] == story.commits["few on main"]
 
 
-def remote_dataset(url: str) -> dict[str, str]:
-    return {
-        "datasets.yaml": f"{INDEX}hosts: [localhost]\n",
-        "m/qa.yaml": f"datasets:\n  qa: {{source: {{type: csv, path: {url!r}}},"
-        " fields: {id: id, input: q, target: t}}\n",
-    }
+LOCAL = {"datasets.yaml": f"{INDEX}hosts: [localhost]\n"}
 
 
 def test_remote_bytes_that_are_gone_are_unknown(
     folder: Path, run: Run, https: Https, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = https.put("/qa.csv", b"id,q,t\nr1,One?,1\nr2,Two?,2\n", etag="1")
-    repository = one_dataset(folder, remote_dataset(url))
+    url = https.put("/qa.csv", table("1").encode(), etag="1")
+    repository = one_dataset(folder, LOCAL, url)
     assert run("lock", "qa").code == 0
     repository.commit()
-    https.put("/qa.csv", b"id,q,t\nr1,One?,one\nr2,Two?,2\n", etag="2")
+    https.put("/qa.csv", table("one").encode(), etag="2")
     assert run("lock", "--upgrade", "qa").code == 0
     upgraded = repository.commit()
 
@@ -159,7 +157,7 @@ def test_remote_bytes_that_are_gone_are_unknown(
     assert (result.json[0]["commit"]["id"], result.json[0]["before"]) == (upgraded, "1")
 
     # Another machine only has what is pinned now.
-    https.put("/qa.csv", b"id,q,t\nr1,One?,one\nr2,Two?,2\n", etag="2")
+    https.put("/qa.csv", table("one").encode(), etag="2")
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "elsewhere"))
     assert run("sync", "qa").code == 0
     https.reset()
@@ -170,8 +168,7 @@ def test_remote_bytes_that_are_gone_are_unknown(
 
 
 def test_unpinned_remote_source_has_no_history(folder: Path, run: Run, https: Https) -> None:
-    url = https.put("/qa.csv", b"id,q,t\nr1,One?,1\n", etag="1")
-    repository = one_dataset(folder, remote_dataset(url))
+    repository = one_dataset(folder, LOCAL, https.put("/qa.csv", table("1").encode(), etag="1"))
     assert run("sync", "qa").code == 0
     repository.write({"other.txt": "x"})
     repository.commit()
@@ -196,14 +193,13 @@ def test_code_of_old_commits_is_not_run(
         folder,
         {
             "datasets.yaml": f"{INDEX}trust: ['history_maps:make']\n",
-            "m/qa.yaml": "datasets:\n  qa: {source: {type: csv, path: qa.csv},"
-            " mapper: 'history_maps:make'}\n",
             "history_maps.py": MAPPER.format(more=" + '!'"),
         },
+        keys="mapper: 'history_maps:make'",
     )
     repository.write({"history_maps.py": MAPPER.format(more="")})
     edited = repository.commit()
-    repository.write({"qa.csv": "id,q,t\nr1,One?,one\nr2,Two?,2\n"})
+    repository.write({"qa.csv": table("one")})
     data = repository.commit()
     monkeypatch.syspath_prepend(folder)
     result = run("blame", "qa", "r1", "--field", "target", "--json")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -102,25 +99,6 @@ def test_commit_at_which_the_dataset_is_invalid_is_said(story: Story, own: Path,
         True,
         False,
     ]
-
-
-def test_folder_without_a_repository_is_said(own: Path, run: Run) -> None:
-    result = run("log", "qa")
-    assert (result.code, result.out) == (4, "")
-    assert "not a git repository" in result.err
-
-
-def test_reader_of_a_pipe_may_leave(story: Story) -> None:
-    arguments = [sys.executable, "-I", "-m", "registry", "log", "last-name"]
-    with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        errors = process.stderr.read()
-    assert b"Traceback" not in errors
-    assert process.returncode == 0
 
 
 def test_what_is_not_committed_comes_first(own: Path, run: Run) -> None:
