@@ -145,13 +145,13 @@ def run_apart(
 def install(folder: Path) -> None:
     """Write a command `registry` for shells, with the packages of PYTHONPATH, into a folder."""
     command = folder / "registry"
-    text = _INSTALLED.format(python=sys.executable, address=_server().args[-1])
+    text = _INSTALLED.format(python=sys.executable, address=_server()[1])
     command.write_text(text, encoding="utf-8")
     command.chmod(0o755)
 
 
 def _asked(request: Mapping[str, Any], timeout: float) -> int:
-    server = _server()
+    server, _ = _server()
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write(json.dumps(request).encode() + b"\n")
@@ -164,8 +164,8 @@ def _asked(request: Mapping[str, Any], timeout: float) -> int:
 
 
 @cache
-def _server() -> subprocess.Popen[bytes]:
-    """Start the process that forks; it ends when its input does."""
+def _server() -> tuple[subprocess.Popen[bytes], str]:
+    """Start the process that forks, and ends when its input does; return its socket too."""
     folder = tempfile.mkdtemp(prefix="registry-tests-")
     atexit.register(shutil.rmtree, folder)
     listener = socket.socket(socket.AF_UNIX)
@@ -173,7 +173,7 @@ def _server() -> subprocess.Popen[bytes]:
     listener.bind(address)
     listener.listen()
     server = subprocess.Popen(
-        [sys.executable, "-I", __file__, str(listener.fileno()), address],
+        [sys.executable, "-I", __file__, str(listener.fileno())],
         pass_fds=(listener.fileno(),),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -182,7 +182,7 @@ def _server() -> subprocess.Popen[bytes]:
     )
     listener.close()
     atexit.register(server.communicate)
-    return server
+    return server, address
 
 
 def _serve(listening: int) -> None:

@@ -43,23 +43,16 @@ def test_json_has_the_headline_and_every_field_of_the_diff() -> None:
     problem = Problem(message="bad", file="m.yaml", line=3)
     diff = diff_of(change("d", "old", "new"), head_problems=(problem,))
     data = json.loads("".join(FORMATS["json"](diff, False)))
-    assert data["headline"] == (
-        "d: 1 input of 3 samples changes, 1 added; mapping of `input` · 1 problem"
-    )
-    assert data["changes"][0]["effect"] == (
-        "1 input of 3 samples changes, 1 added; mapping of `input`"
-    )
+    effect = "1 input of 3 samples changes, 1 added; mapping of `input`"
+    assert data["headline"] == f"d: {effect} · 1 problem"
     assert data["counts"] == {"inputs": 1}
     assert data["head_problems"] == [problem.to_dict()]
     (changed,) = data["changes"]
-    assert changed["kinds"] == ["inputs"]
-    assert changed["keys"][0]["kind"] == "inputs"
-    assert changed["keys"][0]["old"]["value"] == "old"
-    assert changed["samples"]["examples"][0]["fields"][0]["chunks"] == [
-        ["=", "new "],
-        ["-", "old"],
-        ["+", "new"],
-    ]
+    assert (changed["effect"], changed["kinds"]) == (effect, ["inputs"])
+    (key,) = changed["keys"]
+    assert (key["kind"], key["old"]["value"]) == ("inputs", "old")
+    chunks = [["=", "new "], ["-", "old"], ["+", "new"]]
+    assert changed["samples"]["examples"][0]["fields"][0]["chunks"] == chunks
 
 
 def test_json_is_complete_whatever_the_text() -> None:
@@ -129,13 +122,9 @@ def test_many_names_are_abbreviated() -> None:
     assert lines[-1].endswith("d19 and 10 more")
 
 
-def test_new_warnings_stand_below_the_samples() -> None:
-    lines = list(as_text(diff_of(change("d", "old", "new")), terminal=False))
+def test_reach_and_new_warnings_stand_below_the_headline_and_the_samples() -> None:
+    reach = (NewReach("host", "h.example", ("a", "b")), NewReach("permission", "trust: m:f", ()))
+    lines = list(as_text(diff_of(change("d", "old", "new"), reach=reach), terminal=False))
+    assert lines[2] == "new reach: host h.example (datasets a, b); permission trust: m:f (index)"
     (place,) = [number for number, line in enumerate(lines) if line.startswith("  samples: ")]
     assert lines[place + 1] == "  warning: blank target: new"
-
-
-def test_new_reach_is_one_line_below_the_headline() -> None:
-    reach = (NewReach("host", "h.example", ("a", "b")), NewReach("permission", "trust: m:f", ()))
-    lines = list(as_text(diff_of(change("d", "a", "b"), reach=reach), terminal=False))
-    assert lines[2] == "new reach: host h.example (datasets a, b); permission trust: m:f (index)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -66,17 +67,7 @@ def test_arguments_override_the_environment(
     assert options.settings_of(None).index == tmp_path / "nowhere"
 
 
-def test_problems_of_files_without_datasets_are_printed(
-    own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert options.print_stray_problems(Catalog.open(own)) is False
-    assert capsys.readouterr().err == ""
-    write(own, "broken", SYNTAX)
-    assert options.print_stray_problems(Catalog.open(own)) is True
-    assert capsys.readouterr().err.startswith("error: m/broken.yaml:2:")
-
-
-def test_problems_of_files_with_datasets_are_not_printed(
+def test_only_problems_of_files_without_datasets_are_printed(
     own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(own, "twice", "datasets:\n  qa: {extends: qa-one}\n  mine: {extends: qa}\n")
@@ -84,50 +75,49 @@ def test_problems_of_files_with_datasets_are_not_printed(
     assert catalog.problems
     assert options.print_stray_problems(catalog) is False
     assert capsys.readouterr().err == ""
+    write(own, "broken", SYNTAX)
+    assert options.print_stray_problems(Catalog.open(own)) is True
+    assert capsys.readouterr().err.startswith("error: m/broken.yaml:2:")
+
+
+SECONDS = {"0d": 0, "90s": 90, "5m": 300, "12h": 43_200, "1.5D": 129_600, "2w": 1_209_600}
+SIZES = {
+    "0B": 0,
+    "1kB": 1000,
+    "1KB": 1000,
+    "1KiB": 1024,
+    "1.5GB": 1_500_000_000,
+    "20gb": 20_000_000_000,
+    "2TiB": 2 << 40,
+}
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("0d", 0), ("90s", 90), ("5m", 300), ("12h", 43_200), ("1.5D", 129_600), ("2w", 1_209_600)],
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert duration(CONTEXT, OPTION, text) == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
+    ("read", "text", "value"),
     [
-        ("0B", 0),
-        ("1kB", 1000),
-        ("1KB", 1000),
-        ("1KiB", 1024),
-        ("1.5GB", 1_500_000_000),
-        ("20gb", 20_000_000_000),
-        ("2TiB", 2 << 40),
+        *((duration, text, seconds) for text, seconds in SECONDS.items()),
+        *((size, text, count) for text, count in SIZES.items()),
+        (duration, None, None),
+        (size, None, None),
     ],
 )
-def test_sizes(text: str, count: int) -> None:
-    assert size(CONTEXT, OPTION, text) == count
+def test_durations_and_sizes(read: Callable[..., object], text: str | None, value: object) -> None:
+    assert read(CONTEXT, OPTION, text) == value
 
 
-def test_an_option_that_is_not_given_stays_none() -> None:
-    assert duration(CONTEXT, OPTION, None) is None
-    assert size(CONTEXT, OPTION, None) is None
+NO_DURATIONS = ("", "30", "d", "-1d", "1 d", "1e3d", "٣d", "30 days", "1.d", "nand", "infd", "20GB")
+NO_SIZES = ("", "20", "GB", "-1GB", "1,5GB", "20 GB", "1G", "30d", "0x1B")
 
 
 @pytest.mark.parametrize(
-    "text", ["", "30", "d", "-1d", "1 d", "1e3d", "٣d", "30 days", "1.d", "nand", "infd", "20GB"]
+    ("read", "text", "words"),
+    [
+        *((duration, text, "a duration: .* such as 12h or 30d") for text in NO_DURATIONS),
+        *((size, text, "a size: .* such as 500MB or 20GB") for text in NO_SIZES),
+    ],
 )
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(
-        click.BadParameter, match=r"is not a duration: .* such as 12h or 30d \(units"
-    ):
-        duration(CONTEXT, OPTION, text)
-
-
-@pytest.mark.parametrize("text", ["", "20", "GB", "-1GB", "1,5GB", "20 GB", "1G", "30d", "0x1B"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(
-        click.BadParameter, match=r"is not a size: .* such as 500MB or 20GB \(units"
-    ):
-        size(CONTEXT, OPTION, text)
+def test_what_is_no_duration_or_size_is_refused(
+    read: Callable[..., object], text: str, words: str
+) -> None:
+    with pytest.raises(click.BadParameter, match=rf"is not {words} \(units"):
+        read(CONTEXT, OPTION, text)

@@ -60,12 +60,8 @@ def test_json_is_unicode_with_other_values_as_str(capsys: Capture) -> None:
 def test_table_in_a_pipe_is_aligned_and_complete(capsys: Capture) -> None:
     long = "x" * 300
     print_table(("name", "text"), [("a", long), ("longer", "")])
-    assert capsys.readouterr().out == f"name    text\na       {long}\nlonger\n"
-
-
-def test_table_without_rows_has_headers(capsys: Capture) -> None:
     print_table(("name", "text"), [])
-    assert capsys.readouterr().out == "name  text\n"
+    assert capsys.readouterr().out == f"name    text\na       {long}\nlonger\nname  text\n"
 
 
 @pytest.mark.usefixtures("terminal")
@@ -136,25 +132,22 @@ def test_row_whose_words_do_not_fit_is_a_list(capsys: Capture) -> None:
     ]
 
 
-def test_folders_are_created(tmp_path: Path) -> None:
-    write_new(tmp_path / "a" / "b.yaml", "é\n")
-    assert (tmp_path / "a" / "b.yaml").read_text(encoding="utf-8") == "é\n"
-
-
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.symlink_to(tmp_path / "gone")
-    with pytest.raises(ManifestError, match=r"a\.yaml already exists and is not overwritten"):
-        write_new(file, "x")
+def test_folders_are_created_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "folder" / "a.yaml"
+    write_new(file, "é\n")
+    assert file.read_text(encoding="utf-8") == "é\n"
+    link = tmp_path / "a.yaml"
+    link.symlink_to(tmp_path / "gone")
+    for taken in (file, link):
+        with pytest.raises(ManifestError, match=r"a\.yaml already exists and is not overwritten"):
+            write_new(taken, "x")
     assert not (tmp_path / "gone").exists()
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
+    message = r"can't write .*a\.yaml: .*file is a file, so it can't be the folder \(name another\)"
     for target in (tmp_path / "file" / "a.yaml", tmp_path / "file" / "b" / "a.yaml"):
-        with pytest.raises(
-            ManifestError,
-            match=r"can't write .*a\.yaml: .*file is a file, so it can't be the folder \(name another\)",
-        ):
+        with pytest.raises(ManifestError, match=message):
             write_new(target, "x")
     assert (tmp_path / "file").read_text() == "mine"

@@ -18,7 +18,7 @@ ERROR = Problem(
     file="m/a.yaml",
     line=3,
     column=5,
-    path="$.datasets.d.x",
+    path="$.datasets.d",
     hint="did you mean 'y'?",
     rule="unknown-key",
 )
@@ -30,7 +30,7 @@ VALIDATOR = Draft4Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 def test_concise_is_a_line_per_problem_with_its_place_and_rule() -> None:
     assert list(FORMATS["concise"]([ERROR, WARNING, NO_FILE])) == [
-        "m/a.yaml:3:5 $.datasets.d.x: unknown key 'x' (did you mean 'y'?) [unknown-key]",
+        "m/a.yaml:3:5 $.datasets.d: unknown key 'x' (did you mean 'y'?) [unknown-key]",
         ": warning: no license [missing-license]",
         "gone.yaml: no such file",
     ]
@@ -43,11 +43,9 @@ def test_json_is_one_list_that_restores_the_problems() -> None:
 
 
 def test_github_command_has_only_the_properties_that_are_known() -> None:
+    place = "file=m/a.yaml,line=3,col=5,title=unknown-key"
     assert list(FORMATS["github"]([ERROR, WARNING, NO_FILE])) == [
-        (
-            "::error file=m/a.yaml,line=3,col=5,title=unknown-key::"
-            "$.datasets.d.x: unknown key 'x' (did you mean 'y'?)"
-        ),
+        f"::error {place}::$.datasets.d: unknown key 'x' (did you mean 'y'?)",
         "::warning title=missing-license::no license",
         "::error file=gone.yaml::no such file",
     ]
@@ -66,22 +64,14 @@ def test_github_command_escapes_its_separators_and_line_breaks() -> None:
     assert list(FORMATS["github"]([problem])) == [f"::error {place}::{text}"]
 
 
-def test_sarif_is_one_json_document() -> None:
-    (text,) = FORMATS["sarif"]([ERROR])
-    assert json.loads(text)["version"] == "2.1.0"
-
-
 def results(*problems: Problem) -> list[dict[str, Any]]:
     """Return the results of a log that is valid."""
-    log = sarif_log(problems)
+    (text,) = FORMATS["sarif"](problems)
+    log = json.loads(text)
     VALIDATOR.validate(log)
     (run,) = log["runs"]
     found: list[dict[str, Any]] = run["results"]
     return found
-
-
-def test_schema_rejects_a_log_without_a_tool() -> None:
-    assert list(VALIDATOR.iter_errors({"version": "2.1.0", "runs": [{"results": []}]}))
 
 
 def test_log_lists_every_rule_with_its_level() -> None:
@@ -97,33 +87,22 @@ def test_log_lists_every_rule_with_its_level() -> None:
 
 
 def test_result_has_level_message_place_and_index_of_its_rule() -> None:
-    problem = Problem(
-        message="no license",
-        file="m/a.yaml",
-        line=3,
-        column=5,
-        path="$.datasets.d",
-        hint="add one",
-        rule="missing-license",
-        severity="warning",
-    )
-    assert results(problem) == [
-        {
-            "ruleId": "missing-license",
-            "ruleIndex": list(RULES).index("missing-license"),
-            "level": "warning",
-            "message": {"text": "no license (add one)"},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": "m/a.yaml"},
-                        "region": {"startLine": 3, "startColumn": 5},
-                    },
-                    "logicalLocations": [{"fullyQualifiedName": "$.datasets.d"}],
-                }
-            ],
-        }
-    ]
+    place = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": "m/a.yaml"},
+            "region": {"startLine": 3, "startColumn": 5},
+        },
+        "logicalLocations": [{"fullyQualifiedName": "$.datasets.d"}],
+    }
+    error, warning = results(ERROR, WARNING)
+    assert error == {
+        "ruleId": "unknown-key",
+        "ruleIndex": list(RULES).index("unknown-key"),
+        "level": "error",
+        "message": {"text": "unknown key 'x' (did you mean 'y'?)"},
+        "locations": [place],
+    }
+    assert warning["level"] == "warning"
 
 
 def test_result_omits_a_missing_rule_line_and_path() -> None:

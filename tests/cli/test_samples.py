@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -89,10 +88,10 @@ def test_sample_is_printed_field_by_field(
     assert capsys.readouterr().out.splitlines() == ["── sample 3", *lines, ""]
 
 
-@pytest.mark.parametrize(("id", "title"), [(0, "sample 1 · id 0"), ("a", "sample 1 · id a")])
-def test_title_has_the_id(capsys: Capture, id: Any, title: str) -> None:
-    print_sample(Sample(input="q", id=id), 1)
-    assert capsys.readouterr().out.startswith(f"── {title}\n")
+def test_title_has_the_id(capsys: Capture) -> None:
+    for one in (0, "a"):
+        print_sample(Sample(input="q", id=one), 1)
+        assert capsys.readouterr().out.startswith(f"── sample 1 · id {one}\n")
 
 
 def test_long_metadata_is_truncated(capsys: Capture) -> None:

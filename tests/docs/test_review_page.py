@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from registry.cli import main
 from registry.diff.severity import ChangeClass
+from tests.cli.conftest import demo
+from tests.git_repository import GitRepository, git
+
+__all__ = ["demo"]
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "review.md").read_text(encoding="utf-8")
@@ -23,24 +24,11 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def git(*arguments: str) -> None:
-    names = {"GIT_AUTHOR_NAME": "T", "GIT_COMMITTER_NAME": "T"}
-    mails = {"GIT_AUTHOR_EMAIL": "t@example.org", "GIT_COMMITTER_EMAIL": "t@example.org"}
-    hermetic = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    environment = {**os.environ, **names, **mails, **hermetic}
-    subprocess.run(["git", *arguments], env=environment, check=True, capture_output=True)
-
-
 def test_review_example_matches_the_command_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "registry" / "data", tmp_path / "c" / "registry" / "data")
-    shutil.copy(ROOT / "registry" / "demo.yaml", tmp_path / "c" / "registry")
-    shutil.copy(ROOT / "datasets.yaml", tmp_path / "c")
-    monkeypatch.chdir(tmp_path / "c")
-    git("init", "--quiet", "--initial-branch", "main")
-    git("add", "--all")
-    git("commit", "--quiet", "--message", "before")
+    git(demo, "init", "--quiet", "--initial-branch", "main")
+    GitRepository(demo).commit()
     data = Path("registry", "data", "demo-mcq.csv")
     edit(data, "made for driving in a nail", "made to drive in a nail")
     edit(Path("registry", "demo.yaml"), "limit: 10", "limit: 12")

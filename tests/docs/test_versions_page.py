@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from registry.lockfile.models import FIRST, PIN_FORMAT, Pin
 from registry.samples.digest import digest_samples
 from registry.samples.sample import Sample
 from registry.workflows.versions import classes_between, next_version
+from tests.docs.pages import Block, Reader
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
@@ -33,38 +31,17 @@ def blocks(language: str) -> list[str]:
 
 
 def test_example_runs_as_shown(tmp_path: Path) -> None:
-    folder = tmp_path / "catalog"
-    (folder / "registry").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [registry/*.yaml]\n")
+    reader = Reader(tmp_path)
     (manifest,), (csv,) = blocks("yaml"), blocks("csv")
-    (folder / "registry" / "qa.yaml").write_text(manifest)
-    (folder / "qa.csv").write_text(csv)
-    environment = {
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
-        "HOME": str(tmp_path),
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        **{f"GIT_{who}_{key}": f"{who}@example.org" for who in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")},
-    }  # fmt: skip
-
-    def run(command: str) -> str:
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        return done.stdout
-
-    run("git init --quiet --initial-branch main")
-    steps = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", "".join(blocks("console")), re.MULTILINE)
-    assert len(steps) == 9
-    for command, output in steps:
-        assert run(command) == output, command
+    index = "version: 1\ninclude: [registry/*.yaml]\n"
+    files = {"datasets.yaml": index, "registry/qa.yaml": manifest, "qa.csv": csv}
+    for name, text in files.items():
+        reader.follow(Block("", name, text))
+    reader.follow(Block("sh", "", "git init --quiet --initial-branch main"))
+    shown = blocks("console")
+    assert len(shown) == 3
+    for text in shown:
+        reader.follow(Block("console", "", text))
 
 
 # --- the table ---

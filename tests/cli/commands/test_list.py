@@ -56,36 +56,23 @@ def test_state_of_cached_and_locked_datasets(run: Run, own: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "names"),
+    ("words", "names", "counts"),
     [
-        ("question", ["qa", "qa-one"]),
-        ("QUESTION text", ["qa"]),
-        ("one", ["qa-one"]),
-        ("mit", []),
+        (["--search", "question"], ["qa", "qa-one"], "2 datasets: "),
+        (["--search", "QUESTION text"], ["qa"], "1 of 2 datasets: "),
+        (["--search", "mit"], [], "no dataset matches (of 2)"),
+        (["qa"], ["qa", "qa-one"], "2 datasets: "),
+        (["qa-*"], ["qa-one"], "1 of 2 datasets: "),
+        (["Question", "text"], ["qa"], "1 of 2 datasets: "),
+        (["qa", "--search", "one"], ["qa-one"], "1 of 2 datasets: "),
     ],
 )
-def test_search_finds_all_words_in_name_tags_and_description(
-    run: Run, own: Path, words: str, names: list[str]
+def test_words_search_name_tags_and_description_and_may_be_patterns_of_names(
+    run: Run, own: Path, words: list[str], names: list[str], counts: str
 ) -> None:
-    result = run("list", "--search", words)
+    result = run("list", *words)
     assert [line.split()[0] for line in result.lines[1:]] == names
-    shown = f"{len(names)} of 2 datasets: " if names == ["qa"] else ""
-    assert result.err.startswith(shown if names else "no dataset matches (of 2)")
-
-
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["qa"], ["qa", "qa-one"]),
-        (["qa-*"], ["qa-one"]),
-        (["Question", "text"], ["qa"]),
-        (["qa", "--search", "one"], ["qa-one"]),
-    ],
-)
-def test_words_search_too_and_may_be_patterns_of_names(
-    run: Run, own: Path, words: list[str], names: list[str]
-) -> None:
-    assert [line.split()[0] for line in run("list", *words).lines[1:]] == names
+    assert result.err.startswith(counts)
 
 
 def test_sizes_are_those_that_sync_prints(run: Run, own: Path) -> None:
@@ -142,29 +129,28 @@ def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize("text", [BAD_KEY, SYNTAX], ids=["a bad key", "no YAML"])
-def test_invalid_manifest_is_reported_and_the_rest_is_listed(
-    run: Run, own: Path, text: str
+BROKEN = {"a bad key": ("m/bad.yaml", BAD_KEY), "no YAML": ("m/bad.yaml", SYNTAX)}
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [*BROKEN.values(), ("datasets.lock", "nonsense")],
+    ids=[*BROKEN, "a lockfile"],
+)
+def test_invalid_file_is_reported_and_the_rest_is_listed(
+    run: Run, own: Path, file: str, text: str
 ) -> None:
-    write(own, "broken", text)
+    (own / file).write_text(text, encoding="utf-8")
     result = run("list")
     assert result.code == 1
     assert [line.split()[0] for line in result.lines[1:]] == ["qa", "qa-one"]
-    assert result.err.startswith("error: m/broken.yaml:2:")
+    assert result.err.startswith(f"error: {file}:")
 
 
 def test_problem_that_datasets_share_is_reported_once(run: Run, own: Path) -> None:
     write(own, "broken", f"{BAD_KEY}  another: {{source: {{type: csv, path: a.csv}}}}\n")
     result = run("list")
     assert len(result.err.splitlines()) == 2  # and the counts
-
-
-def test_invalid_lockfile_is_reported_and_the_datasets_are_listed(run: Run, own: Path) -> None:
-    (own / "datasets.lock").write_text("nonsense", encoding="utf-8")
-    result = run("list")
-    assert result.code == 1
-    assert [line.split()[0] for line in result.lines[1:]] == ["qa", "qa-one"]
-    assert result.err.startswith("error: datasets.lock")
 
 
 def test_built_in_datasets_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
