@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_a_lock_does_not_lead_there_either(checkout: Path, mark: Path) -> None:
     pattern, digest = "https://localhost:9/*.csv", f"sha256:{'0' * 64}"
     location = f"filecache::file://{checkout}/data.csv"
     source = Material(location=location, requested=pattern, size=8, sha256="1" * 64)
-    digests = {"spec": digest, "ordered": digest, "unordered": digest}
+    digests: dict[str, Any] = {"spec": digest, "ordered": digest, "unordered": digest}
     pin = Pin(sources=(source,), samples=1, columns=("q", "a"), format=1, **digests)
     keys = f"source: {{type: csv, path: '{pattern}'}}, fields: {{input: q, target: a}}"
     files = {

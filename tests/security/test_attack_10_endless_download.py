@@ -10,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.measured import run_measured
 
 LINES = b"1,2\n" * (1 << 18)
@@ -61,13 +62,10 @@ def url() -> Iterator[str]:
 def test_an_answer_without_end_is_refused(
     tmp_path: Path, url: str, path: str, limit: str, message: str
 ) -> None:
-    catalog, cache = tmp_path / "catalog", tmp_path / "cache"
-    catalog.mkdir()
-    (catalog / "datasets.yaml").write_text(
-        f"version: 1\nlimits: {{{limit}}}\ndatasets:\n  d:\n"
-        f"    source: {{type: csv, path: '{url}/{path}', fieldnames: [q, a]}}\n"
-        "    fields: {input: q, target: a}\n"
-    )
+    source = f"{{type: csv, path: '{url}/{path}', fieldnames: [q, a]}}"
+    dataset = f"{{source: {source}, fields: {{input: q, target: a}}}}"
+    index = f"version: 1\nlimits: {{{limit}}}\ndatasets: {{d: {dataset}}}\n"
+    catalog, cache = write_files(tmp_path / "catalog", {"datasets.yaml": index}), tmp_path / "cache"
     result = run_measured(catalog, "sync", cache=cache, timeout=60)
     assert result.code == 1
     assert f"error: d: {url}/{path}: {message} (`limits: " in result.text

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.measured import run_measured
 
 _BASE_256 = 256**12
@@ -46,14 +47,11 @@ ARCHIVES = {
 
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_listing_an_archive_ends(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "x.tar").write_bytes(ARCHIVES[kind] + b"\0" * 1024)
-    (tmp_path / "datasets.yaml").write_text(
-        "version: 1\ndatasets:\n  d:\n    source: {type: csv, path: 'tar://*.csv::x.tar'}\n"
-        "    fields: {input: q, target: a}\n"
-    )
-    result = run_measured(tmp_path, "sync", cache=tmp_path / "cache", timeout=120)
+    dataset = "{source: {type: csv, path: 'tar://*.csv::x.tar'}, fields: {input: q, target: a}}"
+    index = f"version: 1\ndatasets: {{d: {dataset}}}\n"
+    write_files(tmp_path, {"datasets.yaml": index, "x.tar": ARCHIVES[kind] + b"\0" * 1024})
+    result = run_measured(tmp_path, "sync", cache=tmp_path / "cache")
     assert result.code == 1
-    assert "error: d: tar://*.csv::x.tar: the tar archive is damaged" in result.text.replace(
-        f"{tmp_path}/", ""
-    )
+    text = result.text.replace(f"{tmp_path}/", "")
+    assert "error: d: tar://*.csv::x.tar: the tar archive is damaged" in text
     assert result.bytes < 500_000_000

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.measured import Measured, run_measured
 
 INDEX = "version: 1\ninclude: ['m/*.yaml']\n"
 MIB = 1 << 20
+VALID = "{{source: {{type: csv, path: x}}}}"
+IGNORE = "# registry: ignore missing-license -- x"
 
 
 def validate(folder: Path) -> Measured:
@@ -32,41 +35,33 @@ def index_with(include: str) -> Make:
     return lambda _: {"datasets.yaml": f"version: 1\ninclude: [{include}]\n"}
 
 
+def rows(row: str, count: int) -> str:
+    return "datasets:\n" + "".join(f"{row.format(number)}\n" for number in range(count))
+
+
 def one(text: str) -> Make:
     return lambda _: manifests([text])
 
 
-def fifo(folder: Path) -> Files:
-    (folder / "m").mkdir()
-    os.mkfifo(folder / "m/pipe.yaml")
-    return {"datasets.yaml": INDEX}
+def fifo(name: str) -> Make:
+    def make(folder: Path) -> Files:
+        (folder / "m").mkdir()
+        os.mkfifo(folder / name)
+        text = "datasets: {a: {source: {type: csv, path: x.csv}, fields: {input: q}}}\n"
+        files = manifests([text])
+        files.pop(name, None)
+        return files
+
+    return make
 
 
-def fifo_as_index(folder: Path) -> Files:
-    os.mkfifo(folder / "datasets.yaml")
-    return {}
+def device(name: str) -> Make:
+    def make(folder: Path) -> Files:
+        (folder / "m").mkdir()
+        (folder / "m/device.yaml").symlink_to(name)
+        return {"datasets.yaml": INDEX}
 
-
-def fifo_as_lock(folder: Path) -> Files:
-    os.mkfifo(folder / "datasets.lock")
-    return manifests(["datasets: {}\n"])
-
-
-def fifo_as_data(folder: Path) -> Files:
-    os.mkfifo(folder / "x.csv")
-    return manifests(["datasets: {a: {source: {type: csv, path: x.csv}, fields: {input: q}}}\n"])
-
-
-def device(folder: Path) -> Files:
-    (folder / "m").mkdir()
-    (folder / "m/zero.yaml").symlink_to("/dev/zero")
-    return {"datasets.yaml": INDEX}
-
-
-def standard_input(folder: Path) -> Files:
-    (folder / "m").mkdir()
-    (folder / "m/stdin.yaml").symlink_to("/dev/stdin")
-    return {"datasets.yaml": INDEX}
+    return make
 
 
 def circle(folder: Path) -> Files:
@@ -85,7 +80,7 @@ def big_tree(folder: Path) -> Files:
 
 
 def many_manifests(folder: Path) -> Files:
-    return manifests([f"datasets: {{d{number}: {{}}}}\n" for number in range(25_000)])
+    return manifests(f"datasets: {{d{number}: {{}}}}\n" for number in range(25_000))
 
 
 def many_big_manifests(folder: Path) -> Files:
@@ -96,19 +91,6 @@ def many_big_manifests(folder: Path) -> Files:
 
 def huge_manifest(folder: Path) -> Files:
     return manifests(["# " + "x" * (64 * MIB) + "\n"])
-
-
-def many_bad_keys() -> str:
-    return "datasets:\n" + "".join(f"  d{n}: {{limitt: 1}}\n" for n in range(12_000))
-
-
-def one_bad_key() -> str:
-    good = "".join(f"  d{n}: {{source: {{type: csv, path: x}}, limit: 1}}\n" for n in range(8_000))
-    return f"datasets:\n{good}  bad: {{limitt: 1}}\n"
-
-
-def many_syntax_errors() -> str:
-    return "datasets:\n" + "".join(f"  d{n}: }}\n" for n in range(60_000))
 
 
 def chain(length: int) -> str:
@@ -137,48 +119,41 @@ def broken_alias_bombs() -> str:
     return "datasets:\n  x: [\n" + "".join(f"  k{n}: {bomb}\n" for n in range(990))
 
 
-def long_name() -> str:
-    return f"datasets: {{{'n' * 900_000}: {{extends: {'m' * 100_000}}}}}\n"
-
-
-def many_ignores() -> str:
-    line = "  d{}: {{source: {{type: csv, path: x}}}}  # registry: ignore missing-license -- x\n"
-    return "datasets:\n" + "".join(line.format(n) for n in range(12_000))
-
-
-def long_pattern() -> str:
-    return "'m/" + "*a" * 5_000 + ".yaml'"
-
-
 CATALOGS: dict[str, tuple[Make, str]] = {
     "device": (index_with("/dev/zero"), "outside-path"),
     "devices": (index_with("/dev/*"), ""),
-    "device by a link": (device, ""),
-    "standard input": (standard_input, ""),
+    "device by a link": (device("/dev/zero"), ""),
+    "standard input": (device("/dev/stdin"), ""),
     "machine": (index_with("'/usr/**/**/**/*.nothing'"), "include-limit"),
     "whole machine": (index_with("'/**/*.yaml'"), "outside-path"),
     "process": (index_with("'/proc/*/fd/*'"), ""),
-    "pipe as manifest": (fifo, "pipe"),
-    "pipe as index": (fifo_as_index, "pipe"),
-    "pipe as lock": (fifo_as_lock, "pipe"),
-    "pipe as data": (fifo_as_data, ""),
+    "pipe as manifest": (fifo("m/pipe.yaml"), "pipe"),
+    "pipe as index": (fifo("datasets.yaml"), "pipe"),
+    "pipe as lock": (fifo("datasets.lock"), "pipe"),
+    "pipe as data": (fifo("x.csv"), ""),
     "circle of links": (circle, "include-limit"),
     "big tree": (big_tree, "include-limit"),
     "many manifests": (many_manifests, "include-limit"),
     "many big manifests": (many_big_manifests, "include-limit"),
     "huge manifest": (huge_manifest, "larger than 1 MiB"),
-    "many bad keys": (one(many_bad_keys()), "check-limit"),
-    "one bad key among many datasets": (one(one_bad_key()), "limitt"),
-    "many syntax errors": (one(many_syntax_errors()), "yaml-syntax"),
+    "many bad keys": (one(rows("  d{}: {{limitt: 1}}", 12_000)), "check-limit"),
+    "one bad key among many datasets": (
+        one(rows(f"  d{{}}: {VALID}", 8_000) + "  bad: {limitt: 1}\n"),
+        "limitt",
+    ),
+    "many syntax errors": (one(rows("  d{}: }}", 60_000)), "yaml-syntax"),
     "long chain": (one(chain(3_000)), "ancestors"),
     "longer chain": (one(chain(35_000)), "ancestors"),
     "wide and deep": (one(wide_and_deep()), ""),
     "alias bomb": (one(alias_bomb()), "yaml-limit"),
     "broken alias bombs": (one(broken_alias_bombs()), "yaml-syntax"),
     "nested": (one("datasets: " + "[" * 400_000), "yaml"),
-    "long name": (one(long_name()), "yaml-syntax"),
-    "many ignore comments": (one(many_ignores()), ""),
-    "slow pattern": (index_with(long_pattern()), "matches nothing"),
+    "long name": (
+        one(f"datasets: {{{'n' * 900_000}: {{extends: {'m' * 100_000}}}}}\n"),
+        "yaml-syntax",
+    ),
+    "many ignore comments": (one(rows(f"  d{{}}: {VALID}  {IGNORE}", 12_000)), ""),
+    "slow pattern": (index_with("'m/" + "*a" * 5_000 + ".yaml'"), "matches nothing"),
     "many patterns": (index_with(", ".join(["'**/*.x'"] * 20_000)), "matches nothing"),
 }
 
@@ -188,9 +163,7 @@ def test_validate_ends(tmp_path: Path, name: str) -> None:
     make, explanation = CATALOGS[name]
     folder = tmp_path / "catalog"
     folder.mkdir()
-    for path, text in make(folder).items():
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+    write_files(folder, make(folder))
     ended = validate(folder)
     assert ended.code in (0, 1), ended.text[-2000:]
     assert explanation in ended.text, ended.text[:2000]
@@ -199,12 +172,9 @@ def test_validate_ends(tmp_path: Path, name: str) -> None:
 
 
 def test_limits_can_be_raised_by_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "catalog"
-    (folder / "m").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    for number in range(12):
-        text = f"datasets: {{d{number}: {{source: {{type: csv, path: 'https://h/x'}}}}}}\n"
-        (folder / f"m/{number}.yaml").write_text(text, encoding="utf-8")
+    source = "{type: csv, path: 'https://h/x'}"
+    texts = [f"datasets: {{d{number}: {{source: {source}}}}}\n" for number in range(12)]
+    folder = write_files(tmp_path / "catalog", manifests(texts))
     monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "10")
     ended = validate(folder)
     assert "'m/*.yaml' is not read to the end: the catalog has more than 10 manifests" in ended.text

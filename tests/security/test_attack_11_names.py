@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.audit import run_audited
 
 
@@ -23,8 +24,8 @@ from tests.security.audit import run_audited
 def test_unsafe_names_are_refused(tmp_path: Path, names: list[str], reason: str) -> None:
     keys = "source: {type: csv, path: x.csv}, fields: {input: q}"
     datasets = "".join(f"  {name}: {{{keys}}}\n" for name in names)
-    (tmp_path / "datasets.yaml").write_text(f"version: 1\ndatasets:\n{datasets}", encoding="utf-8")
-    (tmp_path / "x.csv").write_text("q\nWhy?\n", encoding="utf-8")
+    index = f"version: 1\ndatasets:\n{datasets}"
+    write_files(tmp_path, {"datasets.yaml": index, "x.csv": "q\nWhy?\n"})
     done = run_audited(["validate"], folder=tmp_path)
     assert done.code == 1
     assert reason in done.out

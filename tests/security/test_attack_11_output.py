@@ -64,34 +64,22 @@ datasets:
     {quoted(HOSTILE)}: 1
     tags: [{quoted(HOSTILE)}, 1]
     source: {{type: {quoted(HOSTILE)}, path: 1}}
-  c:
-    extends: {quoted(HOSTILE)}
+  c: {{extends: {quoted(HOSTILE)}}}
   d:
     source: {{type: csv, path: {quoted(HOSTILE)}, encoding: {quoted(HOSTILE_LINE)}}}
     fields: {{input: {{from: {quoted(HOSTILE)}, do: [{{{quoted(HOSTILE)}: 1}}]}}}}
     mapper: {quoted(HOSTILE)}
     where: {quoted(HOSTILE)}
-  e:
-    source: {{type: hf, path: {quoted(HOSTILE)}, split: {quoted(HOSTILE)}}}
-  f:
-    source: {{type: csv, path: gone.csv}}
-    fields: {{input: {quoted(HOSTILE)}}}
+  e: {{source: {{type: hf, path: {quoted(HOSTILE)}, split: {quoted(HOSTILE)}}}}}
+  f: {{source: {{type: csv, path: gone.csv}}, fields: {{input: {quoted(HOSTILE)}}}}}
 """
 FAILING = f"""\
 datasets:
-  f1:
-    source: {{type: csv, path: {quoted("::error::" + HOSTILE_LINE)}}}
-  f2:
-    source: {{type: json, path: data/bad.json}}
-  f3:
-    source: {{type: csv, path: data/qa.csv}}
-    fields: {{input: {quoted(HOSTILE)}}}
-  f4:
-    source: {{type: csv, path: data/qa.csv}}
-    fields: {{input: q, target: {{from: a, do: [int]}}}}
-  f5:
-    source: {{type: csv, path: data/qa.csv}}
-    fields: {{input: q, target: {{from: a, do: [{{map: {{x: y}}}}]}}}}
+  f1: {{source: {{type: csv, path: {quoted("::error::" + HOSTILE_LINE)}}}}}
+  f2: {{source: {{type: json, path: data/bad.json}}}}
+  f3: {{source: &qa {{type: csv, path: data/qa.csv}}, fields: {{input: {quoted(HOSTILE)}}}}}
+  f4: {{source: *qa, fields: {{input: q, target: {{from: a, do: [int]}}}}}}
+  f5: {{source: *qa, fields: {{input: q, target: {{from: a, do: [{{map: {{x: y}}}}]}}}}}}
 """
 LOCK = f"""\
 version: 1
@@ -131,9 +119,9 @@ def catalog(folder: Path, manifests: Mapping[str, str]) -> HostileCatalog:
     }
     repository = GitRepository.make(folder / "repository", files)
     repository.git("switch", "--quiet", "--create", "change")
+    data = dict.fromkeys(["data/qa.csv", "data/::debug::PWNED ##[x].csv"], DATA)
     repository.write({f"m/{name}.yaml": text for name, text in manifests.items()})
-    repository.write({"data/qa.csv": DATA, "data/::debug::PWNED ##[x].csv": DATA})
-    repository.write({"data/bad.json": quoted(HOSTILE) + HOSTILE})
+    repository.write({**data, "data/bad.json": quoted(HOSTILE) + HOSTILE})
     repository.commit()
     return HostileCatalog(repository, folder / "cache")
 
@@ -144,61 +132,29 @@ def assert_harmless(source: object, text: str) -> None:
 
 
 READING = [
-    ("validate",),
-    ("validate", "--strict", "--json"),
-    ("validate", "--format", "sarif"),
-    ("list",),
-    ("list", "--json"),
-    ("list", "--tag", HOSTILE),
-    ("show", "qa"),
-    ("show", HOSTILE),
-    ("show", "qa", "--json"),
-    ("show", "qa", "--origin"),
-    ("show", "qa", "--origin", "--json"),
-    ("show", "qa", "--call"),
-    ("preview", "qa"),
-    ("preview", "qa", "--json"),
-    ("preview", HOSTILE),
-    ("preview", "qa", "--from", "data/bad.json"),
-    ("sync",),
-    ("sync", "--json"),
-    ("sync", HOSTILE),
-    ("verify",),
-    ("verify", "--json"),
-    ("lock", "--check"),
-    ("lock", "--check", "--json"),
-    ("diff", "main"),
-    ("diff", "main", "--json"),
-    ("diff", "main", "--format", "markdown"),
-    ("diff", "main", "--build", "--offline"),
-    ("diff", "main", "--build", "--offline", "--json"),
-    ("diff", "main", "--build", "--offline", "--format", "markdown"),
-    ("diff", "main", "--build", "--offline", "--format", "html"),
+    *(("validate",), ("validate", "--strict", "--json"), ("validate", "--format", "sarif")),
+    *(("list",), ("list", "--json"), ("list", "--tag", HOSTILE), ("show", HOSTILE)),
+    *(("show", "qa", *more.split()) for more in ("", "--json", "--origin", "--origin --json")),
+    *(("show", "qa", "--call"), ("preview", "qa"), ("preview", "qa", "--json")),
+    *(("preview", HOSTILE), ("preview", "qa", "--from", "data/bad.json")),
+    *(("sync",), ("sync", "--json"), ("sync", HOSTILE), ("verify",), ("verify", "--json")),
+    *(("lock", "--check"), ("lock", "--check", "--json")),
+    *(("diff", "main", *more.split()) for more in ("", "--json", "--format markdown")),
+    *(
+        ("diff", "main", "--build", "--offline", *more.split())
+        for more in ("", "--json", "--format markdown", "--format html")
+    ),
     ("add", "new", "--file", "data/qa.csv", "--dry-run"),
-    ("cache", "list"),
-    ("cache", "list", "--json"),
+    *(("cache", "list"), ("cache", "list", "--json")),
 ]
-WRITING = [
-    ("lock",),
-    ("lock", "--json"),
-    ("add", "new", "--file", "data/qa.csv"),
-]
+WRITING = [("lock",), ("lock", "--json"), ("add", "new", "--file", "data/qa.csv")]
 USAGE = [
-    (HOSTILE,),
-    ("list", f"--{HOSTILE}"),
-    ("validate", "--select", HOSTILE),
-    ("validate", "--format", HOSTILE),
-    ("validate", HOSTILE),
-    ("validate", HOSTILE_LINE),
-    ("schema", HOSTILE),
-    ("list", HOSTILE),
-    ("list", "--root", HOSTILE),
-    ("preview", "qa", "-n", HOSTILE),
-    ("preview", "qa", "--from", HOSTILE),
-    ("diff", HOSTILE),
-    ("diff", "main", HOSTILE_LINE),
-    ("add", HOSTILE, "--file", "data/qa.csv"),
-    ("add", "x", "--file", HOSTILE),
+    *((HOSTILE,), ("list", f"--{HOSTILE}"), ("schema", HOSTILE), ("list", HOSTILE)),
+    *(("validate", "--select", HOSTILE), ("validate", "--format", HOSTILE)),
+    *(("validate", HOSTILE), ("validate", HOSTILE_LINE), ("list", "--root", HOSTILE)),
+    *(("preview", "qa", "-n", HOSTILE), ("preview", "qa", "--from", HOSTILE)),
+    *(("diff", HOSTILE), ("diff", "main", HOSTILE_LINE)),
+    *(("add", HOSTILE, "--file", "data/qa.csv"), ("add", "x", "--file", HOSTILE)),
 ]
 ANNOTATIONS = [("validate", "--json"), ("validate", "--format", "github")]
 BAD_NAMES = {"::error::x": BROKEN, "a\x1b[2Jb\u202e": BROKEN, "##[error]\n::error::y": "a: [\n"}

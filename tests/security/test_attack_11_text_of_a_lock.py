@@ -8,19 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import run
+from tests.git_repository import write_files
 
-MANIFEST = (
-    "datasets:\n  qa: {source: {type: csv, path: 'data/*.csv'}, fields: {input: q, target: a}}\n"
-)
+DATASET = "{source: {type: csv, path: 'data/*.csv'}, fields: {input: q, target: a}}"
+INDEX = f"version: 1\ndatasets: {{qa: {DATASET}}}\n"
 PLANTED = r"\u001b]0;owned\u0007\n::error file=x::planted\r::add-mask::q\u202e"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (tmp_path / "m.yaml").write_text(MANIFEST)
-    (tmp_path / "data" / "a.csv").write_text("q,a\nOne?,1\n")
+    write_files(tmp_path, {"datasets.yaml": INDEX, "data/a.csv": "q,a\nOne?,1\n"})
     assert run(tmp_path, "lock").code == 0
     return tmp_path
 
@@ -46,8 +43,7 @@ def test_planted_text_is_escaped_in_every_message(folder: Path, old: str, new: s
         lock.write_text(text.replace(old, new, 1))
         done = run(folder, *arguments)
         assert done.code in (0, 1), done
-        printed = done.text
-        everything += printed
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", printed), printed
-        assert not [line for line in printed.splitlines() if line.lstrip().startswith("::")]
+        everything += done.text
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.text), done
+        assert not [line for line in done.text.splitlines() if line.lstrip().startswith("::")]
     assert "owned" in everything or "requested" in old

@@ -7,27 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.audit import run_audited
 
-MANIFEST = """\
-datasets:
-  qa:
-    source: {type: csv, path: 'data/*.csv', fieldnames: [q]}
-    fields: {input: q, target: {const: x}}
-"""
+SOURCE = "{type: csv, path: 'data/*.csv', fieldnames: [q]}"
+DATASET = f"{{source: {SOURCE}, fields: {{input: q, target: {{const: x}}}}}}"
+INDEX = f"version: 1\ndatasets: {{qa: {DATASET}}}\n"
 SECRET = "SECRET-of-the-runner"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Write a locked catalog, and a secret beside it."""
-    folder = tmp_path / "catalog"
-    (folder / "data").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (folder / "m.yaml").write_text(MANIFEST)
-    (folder / "data" / "a.csv").write_text("Question?\n")
-    (tmp_path / "secret").write_text(f"{SECRET}\n")
-    (folder / "private.csv").write_text(f"{SECRET}\n")
+    secret = dict.fromkeys(["secret", "catalog/private.csv"], f"{SECRET}\n")
+    files = {"catalog/datasets.yaml": INDEX, "catalog/data/a.csv": "Question?\n"}
+    folder = write_files(tmp_path, {**files, **secret}) / "catalog"
     assert run_audited(["lock"], folder=folder).code == 0
     return folder
 
@@ -48,9 +42,8 @@ def test_a_redirected_glob_is_an_error_and_the_file_is_not_opened(
     path = folder / "datasets.lock"
     text = path.read_text()
     assert "location: data/a.csv\n" in text
-    path.write_text(
-        text.replace("location: data/a.csv", f"location: {target}").replace("requested", key)
-    )
+    redirected = text.replace("location: data/a.csv", f"location: {target}")
+    path.write_text(redirected.replace("requested", key))
     done = run_audited(["validate"], folder=folder)
     is_outside = not (folder / target).resolve().is_relative_to(folder)
     assert (f"datasets.lock pins '{target}', which is outside" in done.text) == is_outside

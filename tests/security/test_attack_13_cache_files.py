@@ -10,13 +10,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.command_line import Ran, run_each
 from tests.conftest import Https
+from tests.git_repository import write_files
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\n"
+DATA = b"input,target\nOne?,1\nTwo?,2\n"
 NOBODY = "65534"
 
 
@@ -32,19 +34,19 @@ def folder() -> Iterator[Path]:
 @pytest.fixture
 def catalog(folder: Path, https: Https) -> Path:
     """Return a catalog of a local and a remote file, which fills all parts of the cache."""
-    url = https.put("/remote.csv", b"input,target\nOne?,1\nTwo?,2\n", etag="1")
-    root = folder / "catalog"
-    (root / "m").mkdir(parents=True)
-    (root / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    (root / "local.csv").write_text("input,target\nOne?,1\nTwo?,2\n", encoding="utf-8")
-    (root / "m" / "a.yaml").write_text(
-        "datasets:\n"
-        "  local: {source: {type: csv, path: local.csv}}\n"
+    url = https.put("/remote.csv", DATA, etag="1")
+    manifest = (
+        "datasets:\n  local: {source: {type: csv, path: local.csv}}\n"
         f"  remote: {{source: {{type: csv, path: '{url}'}}}}\n"
-        "  shuffled: {extends: remote, shuffle: true, seed: 1}\n",
-        encoding="utf-8",
+        "  shuffled: {extends: remote, shuffle: true, seed: 1}\n"
     )
-    return root
+    index = "version: 1\ninclude: [m/*.yaml]\n"
+    files: dict[str, str | bytes] = {
+        "m/a.yaml": manifest,
+        "datasets.yaml": index,
+        "local.csv": DATA,
+    }
+    return write_files(folder / "catalog", files)
 
 
 def run(catalog: Path, umask: int, *commands: str, **variables: str) -> Ran:
@@ -76,14 +78,16 @@ def fill(catalog: Path, umask: int, **variables: str) -> Path:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
-def test_the_cache_is_private_whatever_the_umask(catalog: Path, umask: int) -> None:
-    assert modes(fill(catalog, umask)) == {"folder": {0o700}, "file": {0o600}}
-
-
-@pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
-def test_a_group_shares_the_cache_on_request(catalog: Path, umask: int) -> None:
-    cache = fill(catalog, umask, REGISTRY_CACHE_GROUP="1")
-    assert modes(cache) == {"folder": {0o2770}, "file": {0o660}}
+@pytest.mark.parametrize(
+    ("variables", "folder_mode", "file_mode"),
+    [({}, 0o700, 0o600), ({"REGISTRY_CACHE_GROUP": "1"}, 0o2770, 0o660)],
+    ids=["private", "shared by a group on request"],
+)
+def test_the_modes_of_the_cache_do_not_depend_on_the_umask(
+    catalog: Path, umask: int, variables: dict[str, str], folder_mode: int, file_mode: int
+) -> None:
+    found = modes(fill(catalog, umask, **variables))
+    assert found == {"folder": {folder_mode}, "file": {file_mode}}
 
 
 def test_a_cache_that_everyone_can_write_is_refused(catalog: Path) -> None:
@@ -136,15 +140,9 @@ def test_a_member_of_the_group_uses_the_cache(catalog: Path) -> None:
     fill(catalog, 0o022, REGISTRY_CACHE_GROUP="1")
     command = [*prefix, sys.executable, "-I", "-m", "registry", "preview", "remote", "--offline"]
     cache = {"REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), "REGISTRY_CACHE_GROUP": "1"}
+    how: dict[str, Any] = {"cwd": catalog, "env": {**os.environ, **cache}, "umask": 0o077}
     done = subprocess.run(
-        command,
-        cwd=catalog,
-        env={**os.environ, **cache},
-        umask=0o077,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
+        command, capture_output=True, encoding="utf-8", timeout=120, check=False, **how
     )
     assert done.returncode == 0, done.stderr
     assert "One?" in done.stdout

@@ -16,18 +16,17 @@ import pytest
 from registry.cache.meta import checksum, seal, unseal
 from registry.store.checked_file import pack_numbers, unpack_numbers
 from tests.command_line import run
+from tests.git_repository import write_files
 
-MANIFEST = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
+DATASET = "{source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}"
+INDEX = f"version: 1\ndatasets: {{qa: {DATASET}}}\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Write a locked catalog, whose samples are cached."""
-    folder = tmp_path / "catalog"
-    folder.mkdir()
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (folder / "m.yaml").write_text(MANIFEST)
-    (folder / "qa.csv").write_text("q,a\nIs it good?,good\n")
+    files = {"datasets.yaml": INDEX, "qa.csv": "q,a\nIs it good?,good\n"}
+    folder = write_files(tmp_path / "catalog", files)
     assert run(folder, "lock").code == 0
     assert run(folder, "sync", "--locked").code == 0
     return folder

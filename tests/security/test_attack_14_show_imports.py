@@ -39,24 +39,16 @@ def reviewed(machine: Machine, tmp_path: Path) -> GitRepository:
 
 
 COMMANDS = (
-    ["validate", "--strict"],
-    ["list"],
-    ["show", "d"],
-    ["show", "d", "--json"],
-    ["show", "d", "--origin"],
-    ["show", "d", "--call"],
-    ["lock", "--check"],
-    ["diff", "main"],
-    ["diff", "main", "--build", "--offline"],
+    *("validate --strict", "list", "show d", "show d --json", "show d --origin", "show d --call"),
+    *("lock --check", "diff main", "diff main --build --offline"),
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_code_that_only_the_change_trusts_is_not_imported(
-    machine: Machine, reviewed: GitRepository, command: list[str]
+    machine: Machine, reviewed: GitRepository, command: str
 ) -> None:
-    outcome = machine.run(reviewed.folder, *command)
-    assert outcome.out + outcome.err
+    assert machine.run(reviewed.folder, *command.split()).text
     assert machine.ran == set()
 
 

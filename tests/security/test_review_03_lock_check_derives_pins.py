@@ -5,38 +5,34 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from registry.base.materials import Material
+from registry.catalog.catalog import Catalog
 from registry.lockfile.models import Pin
+from registry.lockfile.spec_digest import spec_digest
+from registry.mapping.custom import mapper_digest
 from tests.command_line import run
 from tests.conftest import Https
+from tests.git_repository import write_files
 from tests.security.audit import Audited, run_audited
 
-MANIFEST = """\
-datasets:
-  qa: {source: {type: csv, path: 'data/*.csv'}, fields: {input: q, target: a}}
-"""
+INDEX = "version: 1\ninclude: [m.yaml]\n"
+FIELDS = "fields: {input: q, target: a}"
+MANIFEST = f"datasets: {{qa: {{source: {{type: csv, path: 'data/*.csv'}}, {FIELDS}}}}}\n"
 ZEROS = "sha256:" + "0" * 64
 
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a locked catalog, and the cache that this leaves, once."""
-    folder = tmp_path_factory.mktemp("locked") / "catalog"
-    (folder / "data").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (folder / "m.yaml").write_text(MANIFEST)
-    (folder / "data" / "a.csv").write_text("q,a\nOne?,1\nTwo?,2\n")
-    (folder / "data" / "b.csv").write_text("q,a\nThree?,3\n")
-    assert (
-        run(folder, "lock", environment={"REGISTRY_CACHE_DIR": str(folder.parent / "cache")}).code
-        == 0
-    )
+    data = {"data/a.csv": "q,a\nOne?,1\nTwo?,2\n", "data/b.csv": "q,a\nThree?,3\n"}
+    files = {"datasets.yaml": INDEX, "m.yaml": MANIFEST, **data}
+    folder = write_files(tmp_path_factory.mktemp("locked") / "catalog", files)
+    cache = str(folder.parent / "cache")
+    assert run(folder, "lock", environment={"REGISTRY_CACHE_DIR": cache}).code == 0
     return folder
 
 
@@ -76,17 +72,9 @@ EDITS = {
 
 
 def test_every_field_of_a_pin_is_edited() -> None:
-    own = {
-        "sources",
-        "code",
-        "location",
-        "etag",
-        "version_id",
-        "revision",
-        "version",
-        "original",
-        "parts",
-    }  # tested below, without corrections in tests/corrections, parts in tests/acceptance
+    # Tested below, but corrections in tests/corrections, and parts in tests/acceptance.
+    own = {"sources", "code", "location", "etag", "version_id", "revision"}
+    own |= {"version", "original", "parts"}
     named = {"files", "sandbox", "images"}  # tested with row 18
     keys = {*Pin.__struct_fields__, *Material.__struct_fields__}
     assert keys == own | named | EDITS.keys()
@@ -107,16 +95,15 @@ def test_an_edited_field_is_a_difference_on_warm_and_cold_machines(
     assert key == "format" or "`registry lock" in done.out
 
 
+SIZE = "        size: 18\n"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("location: data/b.csv", "location: data/c.csv", "data/c.csv is pinned, but not in"),
-        ("        size: 18\n", "        etag: e\n        size: 18\n", "sources[0].etag is 'e'"),
-        (
-            "        size: 18\n",
-            "        version_id: v\n        size: 18\n",
-            "sources[0].version_id",
-        ),
+        (SIZE, f"        etag: e\n{SIZE}", "sources[0].etag is 'e'"),
+        (SIZE, f"        version_id: v\n{SIZE}", "sources[0].version_id"),
     ],
 )
 def test_other_files_and_validators_of_a_local_file_are_differences(
@@ -132,10 +119,8 @@ def test_files_that_a_glob_matches_now_are_differences(folder: Path) -> None:
     (folder / "data" / "c.csv").write_text("q,a\nFour?,4\n")
     done = run(folder, "lock", "--check")
     assert done.code == 1
-    assert done.out.splitlines()[0] == (
-        "qa: data/c.csv is in its sources, but not pinned"
-        " (`registry lock --upgrade qa` pins what is there now)"
-    )
+    hint = "(`registry lock --upgrade qa` pins what is there now)"
+    assert f"qa: data/c.csv is in its sources, but not pinned {hint}\n" in done.out
 
 
 def test_the_pins_of_a_repository_are_those_of_its_commit(folder: Path) -> None:
@@ -162,12 +147,9 @@ def test_the_pins_of_a_repository_are_those_of_its_commit(folder: Path) -> None:
 def test_what_needs_a_request_is_counted_with_its_reason(
     tmp_path: Path, https: Https, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "catalog"
-    folder.mkdir()
     url = https.put("/qa.csv", b"q,a\nOne?,1\n", etag="v1")
-    manifest = MANIFEST.replace("'data/*.csv'", f"'{url}'")
-    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (folder / "m.yaml").write_text(manifest)
+    files = {"datasets.yaml": INDEX, "m.yaml": MANIFEST.replace("data/*.csv", url)}
+    folder = write_files(tmp_path / "catalog", files)
     assert run(folder, "lock").code == 0
     https.requests.clear()
     last = run(folder, "lock", "--check").out.splitlines()[-1]
@@ -181,40 +163,33 @@ def test_what_needs_a_request_is_counted_with_its_reason(
     (pin,) = json.loads(cold.out)["pins"]
     reasons = {one["field"]: one["reason"] for one in pin["unchecked"]}
     assert cold.code == 0
+    of_bytes = ["sources[0].size", "sources[0].sha256", "columns"]
     assert reasons == {
         "sources[0].etag": "only the server knows an ETag or VersionId",
-        "sources[0].size": "source bytes not in the cache",
-        "sources[0].sha256": "source bytes not in the cache",
-        "columns": "source bytes not in the cache",
-        "samples": "samples not in the cache",
-        "ordered": "samples not in the cache",
-        "unordered": "samples not in the cache",
+        **dict.fromkeys(of_bytes, "source bytes not in the cache"),
+        **dict.fromkeys(["samples", "ordered", "unordered"], "samples not in the cache"),
     }
     assert https.requests == []
 
 
 def test_a_mapper_runs_only_by_the_rules_of_a_base(folder: Path, tmp_path: Path) -> None:
-    trusting = "version: 1\ninclude: [m.yaml]\ntrust: ['json.tool:main']\n"
-    base = tmp_path / "base"
-    base.mkdir()
-    (folder / "datasets.yaml").write_text(trusting)
-    (folder / "m.yaml").write_text(
-        MANIFEST.replace("fields: {input: q, target: a}", "mapper: 'json.tool:main'")
-    )
+    trusting = f"{INDEX}trust: ['json.tool:main']\n"
+    mapped = MANIFEST.replace(FIELDS, "mapper: 'json.tool:main'")
+    write_files(folder, {"datasets.yaml": trusting, "m.yaml": mapped})
     edit(folder, value(folder, "spec"), f"    spec: {spec_digest_in(folder, 'qa')}")
     unpinned = run_audited(["lock", "--check"], folder=folder)
     assert unpinned.code == 1
     found = re.search(r"code is \{\} in its pin, but \{'json': '(sha256:\w+)", unpinned.out)
     assert found
     assert not imports_mapper(unpinned)
-    code = digest_of_code("json.tool:main")
+    code = mapper_digest("json.tool:main")
     edit(folder, "    samples: ", f"    code:\n      json: {code}\n    samples: ")
     own = run_audited(["lock", "--check"], folder=folder)
     assert own.code == 0, own.text
     assert "a mapper runs only by the rules of a base, `--config-from` (1)" in own.out
     assert not imports_mapper(own)
+    base = write_files(tmp_path / "base", {"datasets.yaml": "version: 1\n"})
     command = ["lock", "--check", "--config-from", str(base)]
-    (base / "datasets.yaml").write_text("version: 1\n")
     refused = run_audited(command, folder=folder)
     assert refused.code == 1
     assert "json.tool:main" in refused.out
@@ -226,13 +201,6 @@ def test_a_mapper_runs_only_by_the_rules_of_a_base(folder: Path, tmp_path: Path)
     assert imports_mapper(trusted)
 
 
-def digest_of_code(mapper: str) -> str:
-    """Return the digest that a pin has of the package of a mapper."""
-    code = "import sys; from registry.mapping.custom import *; print(mapper_digest(sys.argv[1]))"
-    command = [sys.executable, "-I", "-c", code, mapper]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
 def imports_mapper(done: Audited) -> bool:
     """Return whether the module was read; `importlib` raises no audit event of its own."""
     return any("/json/__pycache__/tool." in path for path in done.opened)
@@ -240,10 +208,4 @@ def imports_mapper(done: Audited) -> bool:
 
 def spec_digest_in(folder: Path, name: str) -> str:
     """Return the digest that a pin of the present manifest has."""
-    code = (
-        "import sys; from registry.catalog.catalog import Catalog;"
-        " from registry.lockfile.spec_digest import spec_digest;"
-        " print(spec_digest(Catalog.open(sys.argv[1])[sys.argv[2]]))"
-    )
-    command = [sys.executable, "-I", "-c", code, str(folder), name]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return spec_digest(Catalog.open(folder)[name])

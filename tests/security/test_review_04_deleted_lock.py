@@ -1,14 +1,17 @@
-"""Row 4 of the review flow: a change deletes `datasets.lock`, and nothing fails."""
+"""Row 4 of the review flow: a change deletes `datasets.lock`, and nothing failed."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from registry.cli import main
-from tests.git_repository import GitRepository
+from tests.command_line import run
+from tests.git_repository import HERMETIC, GitRepository
 from tests.review_flow.composite_action import Action, Done, install
 
 CATALOG = {
@@ -29,12 +32,10 @@ def compare_lock(
     """Run the steps `base` and `lock` on what is checked out; return the code and log of `lock`."""
     action, known = installed
     action = replace(action, temp=folder / "temp")
-    inputs, environment = {"root": root}, {"GITHUB_BASE_REF": "main"}
+    how: dict[str, Any] = {"inputs": {"root": root}, "environment": {"GITHUB_BASE_REF": "main"}}
     outputs = dict(known.outputs)
     for step in ("base", "lock"):
-        done = action.run(
-            repository.folder, only=step, known=outputs, environment=environment, inputs=inputs
-        )
+        done = action.run(repository.folder, only=step, known=outputs, **how)
         outputs.update(done.outputs)
     return done.codes["lock"], done.logs["lock"]
 
@@ -80,8 +81,7 @@ def test_a_bare_repository_in_the_change_does_not_answer_for_the_base(
     planted = GitRepository.make(tmp_path / "planted", {"x": "y"})
     planted.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
     for name in ("HEAD", "config", "packed-refs"):
-        text = (tmp_path / "bare" / name).read_text(encoding="utf-8")
-        repository.write({f"evals/{name}": text})
+        shutil.copy(tmp_path / "bare" / name, repository.folder / "evals")
     repository.write({"evals/objects/x": "", "evals/refs/x": ""})
     (repository.folder / "evals" / "datasets.lock").unlink()
     repository.commit()
@@ -94,3 +94,19 @@ def test_a_catalog_without_a_lockfile_passes(
     repository = make(tmp_path, ".", locked=False)
     code, log = compare_lock(installed, tmp_path, repository)
     assert (code, log.startswith("There is no lockfile to compare")) == (0, True)
+
+
+def test_check_without_a_lockfile_is_a_difference(tmp_path: Path) -> None:
+    repository = GitRepository.make(tmp_path / "repository", CATALOG)
+    done = run(repository.folder, "lock", "--check")
+    assert done.code == 1
+    assert done.out == "datasets.lock: there is no lockfile (`registry lock` writes one)\n"
+
+
+def test_check_by_the_rules_of_a_base_says_that_the_change_deletes_it(tmp_path: Path) -> None:
+    lock = {"datasets.lock": "version: 1\ndatasets: {}\n"}
+    repository = GitRepository.make(tmp_path / "repository", {**CATALOG, **lock})
+    (repository.folder / "datasets.lock").unlink()
+    done = run(repository.folder, "lock", "--check", "--config-from", "main", environment=HERMETIC)
+    assert done.code == 1, done
+    assert "the base has one: the change deletes it, and every pin" in done.out

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.command_line import run
+from tests.git_repository import write_files
 
-MANIFEST = """\
+INDEX = """\
+version: 1
 datasets:
   qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}
   other: {source: {type: csv, path: other.csv}, fields: {input: q, target: a}}
@@ -15,10 +16,8 @@ datasets:
 
 
 def test_an_edit_of_a_pinned_file_is_reported_until_it_is_pinned(tmp_path: Path) -> None:
-    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n")
-    (tmp_path / "m.yaml").write_text(MANIFEST)
-    for name in ("qa", "other"):
-        (tmp_path / f"{name}.csv").write_text("q,a\nOne?,1\n")
+    data = dict.fromkeys(["qa.csv", "other.csv"], "q,a\nOne?,1\n")
+    write_files(tmp_path, {"datasets.yaml": INDEX, **data})
     assert run(tmp_path, "lock").code == 0
     before = (tmp_path / "datasets.lock").read_bytes()
     (tmp_path / "qa.csv").write_text("q,a\nOne?,2\n")
@@ -28,13 +27,10 @@ def test_an_edit_of_a_pinned_file_is_reported_until_it_is_pinned(tmp_path: Path)
     assert done.err == f"error: qa: qa.csv differs from its pin {hint}\n"
     assert done.out == ("datasets.lock: 2 of 2 datasets pinned, 1 pin kept that does not hold\n")
     assert (tmp_path / "datasets.lock").read_bytes() == before
-    found = {
-        one["name"]: one for one in json.loads(run(tmp_path, "lock", "--json").out)["datasets"]
-    }
+    again = run(tmp_path, "lock", "--json").json
+    found = {one["name"]: one for one in again["datasets"]}
     assert (found["qa"]["status"], found["other"]["status"]) == ("broken", "kept")
     (difference,) = found["qa"]["differences"]
     assert difference["message"] == "qa.csv differs from its pin"
-    assert run(tmp_path, "lock", "other").code == 0
-    assert run(tmp_path, "lock", "--upgrade", "qa").code == 0
-    assert run(tmp_path, "lock").code == 0
-    assert run(tmp_path, "lock", "--check").code == 0
+    for command in ("lock other", "lock --upgrade qa", "lock", "lock --check"):
+        assert run(tmp_path, *command.split()).code == 0

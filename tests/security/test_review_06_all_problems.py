@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.audit import run_audited
 
 INDEX = "version: 1\ninclude: [registry/*.yaml]\n"
@@ -39,14 +40,7 @@ datasets:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    write(tmp_path, {"datasets.yaml": INDEX, "data.csv": "q,a\nOne?,1\n"})
-    return tmp_path
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    return write_files(tmp_path, {"datasets.yaml": INDEX, "data.csv": "q,a\nOne?,1\n"})
 
 
 def validate(folder: Path) -> list[str]:
@@ -57,9 +51,11 @@ def validate(folder: Path) -> list[str]:
 
 
 def test_duplicate_key_shows_all_problems(root: Path) -> None:
-    write(root, {"registry/x.yaml": TWELVE})
+    write_files(root, {"registry/x.yaml": TWELVE})
     without = validate(root)
-    write(root, {"registry/x.yaml": TWELVE.replace("    description: Other questions.\n", "")})
+    write_files(
+        root, {"registry/x.yaml": TWELVE.replace("    description: Other questions.\n", "")}
+    )
     with_one_mistake_less = validate(root)
     assert len(without) == len(with_one_mistake_less) + 1
     assert without[-1] == "10 errors, 4 warnings"
@@ -69,7 +65,7 @@ def test_duplicate_key_shows_all_problems(root: Path) -> None:
 
 def test_syntax_error_shows_the_problems_of_the_other_datasets(root: Path) -> None:
     broken = TWELVE.replace("  Two:\n", "  broken:\n    tags: [a, b\n  Two:\n")
-    write(root, {"registry/x.yaml": broken})
+    write_files(root, {"registry/x.yaml": broken})
     lines = validate(root)
     assert any(
         line.startswith("registry/x.yaml:11:16 $.datasets.broken: not YAML") for line in lines
@@ -80,7 +76,9 @@ def test_syntax_error_shows_the_problems_of_the_other_datasets(root: Path) -> No
 
 def test_syntax_error_hides_no_other_file_and_has_no_consequences_there(root: Path) -> None:
     child = GOOD.replace("one:", "two:").replace("  source", "  extends: one\n    sourc")
-    write(root, {"registry/x.yaml": GOOD.replace("{type", "{type: ["), "registry/y.yaml": child})
+    write_files(
+        root, {"registry/x.yaml": GOOD.replace("{type", "{type: ["), "registry/y.yaml": child}
+    )
     lines = validate(root)
     assert any(line.startswith("registry/x.yaml:") and "yaml-syntax" in line for line in lines)
     assert any(line.startswith("registry/y.yaml:6:5 $.datasets.two.sourc:") for line in lines)
@@ -90,7 +88,7 @@ def test_syntax_error_hides_no_other_file_and_has_no_consequences_there(root: Pa
 def test_parent_in_a_broken_file_is_not_reported_as_missing_when_it_is_opened(root: Path) -> None:
     broken = "datasets: {one: [\n"
     child = "datasets: {two: {extends: one, limit: 1}}\n"
-    write(root, {"registry/x.yaml": broken, "registry/y.yaml": child})
+    write_files(root, {"registry/x.yaml": broken, "registry/y.yaml": child})
     done = run_audited(["show", "two"], folder=root)
     assert done.code == 1
     assert "registry/x.yaml:" in done.err
@@ -98,7 +96,7 @@ def test_parent_in_a_broken_file_is_not_reported_as_missing_when_it_is_opened(ro
 
 
 def test_parent_that_exists_nowhere_is_still_reported(root: Path) -> None:
-    write(root, {"registry/y.yaml": "datasets: {two: {extends: one, limit: 1}}\n"})
+    write_files(root, {"registry/y.yaml": "datasets: {two: {extends: one, limit: 1}}\n"})
     assert any("no dataset 'one'" in line for line in validate(root))
 
 
@@ -117,11 +115,11 @@ def test_parent_that_exists_nowhere_is_still_reported(root: Path) -> None:
     ],
 )
 def test_broken_index_hides_no_manifest(root: Path, index: str, problem: str) -> None:
-    write(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
+    write_files(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
     lines = validate(root)
     assert any(line.startswith("datasets.yaml:") and problem in line for line in lines), lines
     in_manifest = errors_in_manifest(lines)
-    write(root, {"datasets.yaml": INDEX})
+    write_files(root, {"datasets.yaml": INDEX})
     expected = errors_in_manifest(validate(root))
     assert len(expected) == 10
     if "defaults: 3" in index:  # the columns depend on the defaults of the source
@@ -137,7 +135,7 @@ def errors_in_manifest(lines: list[str]) -> list[str]:
 def test_index_that_includes_nothing_says_that_no_manifest_is_checked(
     root: Path, index: str
 ) -> None:
-    write(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
+    write_files(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
     lines = validate(root)
     assert all(line.startswith("datasets.yaml:") for line in lines[:-1])
     assert "until then no manifest is checked)" in lines[0]
@@ -151,7 +149,7 @@ def test_index_that_includes_nothing_says_that_no_manifest_is_checked(
 def test_broken_index_is_reported_by_every_way_to_check(
     root: Path, index: str, arguments: list[str]
 ) -> None:
-    write(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
+    write_files(root, {"datasets.yaml": index, "registry/x.yaml": TWELVE})
     done = run_audited(["validate", *arguments], folder=root)
     assert done.code == 1, done.text
     assert "unexpected" not in done.text
