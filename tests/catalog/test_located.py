@@ -36,16 +36,6 @@ def test_problems_of_include_name_the_pattern() -> None:
     assert shown(unread(INDEX, 1, after=1)).startswith(f"{place}only 1 manifest of 'b.yaml' read")
 
 
-def test_duplicate_name_names_both_files() -> None:
-    other = parse_yaml("datasets:\n  one: {}\n", file="/c/m.yaml")
-    first, second = (
-        Entry("one", document, Path("/c"), index_defaults(INDEX)) for document in (INDEX, other)
-    )
-    assert shown(duplicate_name(second, first)) == (
-        "m.yaml:2:3 $.datasets.one: the name 'one' is already in use (by datasets.yaml:3)"
-    )
-
-
 def test_duplicate_of_a_dataset_of_a_package_names_the_package() -> None:
     root, shipped = Path("/c"), builtin_root().parent
     other = parse_yaml("datasets:\n  one: {}\n", file="/c/m.yaml")

@@ -10,10 +10,9 @@ import pytest
 from registry import ManifestError
 from registry.base.local_files import FileState
 from registry.catalog.catalog import read_uncached
-from registry.catalog.reader import CatalogReader, LocatedProblem, ParsedFile, parse_file
-from registry.errors import Problem
+from registry.catalog.reader import CatalogReader, ParsedFile, parse_file
 from registry.manifest.merge import index_defaults
-from registry.yamldoc.reader import ParsedText, parse_partially, parse_yaml
+from registry.yamldoc.reader import ParsedText, parse_yaml
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -55,23 +54,6 @@ def test_datasets_are_in_the_order_of_the_files(root: Path) -> None:
     assert reader.problems == []
 
 
-def test_pattern_without_a_match_is_reported(root: Path) -> None:
-    write(root / "datasets.yaml", "version: 1\ninclude: [m/*.yaml, n/*.yaml, 'package:no_such'] \n")
-    assert problems_of(read(root / "datasets.yaml")) == [
-        "datasets.yaml:2:21 $.include[1]: 'n/*.yaml' matches nothing (check the spelling)",
-        "datasets.yaml:2:31 $.include[2]: 'package:no_such' matches nothing (check the spelling)",
-    ]
-
-
-def test_duplicate_name_is_reported_with_the_position_of_the_first(root: Path) -> None:
-    write(root / "m/b.yaml", f"datasets:\n  two: {{{SOURCE}}}\n")
-    reader = read(root / "datasets.yaml")
-    assert problems_of(reader) == [
-        "m/b.yaml:2:3 $.datasets.two: the name 'two' is already in use (by m/a.yaml:3)"
-    ]
-    assert reader.entries["two"].document.file == "m/a.yaml"
-
-
 def test_existing_names_cannot_be_reused(root: Path) -> None:
     known = read(root / "datasets.yaml").entries
     reader = CatalogReader(read_uncached, known)
@@ -109,46 +91,3 @@ def test_invalid_index_is_an_error_and_has_a_state(root: Path) -> None:
     with pytest.raises(ManifestError, match=r"datasets\.yaml:1:1 \$\.version: must be 1, is 2"):
         reader.read_index(root / "datasets.yaml")
     assert [index.state for index in reader.indexes] == [FileState.of(root / "datasets.yaml")]
-
-
-def test_indexes_of_packages_are_read_once_and_their_problems_reported(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = "include: ['package:ring_a', 'package:ring_a', 'package:broken_c', m/*.yaml]\n"
-    write(root / "datasets.yaml", f"version: 1\n{ours}")
-    write(root / "lib/ring_a/__init__.py", "")
-    write(root / "lib/broken_c/__init__.py", "")
-    inline = f"datasets:\n  theirs: {{{SOURCE}}}\n"
-    write(root / "lib/ring_a/datasets.yaml", f"version: 1\ninclude: ['package:ring_a']\n{inline}")
-    write(root / "lib/broken_c/datasets.yaml", "version: 2\n")
-    monkeypatch.syspath_prepend(root / "lib")
-    reader = read(root / "datasets.yaml")
-    assert list(reader.entries) == ["theirs", "one", "two", "three"]
-    assert reader.entries["theirs"].folder == root / "lib/ring_a"
-    assert problems_of(reader) == [
-        "lib/broken_c/datasets.yaml:1:1 $.version: must be 1, is 2",
-    ]
-
-
-@pytest.mark.parametrize(
-    "text", ["datasets: [", "- a\n", "datasets: 1\n", "datasets: {a: 1}\n", ""]
-)
-def test_file_of_the_wrong_form_is_reported_without_affecting_others(root: Path, text: str) -> None:
-    write(root / "m/a.yaml", text)
-    reader = read(root / "datasets.yaml")
-    assert list(reader.entries) == ["three"]
-    assert {problem.problem.file for problem in reader.problems} == {"m/a.yaml"}
-
-
-def test_unparsable_file_has_no_document() -> None:
-    parsed = parse_file(parse_partially(b"a: [", file="m.yaml"), "manifest")
-    assert parsed.document is None
-    assert [problem.file for problem in parsed.problems] == ["m.yaml"]
-
-
-def test_problem_is_displayed_with_all_its_files() -> None:
-    problem = Problem(message="taken", file="/a/b.yaml", line=1, column=1, hint="by")
-    located = LocatedProblem(problem, "/a/c.yaml", 7)
-    displayed = located.displayed(lambda file: file.removeprefix("/a/"))
-    assert (displayed.file, displayed.hint) == ("b.yaml", "by c.yaml:7")
-    assert LocatedProblem(problem).displayed(str) == problem
