@@ -8,23 +8,18 @@ from msgspec.structs import replace
 from registry.base.materials import Material
 from registry.lockfile.merge import Choice, Sides, choose, merge_locks
 from registry.lockfile.models import CommitPin, Lock, Pin
+from tests.lockfile.pins import pin_of
 
 
 def pin(number: int, *, source: int | None = None) -> Pin:
     digest = f"sha256:{number:064x}"
     sha256 = f"{number if source is None else source:064x}"
-    return Pin(
-        spec=digest,
-        sources=(Material(location="a.csv", size=1, sha256=sha256),),
-        samples=number,
-        columns=(),
-        ordered=digest,
-        unordered=digest,
-        format=1,
-    )
+    sources = (Material(location="a.csv", size=1, sha256=sha256),)
+    return pin_of(number, spec=digest, sources=sources, ordered=digest, unordered=digest)
 
 
 A, B, C = pin(1), pin(2), pin(3)
+ANEW = "both sides pinned other bytes or samples, so it was pinned anew"
 
 
 @pytest.mark.parametrize(
@@ -37,17 +32,7 @@ A, B, C = pin(1), pin(2), pin(3)
         (B, A, A, (), Choice(pin=B, note="took the pin of ours, the side that changed it")),
         (A, B, None, (), Choice(pin=A, note="neither pin fits the manifest")),
         (None, B, None, (), Choice(pin=B, note="neither pin fits the manifest")),
-        (
-            A,
-            B,
-            C,
-            (A, B),
-            Choice(
-                pin=A,
-                note="both sides pinned other bytes or samples, so it was pinned anew",
-                is_open=True,
-            ),
-        ),
+        (A, B, C, (A, B), Choice(pin=A, note=ANEW, is_open=True)),
     ],
 )
 def test_conflict_is_resolved(
@@ -100,11 +85,8 @@ def test_commits_merge_to_those_of_the_side_that_changed_them() -> None:
 
 
 def test_versions_of_other_data_conflict() -> None:
-    base, ours, theirs = (
-        replace(A, version="1-A"),
-        replace(B, version="2-A"),
-        replace(C, version="2-A"),
-    )
-    merged, conflicts = merge_locks(Lock({"qa": base}), Lock({"qa": ours}), Lock({"qa": theirs}))
+    versions = ((A, "1-A"), (B, "2-A"), (C, "2-A"))
+    locks = [Lock({"qa": replace(one, version=version)}) for one, version in versions]
+    merged, conflicts = merge_locks(*locks)
     assert merged.pins == {}
     assert list(conflicts) == ["qa"]

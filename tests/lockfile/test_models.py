@@ -23,6 +23,7 @@ from registry.lockfile.models import (
     read_sides,
     write_lock,
 )
+from tests.lockfile.pins import pin_of
 
 DIGITS = "0123456789abcdef"
 
@@ -33,15 +34,12 @@ def digest(number: int) -> str:
 
 def pin(number: int = 1, **keys: Any) -> Pin:
     values: dict[str, Any] = {
-        "spec": digest(number),
         "sources": (Material(location="data.csv", size=number, sha256=f"{number:064x}"),),
-        "samples": number,
         "columns": ("q", "a"),
-        "ordered": digest(number + 1),
-        "unordered": digest(number + 2),
         "format": 1,
     }
-    return Pin(**{**values, **keys})
+    values |= {key: digest(number + n) for n, key in enumerate(("spec", "ordered", "unordered"))}
+    return pin_of(number, **{**values, **keys})
 
 
 def lock_of(*names: str) -> Lock:
@@ -178,9 +176,7 @@ def test_lockfile_in_a_different_yaml_style_has_the_same_pins(
     assert read_lock(path) == lock_of("qa")
 
 
-def test_legacy_key_asked_is_read_and_written_as_requested(
-    tmp_path: Path,
-) -> None:
+def test_legacy_key_asked_is_read_and_written_as_requested(tmp_path: Path) -> None:
     path = tmp_path / "datasets.lock"
     source = Material(location="a.csv", requested="*.csv", size=1, sha256="0" * 64)
     lock = Lock({"qa": pin(sources=(source,))})

@@ -10,21 +10,18 @@ import pytest
 from registry import Catalog, LockError
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.materials import Material
-from registry.lockfile import models, pin_cache
+from registry.lockfile import pin_cache
 from registry.lockfile.models import CommitPin, Lock, Pin, parse_lock, write_lock
 from registry.lockfile.pin_cache import CatalogPins, catalog_lock
 from registry.settings import Settings
+from tests.lockfile.pins import DIGEST, pin_of
 
 SHA = "0123456789abcdef" * 4
 PINS = {
-    name: Pin(
-        spec=f"sha256:{SHA}",
+    name: pin_of(
+        number,
         sources=(Material(location=f"{name} ü.csv", etag='"e"', size=number, sha256=SHA),),
-        samples=number,
         columns=("q", "a: b"),
-        ordered=f"sha256:{SHA}",
-        unordered=f"sha256:{SHA}",
-        format=1,
     )
     for number, name in enumerate(["2wiki", "qa", "qa-small"])
 }
@@ -139,35 +136,11 @@ def test_invalid_lockfile_is_an_error_each_time(path: Path, read: Any, old: str)
             read("qa")
 
 
-def test_warm_lookup_does_not_parse_yaml(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    read("qa")
-    monkeypatch.setattr(models, "parse_yaml", lambda *_, **__: pytest.fail("YAML was parsed"))
-    assert read("qa-small") == PINS["qa-small"]
-
-
-def test_pins_are_looked_up_by_name(path: Path, tmp_path: Path, parsed: list[bytes]) -> None:
-    pins = pin_cache.CachedPins.read(path, tmp_path / "cache")
-    assert {name: pins.get(name) for name in pins.pins} == PINS
-    assert pins.get("other") is None
-    assert len(parsed) == 1
-    assert pin_cache.CachedPins.read(tmp_path / "none.lock", tmp_path / "cache").get("qa") is None
-
-
-DIGEST = f"sha256:{'0' * 64}"
 TABLE = "{source: {type: csv, path: x.csv}}"
 
 
 def pin(samples: int) -> Pin:
-    sources = (Material(location="x.csv", size=1, sha256="0" * 64),)
-    return Pin(
-        spec=DIGEST,
-        sources=sources,
-        samples=samples,
-        columns=("q",),
-        ordered=DIGEST,
-        unordered=DIGEST,
-        format=1,
-    )
+    return pin_of(samples, sources=(Material(location="x.csv", size=1, sha256="0" * 64),))
 
 
 COMMIT = CommitPin(spec=DIGEST, sources=(Material(location="x", revision="0" * 40),), format=1)

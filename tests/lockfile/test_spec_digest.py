@@ -22,6 +22,8 @@ datasets:
     {extra}
 """
 
+FOLDER = Path("/home/me/catalog")
+
 
 def spec_at(folder: Path, extra: str = "limit: 5") -> DatasetSpec:
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,31 +94,24 @@ def test_changes_that_affect_samples_change_the_digest(tmp_path: Path, extra: st
     ],
 )
 def test_locations_are_as_portable_as_the_manifest(location: str, name: str) -> None:
-    folder = Path("/home/me/catalog")
-    assert (
-        portable(Location(location), folder)
-        == requested_location(Location(location), folder)
-        == name
-    )
-    assert location_in(folder, name) == location
+    found = [named(Location(location), FOLDER) for named in (portable, requested_location)]
+    assert found == [name, name]
+    assert location_in(FOLDER, name) == location
 
 
 def test_source_names_do_not_contain_url_secrets() -> None:
     url = "https://user:word@host/a.csv?sig=SECRET"
-    folder = Path("/home/me/catalog")
-    assert portable(Location(url), folder) == "https://host/a.csv?…"
-    assert requested_location(Location(url), folder).startswith("sha256:")
-    assert requested_location(Location(url), folder) != requested_location(
-        Location(url + "2"), folder
+    assert portable(Location(url), FOLDER) == "https://host/a.csv?…"
+    requested, query, word = (
+        requested_location(Location(one), FOLDER)
+        for one in (url, url + "2", url.replace("word", "other"))
     )
-    assert requested_location(Location(url), folder) == requested_location(
-        Location(url.replace("word", "other")), folder
-    )
+    assert requested.startswith("sha256:")
+    assert query != requested == word
 
 
 def test_built_in_catalog_data_has_a_distinct_name(tmp_path: Path) -> None:
-    shipped = Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv"
-    assert (
-        portable(Location(str(shipped)), tmp_path) == "package:registry/registry/data/demo-mcq.csv"
-    )
-    assert location_in(tmp_path, portable(Location(str(shipped)), tmp_path)) == str(shipped)
+    shipped = str(Path(__file__).parents[2] / "registry" / "data" / "demo-mcq.csv")
+    name = portable(Location(shipped), tmp_path)
+    assert name == "package:registry/registry/data/demo-mcq.csv"
+    assert location_in(tmp_path, name) == shipped

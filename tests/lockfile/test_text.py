@@ -17,36 +17,9 @@ from registry.lockfile.text import (
     conflict_sides,
     dump,
     read_bytes,
-    write_text,
 )
 
 PIN = {"spec": "sha256:" + "a" * 64, "sources": [{"location": "a.csv", "size": 1}], "columns": []}
-
-
-def test_header_names_the_schema_for_editors() -> None:
-    first, _, _ = HEADER.partition("\n")
-    assert first == "# yaml-language-server: $schema=schemas/lock.schema.json"
-
-
-def test_lock_without_datasets_is_an_empty_mapping() -> None:
-    assert dump({}) == f"{HEADER}datasets: {{}}\n"
-    assert yaml.safe_load(dump({})) == {"version": 1, "datasets": {}}
-
-
-def test_datasets_are_sorted_and_key_order_is_preserved() -> None:
-    text = dump({"b": PIN, "a": {"format": 1, "columns": ["q"]}})
-    assert text == (
-        f"{HEADER}datasets:\n"
-        "  a:\n"
-        "    format: 1\n"
-        "    columns: [q]\n"
-        "  b:\n"
-        f"    spec: sha256:{'a' * 64}\n"
-        "    sources:\n"
-        "      - location: a.csv\n"
-        "        size: 1\n"
-        "    columns: []\n"
-    )
 
 
 PLAIN = ["a", "registry/data/demo-mcq.csv", "s3://bucket/*.csv", "HEAD", f"sha256:{'0' * 64}"]
@@ -72,9 +45,7 @@ def test_strings_are_quoted_only_if_yaml_requires_it(value: str, written: str) -
     assert yaml.safe_load(text)["datasets"] == {"d": {"columns": [value]}}
 
 
-def test_chunks_preserve_line_numbers_of_the_file(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_chunks_preserve_line_numbers_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("registry.lockfile.text._CHUNK", 300)
     datasets: dict[str, dict[str, Any]] = {f"d{number}": PIN for number in range(7)}
     text = dump(datasets)
@@ -128,13 +99,6 @@ def test_text_without_markers_has_no_conflict(text: str) -> None:
     assert conflict_line(text) is None
 
 
-def test_file_is_read_and_written(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
-    assert read_bytes(path) is None
-    write_text(path, "ü\n")
-    assert read_bytes(path) == "ü\n".encode()
-
-
 @pytest.mark.parametrize("target", ["other", "missing", "/dev/zero", "."])
 def test_link_is_not_followed(tmp_path: Path, target: str) -> None:
     (tmp_path / "other").write_text("SECRET")
@@ -149,11 +113,6 @@ def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(LockError, match="a device, pipe or socket"):
         read_bytes(path)
-
-
-def test_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="can't be read: Is a directory"):
-        read_bytes(tmp_path)
 
 
 def test_size_is_limited_and_the_user_can_raise_the_limit(

@@ -21,6 +21,7 @@ from registry.workflows.lock import (
     lock_datasets,
     new_lock,
 )
+from tests.lockfile.pins import pin_of
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = """\
@@ -175,9 +176,8 @@ def test_old_pin_is_kept_if_pinning_fails(
     assert (data["samples"], data["error"]["type"]) == (2, type(result.error).__name__)
 
 
-def make_pin(**keys: Any) -> Pin:
-    given = {"spec": "s", "sources": (), "samples": 3, "columns": (), "format": PIN_FORMAT}
-    return Pin(**{**given, "ordered": "sha256:aaaaaaaaaa", "unordered": "u", **keys})
+def make_pin(samples: int = 3, **keys: Any) -> Pin:
+    return pin_of(samples, **{"ordered": "sha256:aaaaaaaaaa", **keys})
 
 
 def test_new_lock_has_new_pins_and_drops_other_names() -> None:

@@ -34,10 +34,17 @@ def folder(tmp_path: Path, cache_dir: Path) -> Path:
     (folder / "datasets.yaml").write_text(INDEX)
     (folder / "m" / "qa.yaml").write_text(QA)
     (folder / "qa.csv").write_text("q,a\nOne?,1\n")
-    request = LockRequest(catalog=Catalog.open(folder), cache=Cache(cache_dir))
-    results = lock_datasets(["qa"], request, jobs=1, report=lambda name, progress: None)
-    write_lock(folder / "datasets.lock", new_lock((), results, {"qa"}))
+    lock(folder, cache_dir)
     return folder
+
+
+def lock(folder: Path, cache_dir: Path) -> Pin:
+    """Write the lockfile of `qa`, and return its pin."""
+    request = LockRequest(catalog=Catalog.open(folder), cache=Cache(cache_dir))
+    results = list(lock_datasets(["qa"], request, jobs=1, report=lambda *_: None))
+    write_lock(folder / "datasets.lock", new_lock((), results, {"qa"}))
+    assert results[0].pin is not None
+    return results[0].pin
 
 
 def found(folder: Path, cache_dir: Path, names: Collection[str] = ()) -> list[Difference]:
@@ -80,9 +87,7 @@ def test_a_package_that_is_not_installed_is_no_difference(
     )
     with monkeypatch.context() as patch:
         patch.syspath_prepend(folder / "lib")
-        request = LockRequest(catalog=Catalog.open(folder), cache=Cache(cache_dir))
-        results = lock_datasets(["qa"], request, jobs=1, report=lambda name, progress: None)
-        write_lock(folder / "datasets.lock", new_lock((), results, {"qa"}))
+        lock(folder, cache_dir)
         assert found(folder, cache_dir) == []
         (package / "qa.csv").write_text("q,a\nTwo?,2\n")
         (difference,) = found(folder, cache_dir)
@@ -141,54 +146,34 @@ def test_lockfile_must_have_the_bytes_that_lock_writes(folder: Path) -> None:
     assert not is_as_written(path, lock)
 
 
-LIMITED = """\
-datasets:
-  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}, limit: 2}
-"""
-
-
 @pytest.fixture
-def limited(tmp_path: Path) -> Path:
-    """Write a catalog with one dataset, `qa`."""
-    limited = tmp_path / "catalog"
-    limited.mkdir()
-    (limited / "datasets.yaml").write_text("version: 1\ninclude: [qa.yaml]\n")
-    (limited / "qa.yaml").write_text(LIMITED)
-    (limited / "qa.csv").write_text("q,a\nOne?,1\nTwo?,2\nThree?,3\n")
-    return limited
+def pin(folder: Path, cache_dir: Path) -> Pin:
+    return lock(folder, cache_dir)
 
 
-@pytest.fixture
-def pin(limited: Path, cache_dir: Path) -> Pin:
-    request = LockRequest(catalog=Catalog.open(limited), cache=Cache(cache_dir))
-    (result,) = lock_datasets(["qa"], request, jobs=1, report=lambda *_: None)
-    assert result.pin is not None
-    return result.pin
-
-
-def check(limited: Path, pin: Pin, cache_dir: Path, *, build: bool = True) -> PinCheck:
-    catalog = Catalog.open(limited)
+def check(folder: Path, pin: Pin, cache_dir: Path, *, build: bool = True) -> PinCheck:
+    catalog = Catalog.open(folder)
     return check_pin(catalog["qa"], pin, catalog, Cache(cache_dir), build=build, report=silent)
 
 
 def test_samples_are_built_where_they_are_not_cached(
-    limited: Path, pin: Pin, tmp_path: Path
+    folder: Path, pin: Pin, tmp_path: Path
 ) -> None:
     cold = tmp_path / "cold"
-    unbuilt = check(limited, pin, cold, build=False)
+    unbuilt = check(folder, pin, cold, build=False)
     assert unbuilt.differences == []
     assert {one.reason for one in unbuilt.unchecked} == {Reason.SAMPLES}
-    built = check(limited, replace(pin, samples=7), cold)
-    assert [one.message for one in built.differences] == ["samples is 7 in its pin, but 2"]
+    built = check(folder, replace(pin, samples=7), cold)
+    assert [one.message for one in built.differences] == ["samples is 7 in its pin, but 1"]
     assert built.unchecked == []
-    assert check(limited, pin, cold, build=False).unchecked == []
+    assert check(folder, pin, cold, build=False).unchecked == []
 
 
 def test_large_sources_are_not_built(
-    limited: Path, pin: Pin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, pin: Pin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_check, "BUILD_BYTES", 10)
-    found = check(limited, pin, tmp_path / "cold")
+    found = check(folder, pin, tmp_path / "cold")
     assert {one.reason for one in found.unchecked} == {Reason.LARGE}
 
 
@@ -203,37 +188,33 @@ def age(path: Path) -> None:
 
 
 def test_cached_samples_are_digested_once(
-    limited: Path, pin: Pin, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, pin: Pin, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     age(samples_file(cache_dir))
-    assert check(limited, pin, cache_dir).unchecked == []
+    assert check(folder, pin, cache_dir).unchecked == []
     with monkeypatch.context() as patch:
         for name in ("load", "open_cached", "digest_samples", "first_columns"):
             patch.setattr(lock_check, name, None)
-        assert check(limited, pin, cache_dir).differences == []
-        (difference,) = check(limited, replace(pin, columns=("q",)), cache_dir).differences
+        assert check(folder, pin, cache_dir).differences == []
+        (difference,) = check(folder, replace(pin, columns=("q",)), cache_dir).differences
         assert difference.message == "columns is ['q'] in its pin, but ['q', 'a']"
 
 
 def test_samples_edited_in_the_cache_are_built_again(
-    limited: Path, pin: Pin, cache_dir: Path
+    folder: Path, pin: Pin, cache_dir: Path
 ) -> None:
     path = samples_file(cache_dir)
     age(path)
-    check(limited, pin, cache_dir)
+    check(folder, pin, cache_dir)
     before = path.read_bytes()
     path.write_bytes(before.replace(b"One?", b"Ten?"))
     age(path)  # no edit can restore the time of the change itself
-    assert check(limited, pin, cache_dir).differences == []
+    assert check(folder, pin, cache_dir).differences == []
     assert samples_file(cache_dir).read_bytes() == before
 
 
-def test_data_that_no_longer_builds_is_a_difference(
-    limited: Path, pin: Pin, tmp_path: Path
-) -> None:
-    (limited / "qa.yaml").write_text(
-        LIMITED.replace("limit: 2}", "limit: 2, expect: {samples: 9}}")
-    )
-    (difference,) = check(limited, pin, tmp_path / "cold").differences
+def test_data_that_no_longer_builds_is_a_difference(folder: Path, pin: Pin, tmp_path: Path) -> None:
+    (folder / "m" / "qa.yaml").write_text(QA.replace("}}\n", "}, expect: {samples: 9}}\n"))
+    (difference,) = check(folder, pin, tmp_path / "cold").differences
     assert "expect" in difference.message
     assert difference.hint == ""  # the message ends with its own

@@ -13,7 +13,6 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import LockStaleError, SourceError
 from registry.load.materials import locked_sources
-from registry.lockfile.models import Pin
 from registry.lockfile.pinned import PinnedSources
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import spec_of_source
@@ -27,8 +26,7 @@ from registry.workflows.pin_check import (
     summary_of,
 )
 from tests.conftest import Https
-
-DIGEST = "sha256:" + "0" * 64
+from tests.lockfile.pins import pin_of
 
 
 def checked(name: str, *reasons: Reason) -> PinCheck:
@@ -107,15 +105,7 @@ def check(
 ) -> tuple[list[str], dict[str, Reason]]:
     """Return the differences and the unchecked fields of a pin with these sources."""
     context, found = context_of(cache_dir, sources, spec.folder), PinCheck("qa")
-    pin = Pin(
-        spec=DIGEST,
-        sources=sources,
-        samples=1,
-        columns=(),
-        ordered=DIGEST,
-        unordered=DIGEST,
-        format=1,
-    )
+    pin = pin_of(sources=sources)
     compare_sources(found, spec, pin, pin_offline(spec, context), context)
     return [one.message for one in found.differences], {
         one.field: one.reason for one in found.unchecked

@@ -28,16 +28,17 @@ def catalog_of(catalog_root: CatalogRoot, paths: dict[str, str]) -> Catalog:
     return Catalog.open(root)
 
 
-def synced(catalog: Catalog, cache_dir: Path, jobs: int) -> dict[str, str]:
-    results = sync(
-        list(catalog),
-        catalog,
-        Cache(cache_dir),
-        jobs=jobs,
-        pin_sources=lambda spec: None,
-        report=lambda name, progress: None,
-    )
-    return {result.name: result.status for result in results}
+def synced(
+    catalog: Catalog, cache_dir: Path, jobs: int = 1, **options: Any
+) -> dict[str, SyncResult]:
+    report = options.pop("report", lambda name, progress: None)
+    cache = Cache(cache_dir)
+    results = sync(list(catalog), catalog, cache, jobs=jobs, report=report, **options)
+    return {result.name: result for result in results}
+
+
+def statuses(*given: Any, **options: Any) -> dict[str, str]:
+    return {name: one.status for name, one in synced(*given, **options).items()}
 
 
 @pytest.mark.parametrize(("jobs", "at_once"), [(1, 1), (3, 3)])
@@ -47,7 +48,7 @@ def test_downloads_run_at_the_same_time(
     bodies = {f"d{number}": LINES + b"\n" * number for number in range(3)}
     paths = {name: https.put(f"/{name}.jsonl", body, seconds=0.7) for name, body in bodies.items()}
     catalog = catalog_of(catalog_root, paths)
-    assert synced(catalog, cache_dir, jobs) == dict.fromkeys(bodies, "built")
+    assert statuses(catalog, cache_dir, jobs) == dict.fromkeys(bodies, "built")
     assert https.at_once == at_once
 
 
@@ -66,15 +67,11 @@ def test_large_builds_are_done_by_processes(
     names = ("bad", "one", "three", "two")
     catalog = catalog_of(catalog_root, {name: str(tmp_path / f"{name}.jsonl") for name in names})
     seen: list[str] = []
-    results = sync(
-        names,
-        catalog,
-        Cache(cache_dir),
-        jobs=3,
-        processes=processes,
-        report=lambda name, progress: seen.append(name),
-    )
-    found = {result.name: result for result in results}
+
+    def report(name: str, progress: object) -> None:
+        seen.append(name)
+
+    found = synced(catalog, cache_dir, 3, processes=processes, report=report)
     assert {name: found[name].status for name in names} == {
         "bad": "failed",
         **dict.fromkeys(names[1:], "built"),
@@ -89,27 +86,18 @@ def test_failed_dataset_does_not_stop_the_others(
 ) -> None:
     paths = {"bad": https.fail("/bad.jsonl", 503), "good": https.put("/good.jsonl", LINES)}
     catalog = catalog_of(catalog_root, paths)
-    assert synced(catalog, cache_dir, 2) == {"bad": "failed", "good": "built"}
+    assert statuses(catalog, cache_dir, 2) == {"bad": "failed", "good": "built"}
 
 
-def run_one(catalog: Catalog, cache_dir: Path, **options: Any) -> SyncResult:
-    (result,) = sync(
-        list(catalog),
-        catalog,
-        Cache(cache_dir),
-        jobs=1,
-        report=lambda name, progress: None,
-        **options,
-    )
-    return result
-
-
-def test_result_has_the_size_and_time_of_a_build(
-    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def catalog(catalog_root: CatalogRoot, tmp_path: Path) -> Catalog:
+    """Write a catalog of one dataset, `d`."""
     (tmp_path / "d.jsonl").write_bytes(LINES)
-    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
-    result = run_one(catalog, cache_dir)
+    return catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
+
+
+def test_result_has_the_size_and_time_of_a_build(catalog: Catalog, cache_dir: Path) -> None:
+    result = synced(catalog, cache_dir)["d"]
     assert (result.status, result.samples, result.error) == ("built", 50, None)
     assert (result.bytes or 0) > 0
     data = result.to_dict()
@@ -117,33 +105,24 @@ def test_result_has_the_size_and_time_of_a_build(
     assert (data["name"], data["error"]) == ("d", None)
 
 
-def test_refresh_builds_what_is_cached(
-    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "d.jsonl").write_bytes(LINES)
-    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
-    statuses = [run_one(catalog, cache_dir, refresh=one).status for one in (False, False, True)]
-    assert statuses == ["built", "cached", "built"]
+def test_refresh_builds_what_is_cached(catalog: Catalog, cache_dir: Path) -> None:
+    found = [statuses(catalog, cache_dir, refresh=one)["d"] for one in (False, False, True)]
+    assert found == ["built", "cached", "built"]
 
 
-def test_damaged_samples_are_built_again(
-    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "d.jsonl").write_bytes(LINES)
-    catalog = catalog_of(catalog_root, {"d": str(tmp_path / "d.jsonl")})
-    run_one(catalog, cache_dir)
+def test_damaged_samples_are_built_again(catalog: Catalog, cache_dir: Path) -> None:
+    synced(catalog, cache_dir)
     (path,) = cache_dir.rglob("samples.arrow")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    assert run_one(catalog, cache_dir).status == "built"
+    assert statuses(catalog, cache_dir) == {"d": "built"}
 
 
-def test_error_is_part_of_the_result(
-    catalog_root: CatalogRoot, cache_dir: Path, tmp_path: Path
-) -> None:
-    result = run_one(catalog_of(catalog_root, {"d": str(tmp_path / "gone.jsonl")}), cache_dir)
-    message = f"{tmp_path / 'gone.jsonl'}: no such file"
+def test_error_is_part_of_the_result(catalog: Catalog, cache_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").unlink()
+    result = synced(catalog, cache_dir)["d"]
+    message = f"{tmp_path / 'd.jsonl'}: no such file"
     assert result.to_dict()["error"] == {"type": "SourceError", "message": message}
     assert (result.status, result.samples) == ("failed", None)
 
