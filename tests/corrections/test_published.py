@@ -131,32 +131,16 @@ def write_catalog(folder: Path, source: str, fields: str, more: str = "") -> Pat
     return folder
 
 
-_OPTIONS = "choices: {from: options, do: [{each: [{slice: [3, null]}]}]}, target: label"
-# Files before and after their authors' corrections: the built-in dataset that maps them, keys that
-# differ from it, and how many samples are corrected.
+# Names of files before and after their authors' corrections: the built-in dataset that maps them,
+# and how many samples are corrected.
 CORRECTED = {
-    "sat-math": ("sat-math-ec5b97e.jsonl", "sat-math-879c5cc.jsonl", "agieval-sat-math", 2),
-    "gaokao-physics": (
-        "gaokao-physics-before.jsonl",
-        "gaokao-physics-after.jsonl",
-        "agieval-sat-math",
-        12,
-    ),
-    "sat-en": ("sat-en-before.jsonl", "sat-en-after.jsonl", "agieval-sat-en", 3),
-    "class-eval": ("class-eval-before.json", "class-eval-after.json", "class-eval", 4),
-    "cybermetric-80": (
-        "cybermetric-80-before.json",
-        "cybermetric-80-after.json",
-        "cybermetric-80",
-        13,
-    ),
-    "bbq-physical-appearance": (
-        "bbq-physical-appearance-before.jsonl",
-        "bbq-physical-appearance-after.jsonl",
-        "bbq-physical-appearance",
-        36,
-    ),
-    "mmlu-pro": ("mmlu-pro-2024-07.json", "mmlu-pro-2024-10.json", "mmlu-pro", 48),
+    "sat-math": ("agieval-sat-math", 2),
+    "gaokao-physics": ("agieval-sat-math", 12),
+    "sat-en": ("agieval-sat-en", 3),
+    "class-eval": ("class-eval", 4),
+    "cybermetric-80": ("cybermetric-80", 13),
+    "bbq-physical-appearance": ("bbq-physical-appearance", 36),
+    "mmlu-pro": ("mmlu-pro", 48),
 }
 
 
@@ -165,8 +149,8 @@ CORRECTED = {
 def test_corrections_inferred_from_a_corrected_version_give_it(
     tmp_path: Path, run: Run, name: str
 ) -> None:
-    before, after, base, changed = CORRECTED[name]
-    old, new = published(before), published(after)
+    base, changed = CORRECTED[name]
+    old, new = (published(file) for file in ORIGINS if file.startswith(name))
 
     def write(corrections: str | None = None) -> None:
         # Ids that hash the question would not name a question that is corrected.
@@ -249,17 +233,18 @@ def test_mmlu_redux_as_corrections_of_mmlu(tmp_path: Path, run: Run, name: str) 
     assert f"{len(rows)} → {len(wanted)}" in result.out
 
 
-# Dataset of the catalog → its original, and the numbers of samples that the audit published.
+# Dataset of the catalog → its original, the numbers of samples that the audit published, the real
+# file, and the column with its ids.
 AUDITED = {
-    "gpqa-diamond-clean": ("gpqa-diamond", 198, 189),
-    "gpqa-extended-clean": ("gpqa-extended", 546, 498),
-    "mmlu-pro-clean": ("mmlu-pro", 12_032, 10_689),
+    "gpqa-diamond-clean": ("gpqa-diamond", 198, 189, "gpqa_diamond.csv", "Record ID"),
+    "gpqa-extended-clean": ("gpqa-extended", 546, 498, "gpqa_extended.csv", "Record ID"),
+    "mmlu-pro-clean": ("mmlu-pro", 12_032, 10_689, "mmlu-pro-2024-10.json", "question_id"),
 }
 
 
 @pytest.mark.parametrize("name", AUDITED)
 def test_exclusions_of_the_answer_key_audit(name: str) -> None:
-    original, before, after = AUDITED[name]
+    original, before, after, *_ = AUDITED[name]
     catalog = Catalog.open(ROOT)
     spec, whole = catalog[name], catalog[original]
     assert spec.corrections is not None
@@ -268,14 +253,6 @@ def test_exclusions_of_the_answer_key_audit(name: str) -> None:
     assert (whole.expect.samples, spec.expect.samples) == (before, after)
     assert before - len(set(ids)) == after == before - len(ids)
     assert all(row == {"id": row["id"], "drop": True} for row in excluded["corrections"])
-
-
-# The real file of each, and the column with its ids.
-AUDITED_FILES = {
-    "gpqa-diamond-clean": ("gpqa_diamond.csv", "Record ID"),
-    "gpqa-extended-clean": ("gpqa_extended.csv", "Record ID"),
-    "mmlu-pro-clean": ("mmlu-pro-2024-10.json", "question_id"),
-}
 
 
 def ids_of(path: Path, column: str) -> list[Any]:
@@ -288,8 +265,7 @@ def ids_of(path: Path, column: str) -> list[Any]:
 @pytest.mark.parametrize("name", AUDITED)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_audited_set_is_the_real_file_without_the_excluded_ids(name: str) -> None:
-    _, before, after = AUDITED[name]
-    file, column = AUDITED_FILES[name]
+    _, before, after, file, column = AUDITED[name]
     path = published(file)
     ids = ids_of(path, column)
     errata = yaml.safe_load((ROOT / f"registry/errata/{name}.yaml").read_bytes())

@@ -81,11 +81,6 @@ def test_broken_index_is_extracted_alone(repository: GitRepository, tmp_path: Pa
     assert files(checkout.top) == {"datasets.yaml", "datasets.lock"}
 
 
-def test_unknown_revision_is_an_error(repository: GitRepository, tmp_path: Path) -> None:
-    with pytest.raises(RevisionError, match="no revision 'mian'"):
-        checkout_of("mian", repository.folder / "datasets.yaml", tmp_path / "out")
-
-
 def test_names_are_relative_to_the_repository(repository: GitRepository) -> None:
     repository.write({"evals/datasets.yaml": "version: 1\n"})
     checkout = folder_checkout(repository.folder / "evals" / "datasets.yaml", "work tree")
@@ -190,11 +185,11 @@ def test_listed_files_of_a_folder_without_git_are_all_but_environments(tmp_path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return GitRepository.make(tmp_path / "repository_of_one_commit", {"m/a.yaml": "a: 1"}).folder
+    return GitRepository.make(tmp_path / "one_commit", {"m/a.yaml": "a: 1"}).folder
 
 
 @pytest.fixture
-def repository_of_one_commit(folder: Path) -> Repository:
+def one_commit(folder: Path) -> Repository:
     return repository_of(folder)
 
 
@@ -210,76 +205,64 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("revision", REFUSED, ids=repr)
-def test_invalid_revision_is_an_error_with_a_hint(
-    repository_of_one_commit: Repository, revision: str
-) -> None:
+def test_invalid_revision_is_an_error_with_a_hint(one_commit: Repository, revision: str) -> None:
     with pytest.raises(RevisionError, match=REFUSED[revision]):
-        commit_of(repository_of_one_commit, revision)
+        commit_of(one_commit, revision)
 
 
 @pytest.mark.parametrize("name", ["main", "HEAD", "HEAD~0", "v1", "refs/heads/main"])
-def test_any_name_of_a_commit_is_a_revision(
-    repository_of_one_commit: Repository, name: str
-) -> None:
-    git(repository_of_one_commit.top, "tag", "--annotate", "--message", "one", "v1")
-    assert commit_of(repository_of_one_commit, name) == git(
-        repository_of_one_commit.top, "rev-parse", "HEAD"
-    )
+def test_any_name_of_a_commit_is_a_revision(one_commit: Repository, name: str) -> None:
+    git(one_commit.top, "tag", "--annotate", "--message", "one", "v1")
+    assert commit_of(one_commit, name) == git(one_commit.top, "rev-parse", "HEAD")
 
 
-def test_message_shows_no_raw_control_characters(repository_of_one_commit: Repository) -> None:
-    git(repository_of_one_commit.top, "branch", "mian\u202e\u2028")
+def test_message_shows_no_raw_control_characters(one_commit: Repository) -> None:
+    git(one_commit.top, "branch", "mian\u202e\u2028")
     with pytest.raises(RevisionError) as caught:
-        commit_of(repository_of_one_commit, "mian\x1b[2J")
+        commit_of(one_commit, "mian\x1b[2J")
     assert str(caught.value) == (
         "no folder with a datasets.yaml and no revision 'mian\\u{1b}[2J' "
         "(did you mean 'mian\\u{202e}\\u{2028}'?)"
     )
 
 
-def test_fork_point_is_where_the_branch_left_main(
-    folder: Path, repository_of_one_commit: Repository
-) -> None:
+def test_fork_point_is_where_the_branch_left_main(folder: Path, one_commit: Repository) -> None:
     first = git(folder, "rev-parse", "HEAD")
     git(folder, "switch", "--quiet", "--create", "topic")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "second")
-    assert fork_point(repository_of_one_commit) == first
+    assert fork_point(one_commit) == first
 
 
-def test_main_branch_of_the_remote_is_preferred(
-    folder: Path, repository_of_one_commit: Repository
-) -> None:
+def test_main_branch_of_the_remote_is_preferred(folder: Path, one_commit: Repository) -> None:
     first = git(folder, "rev-parse", "HEAD")
     git(folder, "update-ref", "refs/remotes/origin/main", first)
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "not pushed")
-    assert fork_point(repository_of_one_commit) == first
+    assert fork_point(one_commit) == first
 
 
-def test_without_a_main_branch_a_base_is_required(
-    folder: Path, repository_of_one_commit: Repository
-) -> None:
+def test_without_a_main_branch_a_base_is_required(folder: Path, one_commit: Repository) -> None:
     git(folder, "branch", "--move", "main", "trunk")
     with pytest.raises(
         RevisionError, match=r"no main branch \(tried .*\); pass the base: diff BASE"
     ):
-        fork_point(repository_of_one_commit)
+        fork_point(one_commit)
 
 
 def test_without_common_history_the_hint_is_to_fetch_it(
-    folder: Path, repository_of_one_commit: Repository
+    folder: Path, one_commit: Repository
 ) -> None:
     git(folder, "switch", "--quiet", "--orphan", "other")
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "alone")
     with pytest.raises(RevisionError, match=r"no commit in common .*--unshallow"):
-        fork_point(repository_of_one_commit)
+        fork_point(one_commit)
 
 
 def test_branch_of_a_stranger_is_not_the_main_branch_of_the_remote(
-    folder: Path, repository_of_one_commit: Repository
+    folder: Path, one_commit: Repository
 ) -> None:
     first = git(folder, "rev-parse", "HEAD")
     git(folder, "update-ref", "refs/remotes/origin/main", first)
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "second")
     git(folder, "branch", "origin/main")
     git(folder, "tag", "origin/main")
-    assert fork_point(repository_of_one_commit) == first
+    assert fork_point(one_commit) == first

@@ -191,13 +191,6 @@ def test_change_of_a_renamed_parent_is_reported_there_alone() -> None:
     assert [(one.key, one.inherited_by) for one in z.keys] == [("where", ("b",)), ("limit", ("b",))]
 
 
-def test_closest_name_is_the_origin_of_a_renamed_dataset() -> None:
-    old = {"mmlu-1": {"limit": 1}, "quiz-1": {"limit": 1}}
-    new = {"quiz-2": {"limit": 1}, "mmlu-2": {"limit": 1}, "third": {"limit": 1}}
-    found = {one.name: one.old_name for one in compare(snapshot(old), snapshot(new)).changes}
-    assert found == {"mmlu-2": "mmlu-1", "quiz-2": "quiz-1", "third": ""}
-
-
 # --- pins ---
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from registry.diff.sample_text import field_bytes, field_text
+from registry.diff.samples import Samples, compare_samples
 from registry.samples.content import ContentImage, ContentText
 from registry.samples.fields import COMPARED
 from registry.samples.messages import ChatMessageSystem, ChatMessageUser
@@ -38,21 +39,22 @@ def test_bytes_differ_if_the_field_does(case: str) -> None:
     assert before != after
 
 
+def chat(name: str) -> list[ChatMessageUser]:
+    return [ChatMessageUser(content="q", id=name)]
+
+
 EQUAL: dict[str, tuple[str, Any, Any]] = {
-    "ids of messages": (
-        "input",
-        [ChatMessageUser(content="q", id="x")],
-        [ChatMessageUser(content="q", id="y")],
-    ),
+    "ids of messages": ("input", chat("x"), chat("y")),
     "the order of keys": ("metadata", {"a": 1, "b": 2}, {"b": 2, "a": 1}),
 }
 
 
 @pytest.mark.parametrize("case", EQUAL)
 def test_bytes_are_equal_if_only_this_differs(case: str) -> None:
-    field, old, new = EQUAL[case]
-    before, after = (field_bytes(sample(**{field: value}), field) for value in (old, new))
-    assert before == after
+    field, *values = EQUAL[case]
+    old, new = (sample(id=1, **{field: value}) for value in values)
+    assert field_bytes(old, field) == field_bytes(new, field)
+    assert compare_samples(Samples([old]), Samples([new])).is_same
 
 
 def test_no_path_is_removed() -> None:

@@ -19,7 +19,6 @@ from registry.diff.samples import (
     new_samples,
 )
 from registry.samples.checkpoint import CheckpointSampleConfig, TokenInterval, TurnInterval
-from registry.samples.messages import ChatMessageSystem, ChatMessageUser
 from registry.samples.sample import Sample
 
 
@@ -108,22 +107,6 @@ def test_every_field_is_compared(field: str) -> None:
     assert any(chunk.sign != "=" for chunk in shown.chunks), "a difference that nobody sees"
 
 
-EQUAL = {
-    "ids of messages": [
-        Sample(input=[ChatMessageUser(content="q", id=name)], id=1) for name in ("x", "y")
-    ],
-    "the order of metadata": [
-        Sample(input="q", id=1, metadata=data) for data in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
-    ],
-}
-
-
-@pytest.mark.parametrize("case", EQUAL)
-def test_irrelevant_details_are_no_difference(case: str) -> None:
-    old, new = EQUAL[case]
-    assert compared([old], [new]).is_same
-
-
 def test_row_numbers_differ_where_nothing_else_does() -> None:
     old, new = [Sample(input="a", id=1)], [Sample(input="a", id=2)]
     change = compared(old, new, auto_id=True)
@@ -157,18 +140,6 @@ def test_examples_show_changed_words() -> None:
         "choices": (Chunk("=", "A) x\nB) y"), Chunk("+", " z")),
         "target": (Chunk("-", "A"), Chunk("+", "B")),
     }
-
-
-def test_conversation_is_shown_with_roles() -> None:
-    def chat(text: str) -> Sample:
-        return Sample(input=[ChatMessageSystem(content="s"), ChatMessageUser(content=text)], id=1)
-
-    (example,) = compared([chat("a")], [chat("b")]).examples
-    assert example.fields[0].chunks == (
-        Chunk("=", "system: s\nuser: "),
-        Chunk("-", "a"),
-        Chunk("+", "b"),
-    )
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])

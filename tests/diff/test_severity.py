@@ -65,14 +65,8 @@ def test_longest_prefix_in_the_table_gives_the_class(key: str) -> None:
 
 
 def test_every_key_of_a_dataset_has_a_class() -> None:
-    keys = {*DatasetSpec.__struct_fields__, *View.__struct_fields__} - {
-        "name",
-        "folder",
-        "view",
-        "split",
-        "companion",
-        "is_original",
-    }
+    others = {"name", "folder", "view", "split", "companion", "is_original"}
+    keys = {*DatasetSpec.__struct_fields__, *View.__struct_fields__} - others
     assert {change_class(key) for key in keys} <= set(ChangeClass)
 
 

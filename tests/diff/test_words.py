@@ -16,10 +16,6 @@ from registry.diff.words import excerpt, is_similar, matches, word_diff
 words = st.lists(st.sampled_from("abc"), max_size=30)
 
 
-def marked(old: str, new: str) -> str:
-    return shown(word_diff(old, new))
-
-
 def shown(chunks: tuple[Chunk, ...]) -> str:
     forms = {"=": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
     return "".join(forms[chunk.sign].format(chunk.text) for chunk in chunks)
@@ -43,7 +39,7 @@ DIFFS = [
 
 @pytest.mark.parametrize(("old", "new", "expected"), DIFFS)
 def test_words_are_compared(old: str, new: str, expected: str) -> None:
-    assert marked(old, new) == expected
+    assert shown(word_diff(old, new)) == expected
 
 
 text = st.text(st.sampled_from("ab .,\n"), max_size=40)
@@ -55,11 +51,6 @@ def test_both_texts_can_be_read_from_a_diff(old: str, new: str) -> None:
     assert "".join(one.text for one in chunks if one.sign != "+") == old
     assert "".join(one.text for one in chunks if one.sign != "-") == new
     assert all(one.text for one in chunks)
-
-
-def test_long_texts_without_common_words_are_compared_in_bounded_time() -> None:
-    old, new = " ".join(map(str, range(50_000))), " ".join(map(str, range(60_000, 110_000)))
-    assert [chunk.sign for chunk in word_diff(old, new)] == ["-", "+"]
 
 
 LONG = [f"word{n}" for n in range(3_000)]
@@ -82,18 +73,11 @@ def test_edits_at_both_ends_of_a_long_text_hide_none_in_the_middle(case: str) ->
 
 def test_excerpt_keeps_the_context_of_changes() -> None:
     long = " ".join(f"word{n}" for n in range(100))
+    start, end = (" ".join(f"word{n}" for n in some) for some in (range(6), range(95, 100)))
     chunks = excerpt(word_diff(f"{long} old {long}", f"{long} new {long}"))
-    assert shown(chunks) == (
-        "… word95 word96 word97 word98 word99 [-old-]{+new+} word0 word1 word2 word3 word4 word5 …"
-    )
-
-
-def test_long_gap_between_changes_is_shortened() -> None:
-    long = " ".join(f"word{n}" for n in range(100))
+    assert shown(chunks) == f"… {end} [-old-]{{+new+}} {start} …"
     chunks = excerpt(word_diff(f"a {long} b", f"x {long} y"))
-    assert shown(chunks) == (
-        "[-a-]{+x+} word0 word1 word2 word3 word4 word5 … word95 word96 word97 word98 word99 [-b-]{+y+}"
-    )
+    assert shown(chunks) == f"[-a-]{{+x+}} {start} … {end} [-b-]{{+y+}}"
 
 
 def test_long_change_keeps_its_ends() -> None:
@@ -133,9 +117,7 @@ ALIKE = {
 @pytest.mark.parametrize("case", ALIKE)
 def test_sides_of_a_change_never_look_alike(case: str) -> None:
     old, new, expected = ALIKE[case]
-    marks = {"=": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
-    found = excerpt(word_diff(old, new))
-    assert "".join(f"{marks[sign][0]}{text}{marks[sign][1]}" for sign, text in found) == expected
+    assert shown(excerpt(word_diff(old, new))) == expected
 
 
 def test_letter_that_looks_like_another_is_marked_in_what_is_added() -> None:

@@ -11,6 +11,7 @@ from registry.diff.review.state import ReviewedSide, side_of
 from registry.lockfile.models import Lock, Pin
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.models import DatasetSpec, to_spec
+from tests.lockfile.pins import pin_of
 
 __all__ = ["pin", "side", "spec"]
 
@@ -21,16 +22,9 @@ def spec(folder: Path, source: dict[str, Any] | None = None, **more: Any) -> Dat
 
 
 def pin(of: DatasetSpec, **more: Any) -> Pin:
-    given: dict[str, Any] = {
-        "spec": spec_digest(of),
-        "sources": (Material(location="a.csv", size=1, sha256="0" * 64),),
-        "samples": 3,
-        "columns": ("q",),
-        "ordered": f"sha256:{'a' * 64}",
-        "unordered": f"sha256:{'b' * 64}",
-        "format": 1,
-    }
-    return Pin(**{**given, **more})
+    sources = (Material(location="a.csv", size=1, sha256="0" * 64),)
+    given: dict[str, Any] = {"spec": spec_digest(of), "sources": sources, "columns": ("q",)}
+    return pin_of(**{"samples": 3, "ordered": f"sha256:{'a' * 64}", **given, **more})
 
 
 def side(one: DatasetSpec, pinned: Pin | None = None, **more: Any) -> ReviewedSide:

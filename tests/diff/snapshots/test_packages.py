@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.materials import Material
 from registry.diff.checkout import folder_checkout
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
-from registry.lockfile.models import Lock, Pin, lock_text, parse_lock
+from registry.lockfile.models import Lock, lock_text, parse_lock
 from registry.lockfile.origins import pin_origins
 from registry.lockfile.spec_digest import spec_digest
 from registry.yamldoc.reader import parse_yaml
+from tests.lockfile.pins import DIGEST as OTHER
+from tests.lockfile.pins import pin_of
 
-OTHER = f"sha256:{'0' * 64}"
 INDEX = (
     "version: 1\ninclude: [package:registry]\n"
     "datasets: {own: {source: {type: csv, path: a.csv}}, mine: {extends: demo-mcq, limit: 3}}\n"
@@ -24,18 +26,9 @@ INDEX = (
 
 def pinned(contents: Contents, **specs: str) -> Contents:
     """Return contents with pins for manifests with these digests."""
-    pin = {
-        "sources": [{"location": "a", "size": 1, "sha256": "0" * 64}],
-        "samples": 1,
-        "columns": [],
-        "ordered": OTHER,
-        "unordered": OTHER,
-        "format": 1,
-    }
-    from registry.base.conversion import convert
-
+    sources = (Material(location="a", size=1, sha256="0" * 64),)
     pins = {
-        name.replace("_", "-"): convert({**pin, "spec": spec}, Pin) for name, spec in specs.items()
+        name.replace("_", "-"): pin_of(spec=spec, sources=sources) for name, spec in specs.items()
     }
     text = lock_text(Lock(pins))
     lock = parse_lock(text.encode(), "datasets.lock")
