@@ -103,12 +103,6 @@ def test_hooks_are_valid_for_pre_commit(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_valid_catalog_passes(user: User) -> None:
-    user.lock()
-    code, out = user.run("--all-files")
-    assert (code, outcomes(out)) == (0, ["Passed", "Passed"]), out
-
-
 def test_problem_fails_with_its_place_and_a_hint(user: User) -> None:
     user.lock()
     user.repository.write(UNKNOWN_KEY)
