@@ -15,6 +15,14 @@ from registry.mapping.columns_used import (
 )
 
 
+def of_a(*steps: Any) -> dict[str, Any]:
+    """Return the expression that applies operations to the column `a`."""
+    return {"from": "a", "do": list(steps)}
+
+
+INNER = {"from": "x", "do": [{"each": {"to": ["x", "item", "b"]}}]}
+
+
 @pytest.mark.parametrize(
     ("raw", "columns"),
     [
@@ -30,33 +38,17 @@ from registry.mapping.columns_used import (
         ({"hash": ["a"], "prefix": {"template": "{p}"}}, "a p"),
         ({"if": {"value": "a", "empty": True}, "then": "b", "else": "c"}, "a b c"),
         ({"messages": [{"role": "user", "content": [{"text": "a"}, {"image": "b"}]}]}, "a b"),
-        ({"from": "a", "do": ["strip", {"split": "b"}]}, "a"),
-        ({"from": "a", "do": [{"coalesce": ["b", {"template": "{c}"}]}]}, "a b c"),
-        ({"from": "a", "do": [{"each": [{"letter_in": "b"}]}]}, "a b"),
-        ({"from": "a", "do": [{"index": "b"}, {"index": 1}, {"shuffle": "c"}]}, "a b c"),
-        ({"from": "a", "do": [{"slice": ["b", None]}, {"slice": [0, {"from": "c"}]}]}, "a b c"),
-        ({"from": "a", "do": [{"each": {"to": {"template": "{item.x} {index} {b}"}}}]}, "a b"),
-        ({"from": "a", "do": [{"each": {"where": {"value": "b", "equals": 1}}}]}, "a b"),
-        ({"from": "a", "do": [{"each": {"to": ["item", "index", "x.y"], "item": "x"}}]}, "a item"),
-        (
-            {"from": "item", "do": [{"dict": {"key": "b", "value": ["item", "items"]}}]},
-            "item b items",
-        ),
-        (
-            {
-                "from": "a",
-                "do": [
-                    {
-                        "each": {
-                            "to": {"from": "x", "do": [{"each": {"to": ["x", "item", "b"]}}]},
-                            "item": "x",
-                        }
-                    }
-                ],
-            },
-            "a b",
-        ),
-        ({"from": "a", "do": [{"each": [{"each": {"to": "b"}}]}]}, "a b"),
+        (of_a("strip", {"split": "b"}), "a"),
+        (of_a({"coalesce": ["b", {"template": "{c}"}]}), "a b c"),
+        (of_a({"each": [{"letter_in": "b"}]}), "a b"),
+        (of_a({"index": "b"}, {"index": 1}, {"shuffle": "c"}), "a b c"),
+        (of_a({"slice": ["b", None]}, {"slice": [0, {"from": "c"}]}), "a b c"),
+        (of_a({"each": {"to": {"template": "{item.x} {index} {b}"}}}), "a b"),
+        (of_a({"each": {"where": {"value": "b", "equals": 1}}}), "a b"),
+        (of_a({"each": {"to": ["item", "index", "x.y"], "item": "x"}}), "a item"),
+        ({"from": "item", "do": [{"dict": {"key": "b", "value": ["item", "s"]}}]}, "item b s"),
+        (of_a({"each": {"to": INNER, "item": "x"}}), "a b"),
+        (of_a({"each": [{"each": {"to": "b"}}]}), "a b"),
     ],
 )
 def test_an_expression_depends_on_every_column_in_it(raw: Any, columns: str) -> None:

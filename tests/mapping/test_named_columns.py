@@ -30,6 +30,18 @@ def test_of_fields_that_are_left_out_only_the_input_names_its_column() -> None:
     assert named(fields={"target": "target"}) == [INPUT, ("fields.target", "target")]
 
 
+def of_a(*steps: Any) -> dict[str, Any]:
+    """Return the expression that applies operations to the column `a`."""
+    return {"from": "a", "do": list(steps)}
+
+
+A_IS_B = {"value": "a", "equals": "b"}
+ANY = {"any": [{"value": "a", "in": []}, {"not": {"value": "b", "empty": True}}]}
+TURN = {"role": "user", "content": [{"text": "a"}, {"image": "b"}]}
+OWN_NAMES = {"key": "x.y", "value": ["i", "index"], "item": "x", "index": "i"}
+EACH = {"where": {"value": "item.b", "equals": 1}, "to": {"template": "{index} {item} {c}"}}
+
+
 @pytest.mark.parametrize(
     ("target", "columns"),
     [
@@ -41,59 +53,17 @@ def test_of_fields_that_are_left_out_only_the_input_names_its_column() -> None:
         ({"object": {"k": "a"}}, [("object.k", "a")]),
         ({"hash": ["a", "b"], "prefix": "c"}, [("hash.0", "a"), ("hash.1", "b")]),
         ({"hash": "*"}, []),
-        (
-            {"if": {"value": "a", "equals": "b"}, "then": "b", "else": {"const": "a"}},
-            [("if.value", "a"), ("then", "b")],
-        ),
-        (
-            {
-                "if": {"any": [{"value": "a", "in": []}, {"not": {"value": "b", "empty": True}}]},
-                "then": "a",
-            },
-            [("if.any.0.value", "a"), ("if.any.1.not.value", "b")],
-        ),
-        (
-            {"messages": [{"role": "user", "content": [{"text": "a"}, {"image": "b"}]}]},
-            [("messages.0.content.0.text", "a"), ("messages.0.content.1.image", "b")],
-        ),
-        (
-            {"from": "a", "do": ["strip", {"letter_in": "b"}]},
-            [("from", "a"), ("do.1.letter_in", "b")],
-        ),
-        (
-            {"from": "a", "do": [{"each": [{"letter_in": "b"}]}]},
-            [("from", "a"), ("do.0.each.0.letter_in", "b")],
-        ),
-        (
-            {"from": "a", "do": [{"slice": ["b", None]}, {"index": "c"}]},
-            [("from", "a"), ("do.0.slice.0", "b"), ("do.1.index", "c")],
-        ),
-        (
-            {
-                "from": "a",
-                "do": [
-                    {
-                        "each": {
-                            "where": {"value": "item.b", "equals": 1},
-                            "to": {"template": "{index} {item} {c}"},
-                        }
-                    }
-                ],
-            },
-            [("from", "a"), ("do.0.each.to.template", "c")],
-        ),
-        (
-            {
-                "from": "a",
-                "do": [
-                    {"dict": {"key": "x.y", "value": ["i", "index"], "item": "x", "index": "i"}}
-                ],
-            },
-            [("from", "a"), ("do.0.dict.value.1", "index")],
-        ),
+        ({"if": A_IS_B, "then": "b", "else": {"const": "a"}}, [("if.value", "a"), ("then", "b")]),
+        ({"if": ANY, "then": "a"}, [("if.any.0.value", "a"), ("if.any.1.not.value", "b")]),
+        ({"messages": [TURN]}, [("messages.0.content.0.text", "a"), ("messages.0.content.1.image", "b")]),
+        (of_a("strip", {"letter_in": "b"}), [("from", "a"), ("do.1.letter_in", "b")]),
+        (of_a({"each": [{"letter_in": "b"}]}), [("from", "a"), ("do.0.each.0.letter_in", "b")]),
+        (of_a({"slice": ["b", None]}, {"index": "c"}), [("from", "a"), ("do.0.slice.0", "b"), ("do.1.index", "c")]),
+        (of_a({"each": EACH}), [("from", "a"), ("do.0.each.to.template", "c")]),
+        (of_a({"dict": OWN_NAMES}), [("from", "a"), ("do.0.dict.value.1", "index")]),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_every_form_of_expression_names_its_columns(
     target: Any, columns: list[tuple[str, ...]]
 ) -> None:
@@ -104,27 +74,21 @@ def test_every_form_of_expression_names_its_columns(
 @pytest.mark.parametrize(
     ("target", "columns"),
     [
-        ({"from": "a", "do": [{"default": None}]}, []),
+        (of_a({"default": None}), []),
         ({"from": ["a", "b"], "do": [{"default": ""}]}, ["a", "b"]),
-        ({"from": "a", "do": ["strip", {"default": ""}]}, ["a"]),
-        ({"from": "a", "do": ["nonempty"]}, ["a"]),
-        ({"from": "a", "do": [{"test": {"empty": True}}]}, ["a"]),
-        ({"from": "a", "do": [{"coalesce": ["b", "c"]}]}, ["a|b|c"]),
-        ({"from": "a", "do": [{"coalesce": "b"}, "strip"]}, ["a|b"]),
-        ({"from": "a", "do": [{"coalesce": ["b", {"const": 1}]}]}, []),
-        ({"from": "a", "do": [{"coalesce": ["b", {"template": "{c}"}]}]}, ["c"]),
-        ({"from": "a", "do": [{"coalesce": ["b"]}, {"default": 1}]}, []),
-        ({"from": "a", "do": ["strip", {"coalesce": ["b"]}]}, ["a"]),
+        (of_a("strip", {"default": ""}), ["a"]),
+        (of_a("nonempty"), ["a"]),
+        (of_a({"test": {"empty": True}}), ["a"]),
+        (of_a({"coalesce": ["b", "c"]}), ["a|b|c"]),
+        (of_a({"coalesce": "b"}, "strip"), ["a|b"]),
+        (of_a({"coalesce": ["b", {"const": 1}]}), []),
+        (of_a({"coalesce": ["b", {"template": "{c}"}]}), ["c"]),
+        (of_a({"coalesce": ["b"]}, {"default": 1}), []),
+        (of_a("strip", {"coalesce": ["b"]}), ["a"]),
         ({"if": {"value": A, "empty": False}, "then": {"from": "a", "do": ["len"]}}, []),
         ({"if": {"not": {"value": A, "equals": 1}}, "then": "b", "else": "a"}, ["b"]),
-        ({"from": "a", "do": [{"each": {"to": ["b", "item.c", "index"]}}]}, ["a", "b"]),
-        (
-            {
-                "from": "a",
-                "do": [{"each": {"item": "x", "where": {"value": "x.y", "equals": "item"}}}],
-            },
-            ["a"],
-        ),
+        (of_a({"each": {"to": ["b", "item.c", "index"]}}), ["a", "b"]),
+        (of_a({"each": {"item": "x", "where": {"value": "x.y", "equals": "item"}}}), ["a"]),
         ({"template": "{a} {b|} {c|none} {?d}D{/} {{e}}"}, ["a"]),
         ({"template": "{?a}A: {a}{b}{/}"}, ["b"]),
         ({"template": "{?a}A: {a}{/} {a}"}, ["a"]),
