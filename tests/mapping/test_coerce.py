@@ -21,14 +21,6 @@ DOCKER = SandboxEnvironmentSpec("docker", "compose.yaml")
 
 
 @pytest.mark.parametrize(
-    ("value", "missing"),
-    [(None, True), (math.nan, True), (0, False), ("", False), ([], False), (math.inf, False)],
-)
-def test_null_and_nan_are_missing(value: Any, missing: bool) -> None:
-    assert coerce.is_missing(value) is missing
-
-
-@pytest.mark.parametrize(
     ("to_field", "value", "result"),
     [
         (coerce.to_input, "What?", "What?"),

@@ -38,31 +38,24 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return seen
 
 
-def test_metadata_of_one_type_is_built_at_the_first_attempt(
-    prepare: Prepare, tmp_path: Path, attempts: list[Any]
+@pytest.mark.parametrize(
+    ("first", "second", "again"),
+    [
+        ({"n": 1, "m": 1}, {"n": 2, "m": 2}, []),
+        ({"n": "1", "m": 1}, {"n": "", "m": 2}, []),
+        ({"n": 1, "m": 1}, {"n": "x", "m": 2}, [{"n"}]),
+        ({"n": 1, "m": 1}, {"n": 2**63, "m": 2}, [{"n"}]),
+        ({"n": 1, "m": 1}, {"n": "x", "m": "y"}, [{"n"}, None]),
+    ],
+    ids=str,
+)
+def test_a_key_that_changes_its_type_is_stored_as_json_and_a_second_makes_all_json(
+    prepare: Prepare, tmp_path: Path, attempts: list[Any], first: Any, second: Any, again: list[Any]
 ) -> None:
-    records = [{"input": "a", "n": 1}, {"input": "b", "n": 2}]
-    prepared = prepare(records, fields={"metadata": ["n"]})
-    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1}, {"n": 2}]
-    assert attempts == [frozenset()]
-
-
-def test_a_key_that_changes_its_type_is_stored_as_json(
-    prepare: Prepare, tmp_path: Path, attempts: list[Any]
-) -> None:
-    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": 2}]
-    prepared = prepare(records, fields={"metadata": ["n", "m"]})
-    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": 2}]
-    assert attempts == [frozenset(), frozenset({"n"})]
-
-
-def test_a_second_key_that_changes_makes_all_metadata_json(
-    prepare: Prepare, tmp_path: Path, attempts: list[Any]
-) -> None:
-    records = [{"input": "a", "n": 1, "m": 1}, {"input": "b", "n": "x", "m": "y"}]
-    prepared = prepare(records, fields={"metadata": ["n", "m"]})
-    assert metadata_of(prepared, tmp_path / "out") == [{"n": 1, "m": 1}, {"n": "x", "m": "y"}]
-    assert attempts == [frozenset(), frozenset({"n"}), None]
+    records = [{"input": "a", **first}, {"input": "b", **second}]
+    found = metadata_of(prepare(records, fields={"metadata": ["n", "m"]}), tmp_path / "out")
+    assert list(map(repr, found)) == [repr(first), repr(second)]
+    assert attempts == [set(), *again]
 
 
 def test_steps_run_in_their_order_and_leave_one_file(prepare: Prepare, tmp_path: Path) -> None:

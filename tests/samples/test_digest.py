@@ -95,12 +95,6 @@ def test_digests_of_a_dataset() -> None:
     assert digest_samples([]).ordered == digest_samples([]).unordered == f"sha256:{sha256(b'')}"
 
 
-def test_only_one_of_the_digests_depends_on_the_order() -> None:
-    first, second = digest_samples([A, B, C]), digest_samples([C, A, B])
-    assert first.ordered != second.ordered
-    assert first.unordered == second.unordered
-
-
 @pytest.mark.parametrize(
     ("old", "new", "count"),
     [

@@ -19,7 +19,6 @@ from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
 from registry.mapping.coerce import to_input
-from registry.mapping.columnar import mapper as columnar
 from registry.mapping.columnar import mapper as module
 from registry.mapping.columnar.mapper import (
     FIELD_COLUMNS,
@@ -43,8 +42,6 @@ from registry.store.schema import (
 )
 from registry.store.writer import SampleWriter
 from tests.mapping.columnar.views import COLUMNS, view_of
-from tests.roads import outcome
-from tests.roads.outcome import Case, frozen
 
 RECORDS: list[dict[str, Any]] = [
     {"q": "x", "a": "A", "n": 1, "f": 0.5, "b": True, "l": ["x"], "m": {"y": 1}, "o": None},
@@ -242,45 +239,6 @@ def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
     with pytest.raises(MetadataTypeMismatchError) as caught:
         mapper.map(view_from(), {"a": "int"})
     assert caught.value.key == "a"
-
-
-@pytest.mark.parametrize(
-    ("lines", "as_json", "starts"),
-    [
-        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": 2}'], [["a"]], 2),
-        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": 1, "b": ""}'], [["a"], None], 3),
-        (['{"q": "x", "a": "1", "b": 1}', '{"q": "y", "a": "", "b": 2}'], [], 1),
-        (['{"q": "x", "a": 1, "b": 1}', f'{{"q": "y", "a": {2**63}, "b": 2}}'], [["a"]], 2),
-    ],
-)
-def test_metadata_of_different_types_restarts_the_build_with_json(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lines: list[str],
-    as_json: list[list[str] | None],
-    starts: int,
-) -> None:
-    built: list[list[str] | None] = []
-    make = columnar.ColumnarMapper.__init__
-
-    def noted(
-        mapper: Any, fields: Any, where: Any, as_json: frozenset[str] | None, **options: Any
-    ) -> None:
-        built.append(None if as_json is None else sorted(as_json))
-        make(mapper, fields, where, as_json, **options)
-
-    monkeypatch.setattr(columnar.ColumnarMapper, "__init__", noted)
-    keys = {"fields": {"input": "q", "metadata": ["a", "b"]}}
-    case = Case("\n".join(lines).encode(), "d.jsonl", {"type": "json"}, keys, block=30, rows=1)
-    found = outcome.by_columns(case, tmp_path)
-    assert found.error is None
-    assert (len(built), built) == (starts, [[], *as_json])
-    wanted = [
-        {key: value for key, value in json.loads(line).items() if key != "q"} for line in lines
-    ]
-    assert [dict(sample[1:])["str", "'metadata'"] for sample in found.samples] == list(
-        map(frozen, wanted)
-    )
 
 
 def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:

@@ -154,11 +154,6 @@ def test_media_have_the_format_that_inspect_requires() -> None:
 # --- pipes ---
 
 
-def test_a_pipe_applies_its_operations_in_order() -> None:
-    assert value_of({"from": "x", "do": ["upper", {"split": ","}, "len"]}, {"x": "a,b"}) == 2
-    assert value_of({"from": "x"}, {"x": [1]}) == [1]
-
-
 def test_pipe_requires_its_column_unless_the_first_operation_accepts_missing() -> None:
     assert value_of({"from": "x", "do": [{"default": "d"}, "upper"]}, {}) == "D"
     error = error_of({"target": {"from": "x", "do": ["upper", {"default": "d"}]}}, {"y": 1})

@@ -33,27 +33,6 @@ for message in SAMPLES[-1].input:
 FOUND = MemoryDataset(SAMPLES, name="some").describe()
 
 
-def test_counts() -> None:
-    assert (FOUND.name, FOUND.samples) == ("some", 6)
-    filled = {name: count for name, count in FOUND.filled.items() if count}
-    assert filled == {
-        "input": 4,
-        "messages": 2,
-        "choices": 3,
-        "target": 5,
-        "targets": 1,
-        "id": 3,
-        "metadata": 2,
-    }
-    assert FOUND.choices == {2: 3}
-    assert FOUND.metadata == {"k": 2}
-    assert FOUND.roles == {"system": 2, "user": 2}
-
-
-def test_target_balance_counts_each_of_several_and_starts_with_the_most_frequent() -> None:
-    assert list(FOUND.targets.items()) == [("A", 5), ("B", 1), ("C", 1)]
-
-
 def test_lengths_are_those_of_texts_and_conversations() -> None:
     assert FOUND.input_lengths == Lengths(0, 4.0, 22 / 6, 5)
 
@@ -68,10 +47,6 @@ def test_lengths_are_those_of_texts_and_conversations() -> None:
 )
 def test_lengths_are_a_line_with_the_exact_median(lengths: Lengths, text: str) -> None:
     assert str(lengths) == text
-
-
-def test_duplicates_have_the_same_input_and_choices_whatever_the_ids_of_messages() -> None:
-    assert (FOUND.duplicates, FOUND.duplicate_ids) == (2, 1)
 
 
 def test_text_has_a_line_per_column() -> None:
