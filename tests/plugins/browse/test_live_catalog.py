@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,40 +43,22 @@ def test_state_stays_while_no_file_changes(live: LiveCatalog) -> None:
     assert live.state() == live.state()
 
 
-def edit_manifest(manifest: Path) -> None:
-    manifest.write_text(MANIFEST.replace("planets.\n", "our planets.\n"), encoding="utf-8")
-
-
-def break_manifest(manifest: Path) -> None:
-    manifest.write_text("datasets: [", encoding="utf-8")
-
-
-def break_index(manifest: Path) -> None:
-    (manifest.parent / "datasets.yaml").write_text("version: 7\n", encoding="utf-8")
-
-
-def add_manifest(manifest: Path) -> None:
-    text = MANIFEST.replace("planets:", "moons:")
-    (manifest.parent / "n.yaml").write_text(text, encoding="utf-8")
-
-
-def write_lock(manifest: Path) -> None:
-    (manifest.parent / "datasets.lock").write_text("version: 1\n", encoding="utf-8")
-
-
-def edit_data(manifest: Path) -> None:
-    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
-        file.write("Which is blue?,Neptune\n")
-
-
 @pytest.mark.parametrize(
-    "edit", [edit_manifest, break_manifest, break_index, add_manifest, write_lock, edit_data]
+    ("file", "text"),
+    [
+        ("m.yaml", MANIFEST.replace("planets.\n", "our planets.\n")),
+        ("m.yaml", "datasets: ["),
+        ("datasets.yaml", "version: 7\n"),
+        ("n.yaml", MANIFEST.replace("planets:", "moons:")),
+        ("datasets.lock", "version: 1\n"),
+        ("planets.csv", "question,answer\nWhich is blue?,Neptune\n"),
+    ],
 )
 def test_state_changes_with_each_file(
-    edit: Callable[[Path], None], live: LiveCatalog, manifest: Path
+    file: str, text: str, live: LiveCatalog, manifest: Path
 ) -> None:
     before = live.state("planets")
-    edit(manifest)
+    (manifest.parent / file).write_text(text, encoding="utf-8")
     changed = live.state("planets")
     assert changed != before
     assert changed == live.state("planets")
@@ -103,7 +84,8 @@ def test_page_shows_first_records_of_what_is_not_built(live: LiveCatalog, manife
     text = page(live)
     assert "The first 2 of the source, in its order; the dataset is not built" in text
     assert "Which has rings?" in text
-    edit_data(manifest)
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.write("Which is blue?,Neptune\n")
     assert "Which is blue?" in page(live)
     get_dataset("planets", root=manifest.parent)
     assert "All 3." in page(live)
@@ -231,13 +213,13 @@ def test_list_has_the_datasets_and_the_search(live: LiveCatalog, manifest: Path)
     assert live.list_file("search/1.js") is None
     assert live.list_file("../m.yaml") is None
     get_dataset("planets", root=manifest.parent)
-    edit_manifest(manifest)
+    manifest.write_text(MANIFEST.replace("planets.\n", "our planets.\n"), encoding="utf-8")
     assert "Questions about our planets." in (live.list_file("index.html") or "")
     assert "1 with samples" in (live.list_file("index.html") or "")
 
 
 def test_list_of_an_invalid_index_shows_its_problem(live: LiveCatalog, manifest: Path) -> None:
-    break_index(manifest)
+    (manifest.parent / "datasets.yaml").write_text("version: 7\n", encoding="utf-8")
     home = live.list_file("index.html") or ""
     assert "datasets.yaml:1" in home
     assert "notice bad" in home

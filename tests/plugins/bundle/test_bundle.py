@@ -10,26 +10,17 @@ from typing import Any
 import pytest
 
 from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog
 from registry.cli import main
-from registry.errors import BundleError, LockStaleError, OfflineError
-from registry.lockfile.models import read_lock
+from registry.errors import BundleError, OfflineError
 from registry.plugins.bundle import bundle as module
-from registry.plugins.bundle.bundle import Bundled, bundle
+from registry.plugins.bundle.bundle import Bundled
 from registry.plugins.bundle.bundle_file import Contents, read_bundle, write_bundle
 from registry.samples.provenance import read_provenance
 from tests.cli.invocation import Run
 from tests.conftest import CatalogRoot, Https, OneDataset, Page, permit
+from tests.plugins.bundle.conftest import packed
 
 CSV = "q,a\n1,2\n3,4\n"
-
-
-def packed(root: Path, tmp_path: Path, *names: str, **options: Any) -> Bundled:
-    lock = read_lock(root / "datasets.lock")
-    pins = {} if lock is None else dict(lock.pins)
-    catalog, cache = Catalog.open(root), Cache(tmp_path / "own-cache")
-    file = tmp_path / "out.tar.zst"
-    return bundle(names, catalog, cache, pins, file, report=lambda *_: None, **options)
 
 
 def listed(done: Bundled) -> Contents:
@@ -128,20 +119,6 @@ def test_only_the_manifests_and_pins_of_the_names_are_in_it(
     )
 
 
-def test_files_that_samples_name_are_in_it(one_dataset: OneDataset, tmp_path: Path) -> None:
-    source = {"type": "json", "path": "data/rows.jsonl"}
-    root = one_dataset(source, fields={"input": "q", "target": "a", "files": "f"})
-    (root / "data").mkdir()
-    rows = [{"q": "1", "a": "2", "f": {"x": "one.txt"}}, {"q": "3", "a": "4", "f": {"x": "inline"}}]
-    text = "".join(f"{json.dumps(row)}\n" for row in rows)
-    (root / "data" / "rows.jsonl").write_text(text, "utf-8")
-    (root / "data" / "one.txt").write_text("content", "utf-8")
-    (root / "data" / "two.txt").write_text("not named", "utf-8")
-    assert main(["lock", "--root", str(root)]) == 0
-    names = {member.name for member in listed(packed(root, tmp_path, "data")).members}
-    assert {name for name in names if name.endswith(".txt")} == {"catalog/data/one.txt"}
-
-
 def test_files_that_other_programs_obey_are_listed_with_their_dataset(
     one_dataset: OneDataset, tmp_path: Path
 ) -> None:
@@ -166,13 +143,6 @@ def test_a_pipe_is_not_replaced(local: Path, tmp_path: Path) -> None:
     with pytest.raises(BundleError, match=r"can't write .*out\.tar\.zst: it is a device or a pipe"):
         packed(local, tmp_path, "data")
     assert (tmp_path / "out.tar.zst").is_fifo()
-
-
-def test_an_unlocked_dataset_is_refused(local: Path, tmp_path: Path) -> None:
-    (local / "datasets.lock").unlink()
-    with pytest.raises(LockStaleError, match="`registry lock data` does"):
-        packed(local, tmp_path, "data")
-    assert not (tmp_path / "out.tar.zst").exists()
 
 
 def test_a_source_outside_the_catalog_is_refused(one_dataset: OneDataset, tmp_path: Path) -> None:

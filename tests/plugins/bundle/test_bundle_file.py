@@ -8,7 +8,6 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -131,29 +130,11 @@ def with_list(path: Path, data: bytes) -> Path:
 
 
 NAMES = [
-    "catalog/../../etc/passwd",
-    "/etc/passwd",
-    "catalog//x",
-    "catalog/./x",
-    "catalog/..",
-    "catalog/",
-    "catalog",
-    "catalog/a\\b",
-    "catalog/c:/x",
-    "catalog/a\0b",
-    "catalog/a\nb",
-    "../catalog/x",
-    "other/x",
-    "bundle.json",
-    "samples/../x",
-    f"samples/{KEY}/other",
-    f"samples/{KEY}/../{KEY}/samples.arrow",
-    "samples/short/samples.arrow",
-    f"catalog/{'x' * 256}",
-    "catalog/a.",
-    "catalog/a /b",
-    "catalog/NUL.txt",
-    "catalog/a\u202egpj.exe",
+    *("catalog/../../etc/passwd", "/etc/passwd", "catalog//x", "catalog/./x", "catalog/.."),
+    *("catalog/", "catalog", "catalog/a\\b", "catalog/c:/x", "catalog/a\0b", "catalog/a\nb"),
+    *("../catalog/x", "other/x", "bundle.json", "samples/../x", "samples/short/samples.arrow"),
+    *(f"samples/{KEY}/other", f"samples/{KEY}/../{KEY}/samples.arrow", f"catalog/{'x' * 256}"),
+    *("catalog/a.", "catalog/a /b", "catalog/NUL.txt", "catalog/a\u202egpj.exe"),
     "catalog/a\u2028b",
 ]
 
@@ -165,6 +146,13 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
         read(with_list(tmp_path / "a", data))
 
 
+def of_members(*names: str, **change: Any) -> bytes:
+    """Return a list with members of the catalog."""
+    members = [member(f"catalog/{name}", b"") for name in names]
+    changed = tuple(msgspec.structs.replace(one, **change) for one in members)
+    return msgspec.json.encode(listing(members=changed))
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -174,42 +162,13 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
         (b'{"format": 2, "more": []}', r"its format is 2, .*install a newer release"),
         (msgspec.json.encode(listing(format=7)), "its format is 7, and this release"),
         (msgspec.json.encode(listing(format=0)), "its format is 0, not 1"),
-        (
-            msgspec.json.encode(listing(members=(member("catalog/a", b""),) * 2)),
-            "two members with the same name",
-        ),
-        (
-            msgspec.json.encode(
-                listing(members=(member("catalog/a", b""), member("catalog/A", b"")))
-            ),
-            "two members with the same name",
-        ),
-        (
-            msgspec.json.encode(
-                listing(members=(member("catalog/\xc4", b""), member("catalog/a\u0308", b"")))
-            ),
-            "two members with the same name",
-        ),
-        (
-            msgspec.json.encode(
-                listing(members=(member("catalog/A", b""), member("catalog/a/b", b"")))
-            ),
-            "catalog/a/b inside of a file",
-        ),
-        (
-            msgspec.json.encode(
-                listing(members=(member("catalog/a", b""), member("catalog/a/b", b"")))
-            ),
-            "catalog/a/b inside of a file",
-        ),
-        (
-            msgspec.json.encode(listing(members=(Member("catalog/a", -1, "0" * 64),))),
-            "without a size",
-        ),
-        (
-            msgspec.json.encode(listing(members=(Member("catalog/a", 1, "0" * 63),))),
-            "without a size or digest",
-        ),
+        (of_members("a", "a"), "two members with the same name"),
+        (of_members("a", "A"), "two members with the same name"),
+        (of_members("\xc4", "a\u0308"), "two members with the same name"),
+        (of_members("A", "a/b"), "catalog/a/b inside of a file"),
+        (of_members("a", "a/b"), "catalog/a/b inside of a file"),
+        (of_members("a", size=-1), "without a size"),
+        (of_members("a", size=1, sha256="0" * 63), "without a size or digest"),
     ],
 )
 def test_invalid_lists_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
@@ -217,40 +176,26 @@ def test_invalid_lists_are_refused(tmp_path: Path, data: bytes, message: str) ->
         read(with_list(tmp_path / "a", data))
 
 
-def linked(info: tarfile.TarInfo) -> None:
-    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
-
-
-def hard_linked(info: tarfile.TarInfo) -> None:
-    info.type, info.linkname = tarfile.LNKTYPE, "catalog/datasets.yaml"
-
-
-def pipe(info: tarfile.TarInfo) -> None:
-    info.type = tarfile.FIFOTYPE
-
-
-def folder(info: tarfile.TarInfo) -> None:
-    info.type = tarfile.DIRTYPE
-
-
-def renamed(info: tarfile.TarInfo) -> None:
-    info.name = "catalog/other"
-
-
-def larger(info: tarfile.TarInfo) -> None:
-    info.size += 1 << 40
-
-
-@pytest.mark.parametrize("change", [linked, hard_linked, pipe, folder, renamed, larger])
-def test_members_that_are_not_as_listed_are_refused(
-    tmp_path: Path, change: Callable[[tarfile.TarInfo], None]
-) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"},
+        {"type": tarfile.LNKTYPE, "linkname": "catalog/datasets.yaml"},
+        {"type": tarfile.FIFOTYPE},
+        {"type": tarfile.DIRTYPE},
+        {"name": "catalog/other"},
+        {"size": 1 << 40},
+    ],
+    ids=["linked", "hard linked", "pipe", "folder", "renamed", "larger"],
+)
+def test_members_that_are_not_as_listed_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     written(tmp_path / "a")
     plain = unpacked(tmp_path / "a")
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         info = tar.getmember("catalog/inner/data.csv")
     start = info.offset
-    change(info)
+    for name, value in change.items():
+        setattr(info, name, value)
     header = info.tobuf(tarfile.GNU_FORMAT)
     with pytest.raises(BundleError, match=r"not a plain file|not where it is listed"):
         read(packed(tmp_path / "b", plain[:start] + header + plain[start + 512 :]))
@@ -336,38 +281,17 @@ def test_contents_are_checked_before_any_member_is_read(tmp_path: Path) -> None:
 
 
 OBEYED = [
-    ".git/hooks/post-checkout",
-    "a/.GIT/config",
-    ".ssh/authorized_keys",
-    ".bash_profile",
-    ".envrc",
-    "\u2024github/workflows/x.yml",
-    "sitecustomize.py",
-    "CONFTEST.PY",
-    "x/\uff43onftest.py",
-    "x/evil.pth",
-    "x/evil.so",
-    "Makefile",
-    "x/GNUmakefile",
-    "Justfile",
-    "Package.json",
-    "tox.ini",
-    "setup.cfg",
-    "pyproject.toml",
-    "CMakeLists.txt",
-    "\uff32equirements.txt",
-    "x/datasets.lock",
-    "data",
-    "x.code-workspace",
-    "AGENTS.md",
+    *(".git/hooks/post-checkout", "a/.GIT/config", ".ssh/authorized_keys", ".bash_profile"),
+    *(".envrc", "\u2024github/workflows/x.yml", "sitecustomize.py", "CONFTEST.PY"),
+    *("x/\uff43onftest.py", "x/evil.pth", "x/evil.so", "Makefile", "x/GNUmakefile", "Justfile"),
+    *("Package.json", "tox.ini", "setup.cfg", "pyproject.toml", "CMakeLists.txt"),
+    *("\uff32equirements.txt", "x/datasets.lock", "data", "x.code-workspace", "AGENTS.md"),
 ]
 
 
 def test_names_that_other_programs_obey_are_refused_together(tmp_path: Path) -> None:
     files = {f"catalog/{name}": b"" for name in OBEYED}
-    data = msgspec.json.encode(
-        listing(members=tuple(member(name, b"") for name in [*files, "catalog/x.csv"]))
-    )
+    data = of_members(*OBEYED, "x.csv")
     with pytest.raises(BundleError) as writer:
         written(tmp_path / "a", files)
     with pytest.raises(BundleError) as reader:

@@ -12,11 +12,10 @@ import yaml
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.cli import main
-from registry.lockfile.models import read_lock
-from registry.plugins.bundle.bundle import bundle
 from registry.plugins.bundle.bundled_files import listed_files
 from registry.plugins.bundle.unbundle import unbundle
 from tests.conftest import CatalogRoot
+from tests.plugins.bundle.conftest import packed
 
 FIELDS = "fields: {input: q, target: a}"
 ROWS = [
@@ -72,11 +71,7 @@ def root(catalog_root: CatalogRoot) -> Path:
 def test_a_bundle_is_accepted_with_all_that_its_datasets_need(
     root: Path, tmp_path: Path, names: list[str], files: set[str]
 ) -> None:
-    lock = read_lock(root / "datasets.lock")
-    assert lock is not None
-    file = tmp_path / "out.tar.zst"
-    catalog, cache = Catalog.open(root), Cache(tmp_path / "first")
-    bundle(names, catalog, cache, dict(lock.pins), file, report=lambda *_: None)
+    file = packed(root, tmp_path, *names).file
     done = unbundle(file, tmp_path / "new", Cache(tmp_path / "second"), report=lambda *_: None)
     found = {name for name in done.written if not name.endswith((".yaml", ".lock"))}
     assert found == files

@@ -19,7 +19,7 @@ from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.page_workers import WrittenPage, write_pages
 from registry.settings import Settings
 
-COUNT = 120
+COUNT = 30
 
 
 @pytest.fixture
