@@ -30,10 +30,11 @@ def write_log(tmp_path: Path) -> WriteLog:
         dataset: str = "qa",
         location: str = "qa.csv",
         registry: Any = None,
-        score: Any = "C",
+        scores: Sequence[Any] = (),
         status: str = "success",
         **fields: Any,
     ) -> Path:
+        scores = scores or ["C"] * len(samples)
         given = [Sample(input=one, target=target) for one, target in samples]
         log = EvalLog(
             status=status,  # type: ignore[arg-type] # pydantic checks it
@@ -54,7 +55,7 @@ def write_log(tmp_path: Path) -> WriteLog:
                     scores={"match": Score(value=score)},
                     **fields,
                 )
-                for number, one in enumerate(given, 1)
+                for number, (one, score) in enumerate(zip(given, scores, strict=True), 1)
             ],
         )
         write_eval_log(log, tmp_path / name)

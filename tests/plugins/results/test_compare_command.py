@@ -3,76 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-from inspect_ai.scorer import Score
 
 from tests.cli.invocation import Run
 from tests.cli.invocation import write as write_manifest
 from tests.plugins.results.conftest import WriteLog, WriteRows, row, stated
 
 
-def write(path: Path, rows: Iterable[tuple[Any, str, str, Any]], *, dataset: str = "qa") -> Path:
-    """Write a log with an id, an input, a target and a score for each sample."""
-    log = EvalLog(
-        status="success",
-        eval=EvalSpec(
-            created="2026-11-23T20:00:00+00:00",
-            task="quiz",
-            model="acme/one",
-            dataset=EvalDataset(name=dataset),
-            config=EvalConfig(),
-        ),
-        samples=[
-            EvalSample(
-                id=one,
-                epoch=1,
-                input=Sample(input=text).input,
-                choices=["yes", "no"],
-                target=target,
-                scores={"choice": Score(value=score)},
-            )
-            for one, text, target, score in rows
-        ],
-    )
-    write_eval_log(log, path)
-    return path
-
-
-def test_one_planted_target_is_found_in_logs(tmp_path: Path, run: Run) -> None:
-    rows = [(f"q-{n}", f"Is statement {n} true?", "A", "C") for n in range(300)]
-    old = write(tmp_path / "old.eval", rows)
-    rows[151] = ("q-151", "Is statement 151 true?", "B", "I")
-    new = write(tmp_path / "new.eval", rows)
-    result = run("compare", str(old), str(new))
+def test_one_planted_target_is_found_in_logs(run: Run, write_log: WriteLog) -> None:
+    rows = [(f"Is statement {n} true?", "A") for n in range(1, 61)]
+    old = str(write_log(rows, name="old.eval", choices=["yes", "no"]))
+    rows[51] = (rows[51][0], "B")
+    scores = ["I" if n == 51 else "C" for n in range(60)]
+    new = str(write_log(rows, name="new.eval", choices=["yes", "no"], scores=scores))
+    result = run("compare", old, new)
     assert result.code == 1
     assert result.lines[0] == "not comparable: 1 sample differs (target of 1)"
-    assert "    ~ id q-151" in result.lines
+    assert "    ~ id 52" in result.lines
     assert "        target: [-A-]{+B+}" in result.lines
-    data = json.loads(run("compare", str(old), str(new), "--json").out)
-    assert (data["comparable"], data["common"], data["kinds"]) == (False, 299, ["targets"])
+    data = json.loads(run("compare", old, new, "--json").out)
+    assert (data["comparable"], data["common"], data["kinds"]) == (False, 59, ["targets"])
     assert [one["difference"]["value"] for one in data["scores"]] == [0.0]
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[str, str]:
-    rows = [(n, f"Question {n}?", "A", "C" if n % 2 else "I") for n in range(1, 9)]
-    better = [(n, text, target, "C") for n, text, target, _ in rows]
-    paths = write(tmp_path / "a.eval", rows), write(tmp_path / "b.json", better)
-    return str(paths[0]), str(paths[1])
-
-
 def test_same_samples_are_said_in_the_first_line_of_each_format(
-    two: tuple[str, str], run: Run
+    run: Run, write_log: WriteLog
 ) -> None:
+    rows = [(f"Question {n}?", "A") for n in range(8)]
+    first = write_log(rows, name="a.eval", scores=["C", "I"] * 4)
+    two = str(first), str(write_log(rows, name="b.json"))
     result = run("compare", *two)
     assert (result.code, result.lines[0]) == (0, "comparable: the same 8 samples")
-    assert "choice: 0.5000 ± 0.1890 of 8 → 1.0000 ± 0.0000 of 8" in result.lines
+    assert "match: 0.5000 ± 0.1890 of 8 → 1.0000 ± 0.0000 of 8" in result.lines
     assert result.lines[-1].endswith("difference +0.5000 ± 0.1890 (paired)")
     markdown = run("compare", *two, "--format", "markdown").out
     assert markdown.startswith("### comparable: the same 8 samples\n")

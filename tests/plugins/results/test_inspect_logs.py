@@ -35,7 +35,7 @@ def test_long_texts_that_inspect_stores_apart_are_read(write_log: WriteLog) -> N
 
 
 def test_scorer_with_several_values_has_a_score_for_each(write_log: WriteLog) -> None:
-    (run,) = read(write_log([("One?", "1")], score={"form": "I", "fact": 0.5}))
+    (run,) = read(write_log([("One?", "1")], scores=[{"form": "I", "fact": 0.5}]))
     assert run.samples[0].scores == {"match/form": 0.0, "match/fact": 0.5}
 
 

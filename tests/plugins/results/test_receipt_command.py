@@ -21,8 +21,13 @@ def pinned(own: Path, run: Run) -> Path:
     return own
 
 
-def test_log_of_what_is_pinned_now(pinned: Path, run: Run, write_log: WriteLog) -> None:
-    log = write_log(registry=stated("qa"))
+@pytest.fixture
+def log(pinned: Path, write_log: WriteLog) -> Path:
+    """Write a log of what is pinned."""
+    return write_log(registry=stated("qa"))
+
+
+def test_log_of_what_is_pinned_now(pinned: Path, run: Run, log: Path) -> None:
     result = run("receipt", str(log))
     assert (result.code, result.err) == (0, "")
     assert result.lines[0] == f"{log}: the same data as now"
@@ -66,8 +71,7 @@ def test_samples_that_are_not_those_of_the_provenance_are_found(
     assert result.lines[-1] == f"  rebuilt    {text}"
 
 
-def test_data_that_changed_since_is_named(pinned: Path, run: Run, write_log: WriteLog) -> None:
-    log = write_log(registry=stated("qa"))
+def test_data_that_changed_since_is_named(pinned: Path, run: Run, log: Path) -> None:
     (pinned / "qa.csv").write_text("q,a\nOne?,1\nTwo?,2\nThree?,4\nFour?,4\n")
     assert run("lock", "--upgrade").code == 0
     assert run("cache", "clear", "--yes").code == 0
@@ -82,10 +86,7 @@ def test_data_that_changed_since_is_named(pinned: Path, run: Run, write_log: Wri
     assert "; 2 of 3 samples of the log are in it, but not 3" in result.out
 
 
-def test_samples_that_are_still_cached_are_rebuilt(
-    pinned: Path, run: Run, write_log: WriteLog
-) -> None:
-    log = write_log(registry=stated("qa"))
+def test_samples_that_are_still_cached_are_rebuilt(pinned: Path, run: Run, log: Path) -> None:
     (pinned / "qa.csv").write_text("q,a\nOne?,1\n")
     assert run("lock", "--upgrade").code == 0
     result = run("receipt", str(log), "--rebuild")
@@ -94,10 +95,7 @@ def test_samples_that_are_still_cached_are_rebuilt(
     assert result.lines[-1].startswith("  rebuilt    3 samples with the digest of the log; 3 of 3")
 
 
-def test_renamed_dataset_is_found_by_its_digest(
-    pinned: Path, run: Run, write_log: WriteLog
-) -> None:
-    log = write_log(registry=stated("qa"))
+def test_renamed_dataset_is_found_by_its_digest(pinned: Path, run: Run, log: Path) -> None:
     text = (pinned / "m" / "qa.yaml").read_text()
     write(
         pinned,
@@ -112,10 +110,7 @@ def test_renamed_dataset_is_found_by_its_digest(
     assert "3 samples with the digest of the log" in result.lines[-1]
 
 
-def test_another_dataset_of_the_same_name_is_named(
-    pinned: Path, run: Run, write_log: WriteLog
-) -> None:
-    log = write_log(registry=stated("qa"))
+def test_another_dataset_of_the_same_name_is_named(pinned: Path, run: Run, log: Path) -> None:
     (pinned / "theirs.csv").write_text("q,a\nWhere?,Here\n")
     text = (pinned / "m" / "qa.yaml").read_text()
     write(pinned, "qa", text.replace("qa.csv", "theirs.csv"))
@@ -136,10 +131,7 @@ def test_provenance_edited_by_hand_is_no_proof(pinned: Path, run: Run, write_log
     assert "3 of 3 samples are in qa, by input and target" in result.out
 
 
-def test_dataset_that_the_catalog_lacks_is_unknown(
-    pinned: Path, run: Run, write_log: WriteLog
-) -> None:
-    log = write_log(registry=stated("qa"))
+def test_dataset_that_the_catalog_lacks_is_unknown(pinned: Path, run: Run, log: Path) -> None:
     text = (pinned / "m" / "qa.yaml").read_text()
     write(pinned, "qa", text.replace("  qa:", "  q:").replace("extends: qa", "extends: q"))
     (pinned / "datasets.lock").unlink()
@@ -192,8 +184,7 @@ def test_exported_task_is_known_by_its_fingerprint(
     assert "  data       its fingerprint is that of qa now" in result.lines
 
 
-def test_json_has_every_log_and_every_error(pinned: Path, run: Run, write_log: WriteLog) -> None:
-    log = write_log(registry=stated("qa"))
+def test_json_has_every_log_and_every_error(pinned: Path, run: Run, log: Path) -> None:
     result = run("receipt", str(log), "gone.eval", "--rebuild", "--json")
     assert result.code == 4
     found, error = result.json
@@ -204,19 +195,13 @@ def test_json_has_every_log_and_every_error(pinned: Path, run: Run, write_log: W
 
 
 def test_unreadable_log_does_not_hide_the_others(
-    pinned: Path, run: Run, write_log: WriteLog, tmp_path: Path
+    pinned: Path, run: Run, log: Path, tmp_path: Path
 ) -> None:
-    log = write_log(registry=stated("qa"))
     (tmp_path / "cut.eval").write_bytes(log.read_bytes()[:100])
     result = run("receipt", str(tmp_path / "cut.eval"), str(log))
     assert result.code == 4
     assert "cut.eval: Inspect can't read this log" in result.err
     assert f"{log}: the same data as now" in result.out
-
-
-def test_log_is_required(run: Run) -> None:
-    result = run("receipt")
-    assert (result.code, "Missing argument 'LOG...'" in result.err) == (2, True)
 
 
 def test_provenance_of_a_newer_release_is_said(pinned: Path, run: Run, write_log: WriteLog) -> None:
