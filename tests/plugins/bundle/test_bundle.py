@@ -215,8 +215,3 @@ def test_an_unlocked_dataset_is_an_error_and_leaves_no_file(
     assert result.code == 1
     assert "qa: datasets.lock does not pin it (`registry lock qa` does)" in result.err
     assert not (tmp_path / "out.tar.zst").exists()
-
-
-def test_help_has_examples(run: Run) -> None:
-    assert "registry bundle demo-mcq -o demo.tar.zst" in run("bundle", "--help").out
-    assert "registry unbundle demo.tar.zst --root datasets" in run("unbundle", "--help").out

@@ -59,10 +59,10 @@ def test_the_inferred_corrections_give_the_copy(copies: Path, run: Run) -> None:
 
 
 def test_what_is_only_in_the_copy_is_reported(copies: Path, run: Run) -> None:
-    write(
-        copies / "more.jsonl",
-        [{"k": f"q{n}", "q": f"{n}?", "a": str(n), "n": n} for n in (0, 9)],
-    )
+    more: list[dict[str, object]] = [
+        {"k": f"q{n}", "q": f"{n}?", "a": str(n), "n": n} for n in (0, 9)
+    ]
+    write(copies / "more.jsonl", more)
     result = run("correct", "q", str(copies / "more.jsonl"), "--root", str(copies))
     assert result.code == 1
     assert "1 sample only in" in result.err

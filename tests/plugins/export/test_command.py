@@ -36,12 +36,6 @@ def test_one_dataset_is_written_with_its_provenance(run: Run, own: Path) -> None
     assert json.loads((own / "out.jsonl.provenance.json").read_text())["name"] == "qa"
 
 
-def test_bytes_are_the_same_again_and_on_stdout(run: Run, own: Path) -> None:
-    assert run("export", "qa", "--to", "a.jsonl").code == 0
-    assert run("export", "qa", "--to", "b.data", "--format", "jsonl").code == 0
-    assert (own / "a.jsonl").read_bytes() == (own / "b.data").read_bytes()
-
-
 def test_stdout_has_the_bytes_alone(run: Run, own: Path) -> None:
     result = run("export", "qa-one", "--to", "-", "--format", "jsonl")
     assert result.code == 0
@@ -63,10 +57,7 @@ def test_several_datasets_go_to_a_folder_and_one_failure_does_not_stop_the_other
 def test_existing_file_is_only_replaced_by_force(run: Run, own: Path) -> None:
     (own / "out.jsonl").write_text("mine")
     result = run("export", "qa", "--to", "out.jsonl")
-    assert (result.code, result.err) == (
-        1,
-        "error: out.jsonl exists (--force replaces it)\n",
-    )
+    assert (result.code, result.err) == (1, "error: out.jsonl exists (--force replaces it)\n")
     assert (own / "out.jsonl").read_text() == "mine"
     assert run("export", "qa", "--to", "out.jsonl", "--force").code == 0
 
@@ -183,12 +174,6 @@ def test_what_is_no_path_is_an_error(tmp_path: Path, name: str) -> None:
         refuse_special(tmp_path / name)
 
 
-def test_files_and_folders_and_what_is_not_there_are_not_special(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", "utf-8")
-    for name in ("file", "gone", "."):
-        refuse_special(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("names", "to", "name", "expected"),
     [
@@ -218,8 +203,3 @@ def test_suffix_that_is_a_whole_name_gets_a_folder_per_dataset(
 def test_existing_folder_gets_a_file_per_dataset(tmp_path: Path) -> None:
     _, found = targets_of(["a"], str(tmp_path), "jsonl")
     assert found == {"a": tmp_path / "a.jsonl"}
-
-
-def test_several_datasets_are_not_one_file() -> None:
-    with pytest.raises(ExportError, match=r"2 datasets can't be one file x\.jsonl \(use {name}"):
-        targets_of(["a", "b"], "x.jsonl", None)

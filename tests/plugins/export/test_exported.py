@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -22,31 +21,6 @@ def test_samples_are_those_of_the_view(opened: Opener) -> None:
     limited = opened("mixed", shuffle=True, seed=1, limit=3)
     assert list(limited.samples()) == list(get_dataset("mixed", shuffle=True, seed=1, limit=3))
     assert limited.provenance.view == {"shuffle": True, "seed": 1, "limit": 3}
-
-
-def test_provenance_is_the_same_for_a_part_and_a_full_cache(
-    opened: Opener, catalog: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(catalog / "one"))
-    part = opened("mixed", limit=1)
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(catalog / "two"))
-    full = opened("mixed")
-    after = opened("mixed", limit=1)
-    assert part.provenance == after.provenance
-    assert part.provenance.fingerprint == full.provenance.fingerprint
-
-
-def test_provenance_does_not_depend_on_the_folder(
-    opened: Opener, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = opened("mixed").provenance
-    other = tmp_path / "other"
-    other.mkdir()
-    for name in ("datasets.yaml", "mixed.jsonl"):
-        shutil.copy(catalog / name, other)
-    monkeypatch.chdir(other)
-    assert opened("mixed").provenance == here
-    assert str(tmp_path) not in str(here)
 
 
 def test_samples_are_reported(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,6 @@ from registry.cache.cache import Cache, CacheEntry
 from registry.cli import main
 from registry.errors import ManifestError, MappingError, RegistryError
 from registry.plugins.export import filesystem as cached
-from registry.plugins.export import filesystem as module
 from registry.plugins.export.exported import Exported
 from registry.plugins.export.filesystem import RegistryFileSystem, cached_export, export_key
 from registry.plugins.export.formats import FORMATS, Format
@@ -144,7 +143,7 @@ def test_export_that_is_removed_meanwhile_is_written_again(
         return key, path
 
     expected = getattr(system, call)("mixed.jsonl")
-    monkeypatch.setattr(module, "cached_export", removed)
+    monkeypatch.setattr(cached, "cached_export", removed)
     found = getattr(system, call)("mixed.jsonl")
     assert found >= expected if call == "modified" else found == expected
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from registry.errors import ManifestError
-from registry.plugins.importers.command import KINDS, detect_kind, files_of, import_files
+from registry.plugins.importers.command import detect_kind, files_of, import_files
 from registry.plugins.importers.models import ImportOptions
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import Run
@@ -145,12 +144,6 @@ def test_a_named_file_must_be_of_a_kind(tmp_path: Path) -> None:
     assert found.imported.datasets == ()
 
 
-def test_every_kind_has_a_function() -> None:
-    for place in KINDS.values():
-        module, _, function = place.partition(":")
-        assert callable(getattr(import_module(f"registry.plugins.importers.{module}"), function))
-
-
 @pytest.mark.parametrize(
     ("name", "text", "kind"),
     [
@@ -178,8 +171,3 @@ def test_a_folder_gives_its_files_in_order(tmp_path: Path) -> None:
         write(tmp_path, name, "")
     found = [file.relative_to(tmp_path).as_posix() for file in files_of(tmp_path)]
     assert found == ["a.yml", "b/x.yaml"]
-
-
-def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(ManifestError, match="no such file or folder"):
-        list(files_of(tmp_path / "gone"))

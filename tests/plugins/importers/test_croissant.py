@@ -42,11 +42,13 @@ def field(name: str, file: str, **source: Any) -> dict[str, Any]:
     }
 
 
-def imported(folder: Path, *distribution: Any, fields: list[Any], **keys: Any) -> Imported:
+def imported(
+    folder: Path, *distribution: Any, fields: list[Any], license: Any = "mit", **keys: Any
+) -> Imported:
     data = {
         "name": "Quiz 1",
         "url": "https://example.org",
-        "license": "mit",
+        "license": license,
         "inLanguage": ["te", "en-IN", "Klingon"],
         "distribution": list(distribution),
         "recordSet": [{"@id": "r", "name": "r", "field": fields, **keys}],
@@ -157,13 +159,7 @@ def test_hostile_files(tmp_path: Path, text: str, message: str) -> None:
 def test_license_is_an_spdx_expression_or_left_out(
     tmp_path: Path, given: Any, expected: str | None
 ) -> None:
-    data = {
-        "name": "quiz",
-        "license": given,
-        "distribution": [CSV],
-        "recordSet": [{"@id": "r", "name": "r", "field": [field("q", "t.csv")]}],
-    }
-    (found,) = read(write(tmp_path, "c.json", json.dumps(data)), ImportOptions()).datasets
+    (found,) = imported(tmp_path, CSV, fields=[field("q", "t.csv")], license=given).datasets
     assert found.keys.get("license") == expected
     left_out = [one.what for one in found.left_out]
     assert ("license" in left_out) is (expected is None)

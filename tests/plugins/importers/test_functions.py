@@ -19,6 +19,10 @@ PROMPT = ast.Constant("Q: {question}\n{{x}}")
 DOUBLED = "    a0 = r['q']\n" + "".join(f"    a{n + 1} = [a{n}, a{n}]\n" for n in range(30))
 
 
+A_IS_B = {"value": "a", "equals": "b"}
+C_IS_D = {"value": "c", "equals": "d"}
+
+
 def condition(folder: Path, text: str, reference: str = "utils.f") -> Any:
     (folder / "utils.py").write_text(text, encoding="utf-8")
     return condition_of_filter(reference, folder)
@@ -27,20 +31,14 @@ def condition(folder: Path, text: str, reference: str = "utils.f") -> Any:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ('x["a"] == "b"', {"value": "a", "equals": "b"}),
+        ('x["a"] == "b"', A_IS_B),
         ('len(x["a"]) >= 2', {"value": {"from": "a", "do": ["len"]}, "at_least": 2}),
         ('len(x["a"]) == 1', {"value": {"from": "a", "do": ["len"]}, "equals": 1}),
         ('x["a"] in ["p", "q"]', {"value": "a", "in": ["p", "q"]}),
         ('x["a"] != 1', {"value": "a", "not_in": [1, True]}),
         ('x["a"]["b"] == "c"', {"value": "a.b", "equals": "c"}),
-        (
-            'x["a"] == "b" and not x["c"] == "d"',
-            {"all": [{"value": "a", "equals": "b"}, {"not": {"value": "c", "equals": "d"}}]},
-        ),
-        (
-            'x["a"] == "b" or x["a"] == "c"',
-            {"any": [{"value": "a", "equals": "b"}, {"value": "a", "equals": "c"}]},
-        ),
+        ('x["a"] == "b" and not x["c"] == "d"', {"all": [A_IS_B, {"not": C_IS_D}]}),
+        ('x["a"] == "b" or x["c"] == "d"', {"any": [A_IS_B, C_IS_D]}),
     ],
 )
 def test_conditions(tmp_path: Path, code: str, expected: Any) -> None:
@@ -105,7 +103,7 @@ globals().update({f"{n.replace('B', 'f')}": partial(g, s="b") for n in NAMES})
 
 @pytest.mark.parametrize("text", [PARTIAL, INNER, OUTER, COMPUTED])
 def test_ways_to_define_a_function(tmp_path: Path, text: str) -> None:
-    assert condition(tmp_path, text) == {"value": "a", "equals": "b"}
+    assert condition(tmp_path, text) == A_IS_B
 
 
 def test_an_f_string_of_a_parameter_is_a_text(tmp_path: Path) -> None:
@@ -115,8 +113,7 @@ def test_an_f_string_of_a_parameter_is_a_text(tmp_path: Path) -> None:
     )
     assert condition(tmp_path, text) == {"value": "a", "equals": "c.b"}
     both = "def f(d): return d.filter(lambda x: x['a'] == 'b').filter(lambda y: y['c'] == 'd')\n"
-    conditions = [{"value": "a", "equals": "b"}, {"value": "c", "equals": "d"}]
-    assert condition(tmp_path, both) == {"all": conditions}
+    assert condition(tmp_path, both) == {"all": [A_IS_B, C_IS_D]}
 
 
 COUNTED = "def f(d): return d.filter(lambda x: len(x['a']) > 2)\n"
@@ -167,7 +164,7 @@ def test_only_modules_beside_the_file_are_read(tmp_path: Path, reference: str) -
 def test_nothing_of_the_module_runs(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     text = f"open({str(mark)!r}, 'w')\ndef f(d): return d.filter(lambda x: x['a'] == 'b')\n"
-    assert condition(tmp_path, text) == {"value": "a", "equals": "b"}
+    assert condition(tmp_path, text) == A_IS_B
     assert not mark.exists()
 
 
@@ -234,12 +231,8 @@ def test_a_stable_id_is_a_hash(call: str, expression: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "stable_id(r['q'], length=0)",
-        "stable_id(r['q'], length='8')",
-        "stable_id(r['q'], salt='x')",
-        "stable_id(*r)",
-        "stable_id()",
-        "other_id(r['q'])",
+        *("stable_id(r['q'], length=0)", "stable_id(r['q'], length='8')", "stable_id(*r)"),
+        *("stable_id(r['q'], salt='x')", "stable_id()", "other_id(r['q'])"),
     ],
 )
 def test_other_ids_are_refused(call: str) -> None:

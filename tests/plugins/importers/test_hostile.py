@@ -37,18 +37,8 @@ SEEDS = {
     "inspect": test_inspect_task.TASK,
 }
 VALUES = (
-    "",
-    "null",
-    "1",
-    "[]",
-    "{}",
-    "[1]",
-    "{a: 1}",
-    "true",
-    "!function x",
-    "2024-01-01",
-    '"x"',
-    ".nan",
+    *("", "null", "1", "[]", "{}", "[1]", "{a: 1}", "true", "!function x", "2024-01-01"),
+    *('"x"', ".nan"),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry.errors import CacheError
-from registry.plugins.remote_cache.folder_store import FolderStore, Store, StoredObject
+from registry.plugins.remote_cache.folder_store import FolderStore
 from tests.plugins.remote_cache.store_contract import check_store
 
 
@@ -72,15 +72,3 @@ def test_a_folder_that_is_not_mounted_is_not_an_empty_cache(tmp_path: Path) -> N
         with pytest.raises(CacheError, match="there is no such folder"):
             ask()
     assert not (tmp_path / "missing").exists()
-
-
-def test_objects_are_values(tmp_path: Path) -> None:
-    one = StoredObject("a", 1, 2.0)
-    assert one == StoredObject("a", 1, 2.0)
-    with pytest.raises(AttributeError, match="immutable"):
-        one.size = 2  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("name", [name for name in vars(Store) if not name.startswith("_")])
-def test_methods_of_stores_have_the_names_of_the_interface(name: str) -> None:
-    assert hasattr(FolderStore, name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from registry.errors import CacheError
 from registry.plugins.remote_cache.fsspec_store import FsspecStore, _time_of
@@ -92,21 +93,21 @@ def test_a_missing_bucket_of_others_is_no_empty_cache(
         open_store(url.replace("remote-", "missing-")).read("a", 1)
 
 
-def test_a_file_system_that_renames(tmp_path: Path) -> None:
-    from fsspec.implementations.memory import MemoryFileSystem
-
+@pytest.fixture
+def memory() -> FsspecStore:
+    """Give a file system without a conditional request, which renames."""
     MemoryFileSystem.store.clear()
     MemoryFileSystem.pseudo_dirs[:] = [""]
-    check_store(FsspecStore("memory://shared"), tmp_path)
+    return FsspecStore("memory://shared")
+
+
+def test_a_file_system_that_renames(memory: FsspecStore, tmp_path: Path) -> None:
+    check_store(memory, tmp_path)
 
 
 def test_of_two_writers_that_rename_the_slower_one_gives_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    memory: FsspecStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fsspec.implementations.memory import MemoryFileSystem
-
-    MemoryFileSystem.store.clear()
-    store = FsspecStore("memory://shared")
     is_faster = True
 
     def move(_: object, source: str, target: str) -> None:
@@ -115,22 +116,19 @@ def test_of_two_writers_that_rename_the_slower_one_gives_way(
         raise RuntimeError("the name is taken")
 
     monkeypatch.setattr(MemoryFileSystem, "mv", move)
-    store.write("v2/a/entry.json", b"ours")
-    assert store.read("v2/a/entry.json", 100) == b"of the other"
-    assert [one.name for one in store.objects()] == ["v2/a/entry.json"]
+    memory.write("v2/a/entry.json", b"ours")
+    assert memory.read("v2/a/entry.json", 100) == b"of the other"
+    assert [one.name for one in memory.objects()] == ["v2/a/entry.json"]
     is_faster = False
     with pytest.raises(RuntimeError, match="the name is taken"):
-        store.write("v2/a/entry.json", b"ours")
-    assert list(store.objects()) == []
+        memory.write("v2/a/entry.json", b"ours")
+    assert list(memory.objects()) == []
 
 
 def test_a_name_that_other_writers_take_and_leave_again_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
+    memory: FsspecStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fsspec.implementations.memory import MemoryFileSystem
-
-    MemoryFileSystem.store.clear()
-    store, move, turns = FsspecStore("memory://shared"), MemoryFileSystem.mv, iter(range(10))
+    move, turns = MemoryFileSystem.mv, iter(range(10))
 
     def busy_move(self: Any, source: str, target: str) -> None:
         if next(turns, None) is not None:  # it was removed again before anybody can see it
@@ -138,9 +136,9 @@ def test_a_name_that_other_writers_take_and_leave_again_is_tried_again(
         move(self, source, target)
 
     monkeypatch.setattr(MemoryFileSystem, "mv", busy_move)
-    store.write("v2/a/entry.json", b"ours")
-    assert store.read("v2/a/entry.json", 100) == b"ours"
-    assert [one.name for one in store.objects()] == ["v2/a/entry.json"]
+    memory.write("v2/a/entry.json", b"ours")
+    assert memory.read("v2/a/entry.json", 100) == b"ours"
+    assert [one.name for one in memory.objects()] == ["v2/a/entry.json"]
 
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -149,9 +147,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 @pytest.mark.parametrize(
     "info",
     [
-        {"LastModified": NOW},
-        {"mtime": NOW.timestamp()},
-        {"modified": NOW},
+        *({"LastModified": NOW}, {"mtime": NOW.timestamp()}, {"modified": NOW}),
         {"updated": "2026-11-22T00:00:00Z"},
     ],
 )

@@ -14,6 +14,11 @@ from registry.plugins.site.home_page import list_row
 from tests.plugins.site.catalogs import MANIFEST, open_view
 
 
+def build(root: Path) -> None:
+    with pytest.warns(UserWarning, match="blank"):
+        get_dataset("qa", root=root)
+
+
 def test_problems_of_the_dataset_itself_are_first(root: Path) -> None:
     manifest = MANIFEST.replace("description", "descriptoin").replace("limit: 2", "limit: none")
     (root / "sets" / "qa.yaml").write_text(manifest, "utf-8")
@@ -35,8 +40,7 @@ def test_names_that_no_file_can_have_are_left_out() -> None:
 def test_summary_gives_the_row_of_the_list_that_the_page_would_give(root: Path) -> None:
     with (root / "sets" / "qa.yaml").open("a", encoding="utf-8") as file:
         file.write("  limited: {extends: qa, limit: 2}\n  broken: {extends: nothing}\n")
-    with pytest.warns(UserWarning, match="blank"):
-        get_dataset("qa", root=root)
+    build(root)
     view = open_view(root)
     rows = {name: list_row(view.summary(name)) for name in view.names}
     assert rows == {name: list_row(view.dataset(name)) for name in view.names}
@@ -51,8 +55,7 @@ def test_summary_gives_the_row_of_the_list_that_the_page_would_give(root: Path) 
 
 def test_samples_are_shown_only_if_they_are_cached(root: Path) -> None:
     assert open_view(root).dataset("qa").samples is None
-    with pytest.warns(UserWarning, match="blank"):
-        get_dataset("qa", root=root)
+    build(root)
     view = open_view(root).dataset("qa")
     assert view.samples is not None
     assert [sample.input for sample in view.samples] == ["q1", "q2"]
@@ -87,8 +90,7 @@ def test_preview_shows_the_first_records_without_building(root: Path) -> None:
 
 def test_samples_begin_with_any_number(root: Path) -> None:
     preview = replace(open_view(root), is_local=True).dataset("qa", first=3)
-    with pytest.warns(UserWarning, match="blank"):
-        get_dataset("qa", root=root)
+    build(root)
     cached = open_view(root).dataset("qa", first=3)
     for view in (preview, cached):
         assert [sample.input for sample in view.samples or ()] == ["q3"]
@@ -103,8 +105,7 @@ def test_records_far_from_the_start_are_not_read(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached_samples, "_LAST_RECORD", 1)
-    with pytest.warns(UserWarning, match="blank"):
-        get_dataset("qa", root=root)
+    build(root)
     view = open_view(root).dataset("qa")
     assert [record and record[0] for record in view.records] == [1, None]
     far = replace(open_view(root), most=1).dataset("qa", first=3)

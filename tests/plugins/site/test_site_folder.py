@@ -61,13 +61,8 @@ def test_folder_of_another_tool_needs_force(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "marker",
     [
-        "",
-        "[]",
-        "{}",
-        '{"made_by": "mkdocs"}',
-        "\ufffd",
-        "[" * 100_000,
-        '{"made_by": ["registry site"]}',
+        *("", "[]", "{}", '{"made_by": "mkdocs"}', '{"made_by": ["registry site"]}'),
+        *("\ufffd", "[" * 100_000),
     ],
 )
 def test_marker_of_another_tool_is_not_ours(tmp_path: Path, marker: str) -> None:
