@@ -215,11 +215,11 @@ def test_shuffled_iteration_reads_each_batch_once_per_part(
     assert (calls["read"], calls["batch"]) == (2, 20)
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("reverse", [False, True])
 def test_sorting_by_the_length_of_the_input_builds_no_sample(
-    tmp_path: Path, calls: Calls, monkeypatch: pytest.MonkeyPatch, reverse: bool
+    tmp_path: Path, calls: Calls, reverse: bool
 ) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     texts = ["bbb", "ä", "c", "\U0001f600\U0001f600", "a" * 9, "dd"]
     with SampleWriter(tmp_path / "f.arrow", schema_of({}), lambda one: None) as writer:
         for start in (0, 3):

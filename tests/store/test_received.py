@@ -55,17 +55,26 @@ def described(path: Path, table: pa.RecordBatch) -> dict[str, Any]:
     return {"samples": table.num_rows, "columns": columns, "batches": batches, "quality": {}}
 
 
-def test_what_a_build_writes_is_accepted(tmp_path: Path) -> None:
-    path = tmp_path / "samples.arrow"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "samples.arrow"
+
+
+def refuse(path: Path, meta: dict[str, Any], message: str = "its samples are not") -> None:
+    with pytest.raises(CacheError, match=message):
+        check_received(path, meta)
+
+
+def test_what_a_build_writes_is_accepted(path: Path) -> None:
     check_received(path, written(path))
+    check_received(path, forged(path, pa.record_batch({"input": TEXT})))
 
 
 EXAMPLE = {"record": 1, "file": "a.csv", "id": None, "value": ["x"]}
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_counts_of_questionable_samples_are_accepted(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "samples.arrow"
+def test_counts_of_questionable_samples_are_accepted(path: Path, kind: str) -> None:
     quality = {
         kind: {"count": 5, "first": [EXAMPLE, {**EXAMPLE, "id": "x", "value": None}]},
         "unused_columns": {"count": 2, "first": [{"value": "a"}, {"value": "b"}]},
@@ -73,30 +82,23 @@ def test_counts_of_questionable_samples_are_accepted(tmp_path: Path, kind: str) 
     check_received(path, {**written(path), "quality": quality})
 
 
-@pytest.mark.parametrize(
-    "quality",
-    [
-        {"other": {"count": 1, "first": []}},
-        {"blank_inputs": {"count": 6, "first": []}},
-        {"blank_inputs": {"count": -1, "first": []}},
-        {"blank_inputs": {"count": 1, "first": [{}]}},
-        {"blank_inputs": {"count": 1, "first": [EXAMPLE] * 2}},
-        {"blank_inputs": {"count": 1, "first": [{**EXAMPLE, "value": {"a": 1}}]}},
-        {"unused_columns": {"count": 1, "first": [{"value": None}]}},
-        {"unused_columns": {"count": 7, "first": [{"value": "a"}]}},
-    ],
-)
-def test_counts_that_no_message_can_show_are_refused(
-    tmp_path: Path, quality: dict[str, Any]
-) -> None:
-    path = tmp_path / "samples.arrow"
-    with pytest.raises(CacheError, match="its samples are not a valid file"):
-        check_received(path, {**written(path), "quality": quality})
+QUALITY = [
+    {"other": {"count": 1, "first": []}},
+    {"blank_inputs": {"count": 6, "first": []}},
+    {"blank_inputs": {"count": -1, "first": []}},
+    {"blank_inputs": {"count": 1, "first": [{}]}},
+    {"blank_inputs": {"count": 1, "first": [EXAMPLE] * 2}},
+    {"blank_inputs": {"count": 1, "first": [{**EXAMPLE, "value": {"a": 1}}]}},
+    {"unused_columns": {"count": 1, "first": [{"value": None}]}},
+    {"unused_columns": {"count": 7, "first": [{"value": "a"}]}},
+]
+"""Counts that no message can show."""
 
 
 @pytest.mark.parametrize(
     "change",
     [
+        *({"quality": quality} for quality in QUALITY),
         {"samples": 4},
         {"columns": ["input", "target"]},
         {"columns": []},
@@ -107,20 +109,16 @@ def test_counts_that_no_message_can_show_are_refused(
         {"batches": pack_numbers(np.array([(0, 0, 0, 0), (5, 5, 2**63, 0)], np.uint64))},
     ],
 )
-def test_metadata_of_another_file_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    path = tmp_path / "samples.arrow"
-    meta = written(path)
-    with pytest.raises(CacheError, match="its samples are not"):
-        check_received(path, {**meta, **change})
+def test_metadata_that_does_not_fit_is_refused(path: Path, change: dict[str, Any]) -> None:
+    not_valid = "its samples are not a valid file" if "quality" in change else "its samples are not"
+    refuse(path, {**written(path), **change}, not_valid)
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100, 500])
-def test_a_cut_file_is_refused(tmp_path: Path, size: int) -> None:
-    path = tmp_path / "samples.arrow"
+def test_a_cut_file_is_refused(path: Path, size: int) -> None:
     meta = written(path)
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(CacheError, match="its samples are not"):
-        check_received(path, meta)
+    refuse(path, meta)
 
 
 TEXT = pa.array(["q"] * 3, pa.large_string())
@@ -146,42 +144,29 @@ BATCHES: dict[str, Callable[[], pa.RecordBatch]] = {
 
 @pytest.mark.parametrize("make", BATCHES.values(), ids=BATCHES)
 def test_columns_that_samples_never_have_are_refused(
-    tmp_path: Path, make: Callable[[], pa.RecordBatch]
+    path: Path, make: Callable[[], pa.RecordBatch]
 ) -> None:
-    meta = forged(tmp_path / "samples.arrow", make())
-    with pytest.raises(CacheError, match="its samples are not a valid file"):
-        check_received(tmp_path / "samples.arrow", meta)
+    refuse(path, forged(path, make()), "its samples are not a valid file")
 
 
-def test_the_same_without_a_fault_is_accepted(tmp_path: Path) -> None:
-    meta = forged(tmp_path / "samples.arrow", pa.record_batch({"input": TEXT}))
-    check_received(tmp_path / "samples.arrow", meta)
-
-
-def test_compressed_batches_are_refused(tmp_path: Path) -> None:
+def test_compressed_batches_are_refused(path: Path) -> None:
     huge = pa.record_batch({"input": pa.array(["q" * 1_000_000] * 3, pa.large_string())})
-    meta = forged(tmp_path / "samples.arrow", huge, compression="zstd")
-    with pytest.raises(CacheError, match="a batch is compressed"):
-        check_received(tmp_path / "samples.arrow", meta)
+    refuse(path, forged(path, huge, compression="zstd"), "a batch is compressed")
 
 
 @pytest.mark.parametrize("offset", [1 << 40, -5])
-def test_offsets_out_of_their_buffer_are_refused(tmp_path: Path, offset: int) -> None:
-    path = tmp_path / "samples.arrow"
+def test_offsets_out_of_their_buffer_are_refused(path: Path, offset: int) -> None:
     table = pa.record_batch({"input": pa.array(["one", "two", "three"], pa.large_string())})
     forged(path, table)
     data = path.read_bytes()
     offsets = np.array([0, 3, 6, 11], "<i8").tobytes()
     assert data.count(offsets) == 1
     path.write_bytes(data.replace(offsets, np.array([0, offset, 6, 11], "<i8").tobytes()))
-    with pytest.raises(CacheError, match="its samples are not a valid file"):
-        check_received(path, described(path, table))
+    refuse(path, described(path, table), "its samples are not a valid file")
 
 
-def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "samples.arrow"
+def test_text_that_is_not_utf8_is_refused(path: Path) -> None:
     table = pa.record_batch({"input": pa.array(["onetwothree"], pa.large_string())})
     forged(path, table)
     path.write_bytes(path.read_bytes().replace(b"onetwothree", b"\xff\xfetwothree"))
-    with pytest.raises(CacheError, match=r"UTF-?8"):
-        check_received(path, described(path, table))
+    refuse(path, described(path, table), "UTF-?8")

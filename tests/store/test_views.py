@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import (
-    Sample,
-)
+from registry import Sample
 from registry.cache.cache import Cache
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of

@@ -20,22 +20,14 @@ from registry.store.writer import SampleWriter
 from tests.store.samples_file import METADATA_TYPES, batch, shapes_of, values_of, written
 
 
-def test_writer_counts_rows_and_choices_of_each_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+@pytest.mark.usefixtures("small_batches")
+def test_writer_counts_rows_and_choices_of_each_batch(tmp_path: Path) -> None:
     watched: list[int] = []
     parts = [batch([0, 1, 2]), batch([5]), batch([6])]
     writer = written(tmp_path / "samples.arrow", parts, watched)
     assert (writer.rows, shapes_of(writer), watched) == (5, [[3, 3], [1, 2], [1, 0]], [3, 1, 1])
-    assert writer.columns == {
-        "input",
-        "choices",
-        "target",
-        "id_number",
-        "metadata_values",
-        "record",
-    }
+    names = ["input", "choices", "target", "id_number", "metadata_values", "record"]
+    assert writer.columns == set(names)
     assert writer.sha256 == file_sha256(tmp_path / "samples.arrow")
 
 
@@ -58,10 +50,8 @@ def test_large_batches_are_not_combined(tmp_path: Path, monkeypatch: pytest.Monk
     assert shapes_of(writer) == [[1, 1], [1, 2]]
 
 
-def test_every_byte_of_a_file_has_a_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+@pytest.mark.usefixtures("small_batches")
+def test_every_byte_of_a_file_has_a_checksum(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
     # The second batch has the first choices, so that the first is written twice.
     writer = written(path, [batch([3]), batch([1, 2]), batch([4])])
@@ -76,13 +66,13 @@ def test_every_byte_of_a_file_has_a_checksum(
     assert 0 < start < len(content)
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("size", [0, 1, 100, 1 << 20])
 def test_small_pieces_are_written_together_and_change_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     # The third batch has the first value of a column, so the file is written again.
     parts = [batch([2]), batch([3, 4]), batch([0, 1, 5])]
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     expected = written(tmp_path / "expected.arrow", parts)
     monkeypatch.setattr(sample_writer, "_WRITE_BYTES", size)
     found = written(tmp_path / "found.arrow", parts)
@@ -91,11 +81,9 @@ def test_small_pieces_are_written_together_and_change_no_byte(
     assert found.sha256 == file_sha256(tmp_path / "found.arrow")
 
 
+@pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("without", [0, 1, 3])
-def test_columns_with_late_first_values_are_in_all_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: int
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+def test_columns_with_late_first_values_are_in_all_batches(tmp_path: Path, without: int) -> None:
     path = tmp_path / "samples.arrow"
     parts = [batch([5], choices=False)] * without + [batch([1, 2])]
     writer = written(path, [*parts, batch([5], choices=False)])
@@ -110,8 +98,8 @@ def test_columns_with_late_first_values_are_in_all_batches(
     assert file.full_batch(0).schema.names == schema_of(METADATA_TYPES).names
 
 
-def test_file_is_incomplete_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+@pytest.mark.usefixtures("small_batches")
+def test_file_is_incomplete_after_an_error(tmp_path: Path) -> None:
     path = tmp_path / "samples.arrow"
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -150,10 +138,10 @@ def test_small_file_is_written_without_a_thread(
     assert names - {threading.current_thread().name} == threads
 
 
+@pytest.mark.usefixtures("small_batches")
 def test_last_batch_is_watched_while_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
     watched: list[int] = []
     is_watched = threading.Event()
     end_part = SampleWriter._end_part
@@ -177,10 +165,8 @@ def test_last_batch_is_watched_while_it_is_written(
     assert values_of(file, range(7), "id_number") == list(range(1, 8))
 
 
-def test_error_in_the_writing_thread_is_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sample_writer, "_BATCH_ROWS", 0)
+@pytest.mark.usefixtures("small_batches")
+def test_error_in_the_writing_thread_is_raised(tmp_path: Path) -> None:
 
     def fail(one: pa.RecordBatch) -> None:
         raise RuntimeError("watched")

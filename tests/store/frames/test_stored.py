@@ -18,12 +18,7 @@ from registry import (
 )
 from registry.samples.frames.layout import COLUMNS
 from registry.samples.frames.rows import frame_batch
-from registry.store.frames.stored import (
-    changed_columns,
-    frame_columns,
-    ids_of_file,
-    kinds_of_file,
-)
+from registry.store.frames.stored import changed_columns, frame_columns, ids_of_file, kinds_of_file
 from tests.store.samples_file import METADATA_TYPES, batch, file_of, rows_of
 
 SAMPLES = [
