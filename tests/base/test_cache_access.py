@@ -57,10 +57,13 @@ def test_a_group_shares_them_on_request(
     assert [mode(tmp_path / name) for name in ("a", "a/b", "a/b/file")] == [0o2770, 0o2770, 0o660]
 
 
-def test_a_folder_that_exists_is_kept(tmp_path: Path) -> None:
+def test_a_folder_that_exists_is_kept_unless_it_must_be_new(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir(mode=0o755)
     make_folder(tmp_path / "a")
     assert mode(tmp_path / "a") == 0o755
+    make_new_folder(tmp_path / "a" / "b")
+    with pytest.raises(FileExistsError):
+        make_new_folder(tmp_path / "a" / "b")
 
 
 def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
@@ -69,12 +72,6 @@ def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
     with path.open("rb") as file:
         set_file_mode(file, path)
     assert mode(path) == 0o600
-
-
-def test_a_folder_that_must_be_new_is(tmp_path: Path) -> None:
-    make_new_folder(tmp_path / "a" / "b")
-    with pytest.raises(FileExistsError):
-        make_new_folder(tmp_path / "a" / "b")
 
 
 @pytest.mark.parametrize("planted", ["file", "link", "dangling link"])
@@ -127,17 +124,10 @@ def test_a_cache_of_another_user_is_refused_unless_its_group_is_trusted(
     refuse_unsafe_cache(tmp_path)
 
 
-def test_different_version_has_a_different_folder(
+def test_entries_and_best_effort_files_are_in_the_folder_of_the_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cache_format.versioned_folder(tmp_path) == tmp_path / "v2"
-    monkeypatch.setattr(cache_format, "CACHE_FORMAT", 3)
-    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v3"
-
-
-def test_entries_and_best_effort_files_share_the_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(cache_format, "CACHE_FORMAT", 7)
     assert Cache(tmp_path).blob("0") == tmp_path / "v7" / "blobs" / "0"
     catalog = best_effort_path(tmp_path / "datasets.yaml", tmp_path, "catalog")

@@ -32,22 +32,15 @@ def test_a_file_and_a_link_beside_it_are_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opener", [open_regular, open_beside])
-def test_a_pipe_is_refused_at_once(tmp_path: Path, opener: type) -> None:
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, opener: type) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="a device, pipe or socket"):
-        opener(tmp_path / "pipe")
-
-
-def test_a_device_is_refused() -> None:
-    with pytest.raises(OSError, match="a device, pipe or socket"):
-        open_regular("/dev/zero")
-
-
-def test_a_folder_and_a_missing_file_are_the_usual_errors(tmp_path: Path) -> None:
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises(OSError, match="a device, pipe or socket"):
+            opener(Path(path))
     with pytest.raises(IsADirectoryError):
-        open_regular(tmp_path)
+        opener(tmp_path)
     with pytest.raises(FileNotFoundError):
-        open_beside(tmp_path / "missing")
+        opener(tmp_path / "missing")
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
@@ -118,12 +111,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_path_and_its_stat_have_the_same_state(file: Path) -> None:
     stat = file.stat()
-    assert FileState.of(file) == FileState.of(str(file)) == FileState.of(stat)
-    assert FileState.of(file)[:3] == (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-
-
-def test_its_json_is_a_list(file: Path) -> None:
     state = FileState.of(file)
+    assert state == FileState.of(str(file)) == FileState.of(stat)
+    assert state[:3] == (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     assert FileState(*json.loads(json.dumps(state))) == state
 
 

@@ -89,10 +89,8 @@ def test_public_location_has_no_secrets(location: str, public: str) -> None:
     ],
 )
 def test_suffixes_are_taken_from_the_path(location: str, packed: str, unpacked: str) -> None:
-    assert (Location(location).packed_suffix, Location(location).unpacked_suffix) == (
-        packed,
-        unpacked,
-    )
+    found = Location(location)
+    assert (found.packed_suffix, found.unpacked_suffix) == (packed, unpacked)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +104,8 @@ def test_locations_that_can_be_taken_apart(location: str) -> None:
 @pytest.mark.parametrize("url", ["http://[::1/x", "https://u:secret@h:x/y?k=secret", "s3://[b/x"])
 def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str) -> None:
     for location in (url, f"zip://x.csv::{url}"):
-        with pytest.raises(
-            SourceError, match=re.escape(f"{Location(location).public}: not a URL: ")
-        ):
+        message = re.escape(f"{Location(location).public}: not a URL: ")
+        with pytest.raises(SourceError, match=message):
             Location(location).check()
 
 

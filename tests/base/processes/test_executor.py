@@ -195,7 +195,7 @@ def test_the_end_interrupts_work_and_waiting(workers: Workers) -> None:
 
 def test_the_end_does_not_wait_for_workers_that_start() -> None:
     with Workers(2, prepare=("functions:prepare", (7,))) as workers:
-        later = [workers.call("functions:own") for _ in range(4)]
+        later = [workers.call("functions:sleep") for _ in range(4)]
     for one in later:
         with pytest.raises((WorkersEndedError, CancelledError)):
             one.result(0)

@@ -30,15 +30,13 @@ def test_git_that_is_not_installed_is_an_error(
         repository_of(folder)
 
 
-def test_repository_is_found_from_a_folder_in_it(folder: Path) -> None:
-    found = repository_of(folder / "m")
-    assert (found.top, found.git_dir) == (folder, folder / ".git")
-
-
-def test_repository_is_found_through_a_link(folder: Path, tmp_path: Path) -> None:
+def test_repository_is_found_from_a_folder_in_it_also_through_a_link(
+    folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "link").symlink_to(folder)
-    found = repository_of(tmp_path / "link" / "m")
-    assert (found.top, found.git_dir) == (tmp_path / "link", folder / ".git")
+    for top in (folder, tmp_path / "link"):
+        found = repository_of(top / "m")
+        assert (found.top, found.git_dir) == (top, folder / ".git")
 
 
 def test_linked_work_tree_is_a_repository(folder: Path, tmp_path: Path) -> None:
