@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import S3, Https
+from tests.conftest import HUB, S3, Https
 from tests.faults.crash_sweep import Site, site
 from tests.faults.crashes import Crashes
 from tests.faults.faulty_hub import FaultyHub, faulty_hub
@@ -42,11 +42,20 @@ def faulty(hub: HubEmulator, tmp_path: Path) -> Iterator[FaultyHub]:
         yield made
 
 
-@pytest.fixture
-def place(tmp_path: Path, https: Https, hub: HubEmulator) -> Iterator[tuple[Site, Crashes]]:
-    """Give a catalog of three sources, and the process that runs commands in it."""
-    with site(tmp_path, https, hub) as made:
+@pytest.fixture(scope="session")
+def warmed_place(
+    tmp_path_factory: pytest.TempPathFactory, https_server: Https, pytestconfig: pytest.Config
+) -> Iterator[tuple[Site, Crashes]]:
+    """Make the catalog of `place`; the imports of its process take a second."""
+    with site(tmp_path_factory.mktemp("site"), https_server, pytestconfig.stash[HUB]) as made:
         yield made
+
+
+@pytest.fixture
+def place(warmed_place: tuple[Site, Crashes]) -> tuple[Site, Crashes]:
+    """Give a catalog of three sources, and the process that runs commands in it."""
+    warmed_place[0].clear()
+    return warmed_place
 
 
 @pytest.fixture

@@ -90,7 +90,9 @@ fcntl.flock = refuse
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: str) -> None:
+def test_the_hub_is_read_without_locks(
+    hub: HubEmulator, tmp_path: Path, error: str, *, thorough: bool
+) -> None:
     card = b"---\nconfigs:\n- config_name: default\n  data_files: test.*\n---\n"
     hub.commit("org/parquet", {"README.md": card, "test.parquet": questions(20)})
     line = b'{"q": "x", "a": "y"}\n'
@@ -113,6 +115,7 @@ def test_the_hub_is_read_without_locks(hub: HubEmulator, tmp_path: Path, error: 
         "PYTHONPATH": str(tmp_path),
     }
     commands = [sync, sync, [*sync, "--refresh"]]
-    ran = run_apart(root, commands, environment=environment, before=NO_LOCKS)
-    for one, done in zip(ran, ["3 built", "3 cached", "3 built"], strict=True):
+    chosen = commands if thorough or error == "ENOLCK" else commands[:1]
+    ran = run_apart(root, chosen, environment=environment, before=NO_LOCKS)
+    for one, done in zip(ran, ["3 built", "3 cached", "3 built"], strict=False):
         assert (one.code, f": {done} in " in one.err, "Warning" in one.err) == (0, True, False), one

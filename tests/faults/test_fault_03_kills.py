@@ -7,21 +7,10 @@ no stray file was left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.conftest import HUB, Https
-from tests.faults.crash_sweep import PREVIEWS, Site, site, sweep
+from tests.faults.crash_sweep import PREVIEWS, Site, sweep
 from tests.faults.crashes import Crashes
-
-
-@pytest.fixture(scope="module")
-def place(
-    tmp_path_factory: pytest.TempPathFactory, https_server: Https, pytestconfig: pytest.Config
-) -> Iterator[tuple[Site, Crashes]]:
-    with site(tmp_path_factory.mktemp("kills"), https_server, pytestconfig.stash[HUB]) as made:
-        yield made
 
 
 class Run:
@@ -57,7 +46,6 @@ class Run:
 
 def test_sync(place: tuple[Site, Crashes], thorough: bool) -> None:
     made, crashes = place
-    made.clear()
     run = Run(made, crashes, "sync")
     assert len(run.samples) == 3 + 5 + 5
     assert len(sweep(made, crashes, "sync", run.check, thorough=thorough)) > 100
@@ -66,7 +54,6 @@ def test_sync(place: tuple[Site, Crashes], thorough: bool) -> None:
 @pytest.mark.parametrize("command", ["lock", "lock --upgrade"])
 def test_lock(place: tuple[Site, Crashes], command: str, thorough: bool) -> None:
     made, crashes = place
-    made.clear()
     assert crashes.run("sync").code == 0
     if command == "lock --upgrade":
         assert crashes.run("lock").code == 0
@@ -79,7 +66,6 @@ def test_lock(place: tuple[Site, Crashes], command: str, thorough: bool) -> None
 
 def test_prune(place: tuple[Site, Crashes], thorough: bool) -> None:
     made, crashes = place
-    made.clear()
     assert crashes.run("sync", "lock").code == 0
     before = made.files()
     made.publish(2)

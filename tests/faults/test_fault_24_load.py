@@ -102,7 +102,7 @@ def load_beside_others(root: Path, readers: int, loads: int) -> Counter[str]:
 
 
 def test_loads_are_right(catalog_root: CatalogRoot, *, thorough: bool) -> None:
-    readers, loads = (32, 200) if thorough else (4, 24)
+    readers, loads = (32, 200) if thorough else (3, 20)
     with StaticFiles({"/d.jsonl": LINES.encode()}) as site:
         root = catalog_root({"all": CATALOG.replace("URL", f"{site.url}/d.jsonl")})
         (permit(root, hosts=["127.0.0.1"]) / "d.jsonl").write_text(LINES, encoding="utf-8")
