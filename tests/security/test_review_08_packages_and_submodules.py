@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import Ran, run
-from tests.git_repository import HERMETIC, GitRepository, git
+from tests.git_repository import HERMETIC, GitRepository, git, write_files
 from tests.security.pull_request import PullRequest
 
 DATASET = "source: {type: csv, path: qa.csv}, fields: {input: q, target: a}"
@@ -19,21 +20,16 @@ class Package:
 
     def __init__(self, site: Path) -> None:
         self.site, self.folder = site, site / "evals_pkg"
-        self.folder.mkdir(parents=True)
-        (self.folder / "__init__.py").write_text("")
-        (self.folder / "qa.csv").write_text(RECORDS)
+        write_files(self.folder, {"__init__.py": "", "qa.csv": RECORDS})
 
     def install(self, version: str, manifest: str) -> None:
         """Install a version in place of the former one."""
         for old in self.site.glob("*.dist-info"):
-            (old / "METADATA").unlink()
-            (old / "top_level.txt").unlink()
-            old.rmdir()
+            shutil.rmtree(old)
+        metadata = {"METADATA": f"Name: evals-pkg\nVersion: {version}\n"}
         info = self.site / f"evals_pkg-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Name: evals-pkg\nVersion: {version}\n")
-        (info / "top_level.txt").write_text("evals_pkg\n")
-        (self.folder / "datasets.yaml").write_text(f"version: 1\ndatasets:\n{manifest}")
+        write_files(info, {**metadata, "top_level.txt": "evals_pkg\n"})
+        write_files(self.folder, {"datasets.yaml": f"version: 1\ndatasets:\n{manifest}"})
 
     def run(self, folder: Path, *arguments: str) -> Ran:
         """Run the command line where the package is installed."""
@@ -41,6 +37,7 @@ class Package:
 
 
 ONE, TWO = f"  one: {{{DATASET}}}\n", f"  two: {{{DATASET}}}\n"
+OTHER = ONE.replace("}}", "}, limit: 1}") + TWO
 
 
 @pytest.fixture
@@ -75,7 +72,7 @@ def test_same_package_is_no_difference(repository: GitRepository, package: Packa
 def test_dataset_that_changed_in_the_package_is_a_difference(
     repository: GitRepository, package: Package, form: str
 ) -> None:
-    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
+    package.install("1.1", OTHER)
     done = package.run(repository.folder, "diff", "main", "--format", form)
     assert done.code == 1
     assert "evals_pkg 1.1" in done.out
@@ -84,23 +81,15 @@ def test_dataset_that_changed_in_the_package_is_a_difference(
         assert "~ one: source bytes  package:evals_pkg/datasets.yaml:3" in done.out
         assert "package: sha256:" in done.out
         assert " → evals_pkg 1.1" in done.out
-
-
-def test_samples_of_another_version_are_not_compared(
-    repository: GitRepository, package: Package
-) -> None:
-    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
-    done = package.run(repository.folder, "diff", "main", "--build")
-    assert done.code == 1
-    assert "samples: not compared: the base is pinned for another version of the package" in (
-        done.out
-    )
+        built = package.run(repository.folder, "diff", "main", "--build")
+        other = "not compared: the base is pinned for another version of the package"
+        assert (built.code, f"samples: {other}" in built.out) == (1, True)
 
 
 def test_change_pinned_with_another_version_than_the_installed_one_is_a_difference(
     repository: GitRepository, package: Package
 ) -> None:
-    package.install("1.1", ONE.replace("}}", "}, limit: 1}") + TWO)
+    package.install("1.1", OTHER)
     repository.git("switch", "--quiet", "--create", "topic")
     assert package.run(repository.folder, "lock", "one").code == 0
     repository.commit()
@@ -134,9 +123,8 @@ def request_(tmp_path: Path) -> PullRequest:
 def test_submodule_is_compared_with_the_commit_of_the_base(request_: PullRequest) -> None:
     assert request_.run("diff", "HEAD").code == 0
     sub = GitRepository(request_.folder / "sub")
-    sub.write(
-        {"qa.yaml": FILES["qa.yaml"].replace("}}", "}, limit: 1}"), "qa.csv": "q,a\nOne?,2\n"}
-    )
+    limited = FILES["qa.yaml"].replace("}}", "}, limit: 1}")
+    sub.write({"qa.yaml": limited, "qa.csv": "q,a\nOne?,2\n"})
     sub.commit()
     for arguments in (["HEAD"], ["HEAD~0"]):
         done = request_.run("diff", *arguments, "--build")

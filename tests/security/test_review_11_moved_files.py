@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.pull_request import PullRequest
 
 RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+MANIFEST = """\
+datasets:
+  qa: {source: {type: csv, path: data/a.csv}, fields: {input: q, target: a}}
+  outer: {source: {type: csv, path: ../../shared/x.csv}, fields: {input: q, target: a}}
+"""
 FILES = {
     "evals/datasets.yaml": "version: 1\ninclude: [m/*.yaml]\npaths: [../../shared]\n",
-    "evals/m/qa.yaml": (
-        "datasets:\n"
-        "  qa: {source: {type: csv, path: data/a.csv}, fields: {input: q, target: a}}\n"
-        "  outer: {source: {type: csv, path: ../../shared/x.csv}, fields: {input: q, target: a}}\n"
-    ),
+    "evals/m/qa.yaml": MANIFEST,
     "evals/data/a.csv": RECORDS,
 }
-EDIT = {"evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", "data/b.csv")}
-FORMATS = ["text", "markdown", "json"]
+EDIT = {"evals/m/qa.yaml": MANIFEST.replace("data/a.csv", "data/b.csv")}
+MOVED: dict[str, str | None] = {"evals/data/b.csv": RECORDS, "evals/data/a.csv": None}
 
 
 def make(tmp_path: Path, head: dict[str, str | None]) -> PullRequest:
     """Make a change of a catalog that also reads a file beside the repository."""
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "x.csv").write_text(RECORDS)
+    write_files(tmp_path, {"shared/x.csv": RECORDS})
     return PullRequest.make(tmp_path, FILES, head)
 
 
 def test_moved_file_with_the_same_bytes_is_named_so(tmp_path: Path) -> None:
-    request = make(tmp_path, {**EDIT, "evals/data/b.csv": RECORDS, "evals/data/a.csv": None})
+    request = make(tmp_path, {**EDIT, **MOVED})
     done = request.run("diff", "--root", "evals", "--build")
     assert done.code == 1
     assert done.out.startswith("qa: no sample of 2 changes; `source`\n")
@@ -42,7 +44,7 @@ def test_moved_file_with_the_same_bytes_is_named_so(tmp_path: Path) -> None:
 
 
 def test_moved_file_with_other_bytes_is_new_data(tmp_path: Path) -> None:
-    head = {**EDIT, "evals/data/b.csv": RECORDS.replace("2", "3"), "evals/data/a.csv": None}
+    head = {**EDIT, **MOVED, "evals/data/b.csv": RECORDS.replace("2", "3")}
     done = make(tmp_path, head).run("diff", "--root", "evals")
     assert done.code == 1
     assert "~ qa: source bytes" in done.out
@@ -50,12 +52,12 @@ def test_moved_file_with_other_bytes_is_new_data(tmp_path: Path) -> None:
 
 
 def test_moved_file_can_be_forbidden(tmp_path: Path) -> None:
-    request = make(tmp_path, {**EDIT, "evals/data/b.csv": RECORDS, "evals/data/a.csv": None})
+    request = make(tmp_path, {**EDIT, **MOVED})
     for classes, code in {"moved": 1, "source,inputs,targets": 0}.items():
         assert request.run("diff", "--root", "evals", "--fail-on", classes).code == code
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_path_out_of_the_repository_is_no_difference(tmp_path: Path, form: str) -> None:
     request = make(tmp_path, {"README.md": "x"})
     done = request.run("diff", "main", "topic", "--root", "evals", "--format", form)
@@ -64,7 +66,7 @@ def test_path_out_of_the_repository_is_no_difference(tmp_path: Path, form: str) 
 
 
 def test_file_out_of_the_repository_is_read_by_both_sides(tmp_path: Path) -> None:
-    edited = FILES["evals/m/qa.yaml"].replace("x.csv}, f", "x.csv}, limit: 1, f")
+    edited = MANIFEST.replace("x.csv}, f", "x.csv}, limit: 1, f")
     request = make(tmp_path, {"evals/m/qa.yaml": edited})
     done = request.run("diff", "main", "topic", "--root", "evals", "--build")
     assert done.code == 1
@@ -81,10 +83,10 @@ BROKEN: dict[str, dict[str, str | None]] = {
     "an invalid lockfile": {"evals/datasets.lock": "version: ["},
     "an invalid index": {"evals/datasets.yaml": "version: ["},
     "a path out of the catalog": {
-        "evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", "../../../x/a.csv")
+        "evals/m/qa.yaml": MANIFEST.replace("path: data", "path: ../../../x")
     },
     "a path out of the machine": {
-        "evals/m/qa.yaml": FILES["evals/m/qa.yaml"].replace("data/a.csv", f"{'../' * 40}x/a.csv")
+        "evals/m/qa.yaml": MANIFEST.replace("path: data", f"path: {'../' * 40}x")
     },
     "a link": {"evals/datasets.yaml": None},
 }
@@ -101,3 +103,23 @@ def test_no_message_names_a_temporary_folder(tmp_path: Path, name: str) -> None:
         done = request.run("diff", *sides, "--root", "evals", "--build", "--format", "json")
         assert done.code in (0, 1, 4), done.err
         assert "registry-diff" not in done.out + done.err
+
+
+def test_an_unchanged_archive_is_no_difference(tmp_path: Path) -> None:
+    # It was a change each time, and named the temporary folder.
+    keys = "source: {type: csv, path: 'zip://x.csv::data/x.zip'}, fields: {input: q, target: a}"
+    manifest = f"datasets:\n  d: {{description: One., {keys}}}\n"
+    base = {
+        "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
+        "registry/qa.yaml": manifest,
+    }
+    request = PullRequest.make(tmp_path, base, {"registry/data/notes.txt": "An archive."})
+    with zipfile.ZipFile(request.folder / "registry" / "data" / "x.zip", "w") as archive:
+        archive.writestr("x.csv", "q,a\n1,2\n")
+    request.repository.commit()
+    request.repository.git("branch", "--force", "main")
+    request.push({"registry/qa.yaml": manifest.replace("One.", "Two.")})
+    done = request.run("diff", "main", "--build", "--offline")
+    assert "~ d: documentation only" in done.out
+    assert "source" not in done.out
+    assert "registry-diff-" not in done.text

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,21 +17,19 @@ from tests.git_repository import HERMETIC, GitRepository
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 
 
-def manifest(*names: str, target: str = "a") -> str:
-    rows = (
-        f"  {name}: {{source: {{type: csv, path: {name}.csv}}, fields: {{input: q, target: {target}}}}}\n"
-        for name in names
-    )
-    return "datasets:\n" + "".join(rows)
+def manifest(name: str) -> str:
+    source, fields = f"{{type: csv, path: {name}.csv}}", "{input: q, target: a}"
+    return f"datasets: {{{name}: {{source: {source}, fields: {fields}}}}}\n"
+
+
+def dataset(name: str) -> dict[str, str]:
+    return {f"m/{name}.yaml": manifest(name), f"{name}.csv": f"q,a\n{name}?,1\n"}
 
 
 def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run git, which may fail."""
-    environment = {**os.environ, **HERMETIC}
-    command = ["git", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    how: dict[str, Any] = {"cwd": folder, "env": {**os.environ, **HERMETIC}, "text": True}
+    return subprocess.run(["git", *arguments], capture_output=True, check=False, **how)
 
 
 def pins(folder: Path) -> list[str]:
@@ -42,15 +41,8 @@ def pins(folder: Path) -> list[str]:
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
     """Make a repository with two locked datasets, `a` and `z`."""
-    names = ("a", "z")
-    repository = GitRepository.make(
-        tmp_path / "repository",
-        {
-            "datasets.yaml": INDEX,
-            **{f"m/{name}.yaml": manifest(name) for name in names},
-            **{f"{name}.csv": f"q,a\n{name}?,1\n" for name in names},
-        },
-    )
+    files = {"datasets.yaml": INDEX, **dataset("a"), **dataset("z")}
+    repository = GitRepository.make(tmp_path / "repository", files)
     assert run(repository.folder, "lock").code == 0
     repository.commit()
     return repository
@@ -59,7 +51,7 @@ def repository(tmp_path: Path) -> GitRepository:
 def add(repository: GitRepository, branch: str, name: str) -> None:
     """Add and lock a dataset on a branch of its own."""
     repository.git("checkout", "--quiet", "-b", branch, "main")
-    repository.write({f"m/{name}.yaml": manifest(name), f"{name}.csv": f"q,a\n{name}?,1\n"})
+    repository.write(dataset(name))
     assert run(repository.folder, "lock").code == 0
     repository.commit()
 
@@ -151,8 +143,7 @@ def test_merge_driver_merges_neighbouring_additions(driven: GitRepository) -> No
 def test_merge_driver_marks_what_both_sides_changed(driven: GitRepository) -> None:
     folder = driven.folder
     upgrade_on(driven, "one", 2)
-    add_both = {"m/m1.yaml": manifest("m1"), "m1.csv": "q,a\nm?,1\n"}
-    driven.write(add_both)
+    driven.write(dataset("m1"))
     assert run(folder, "lock").code == 0
     driven.commit()
     upgrade_on(driven, "two", 3)

@@ -15,12 +15,7 @@ version: 1
 hosts: [localhost]
 secrets: {QA_KEY: [localhost]}
 datasets:
-  d:
-    source:
-      type: csv
-      path: URL
-      fs_options: OPTIONS
-    fields: {input: q, target: a}
+  d: {source: {type: csv, path: URL, fs_options: OPTIONS}, fields: {input: q, target: a}}
 """
 
 
@@ -40,7 +35,7 @@ def test_a_place_that_takes_no_variable_is_named(tmp_path: Path, options: str, p
         for verb in (["validate"], ["preview", "d"]):
             found = run_audited(verb, folder=tmp_path, environment={"QA_KEY": "planted-key"})
             assert found.code == 1
-            assert "datasets.yaml:9:" in found.text
+            assert "datasets.yaml:5:" in found.text
             assert f"$.datasets.d.source.{place}: http takes no option" in found.text
             assert "planted-key" not in found.text
     assert server.received == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.git_repository import GitRepository
+from tests.git_repository import GitRepository, write_files
 from tests.security.pull_request import PullRequest
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
@@ -53,11 +53,7 @@ CASES = {
     "media": (MEDIA, "data/img/1.png", False),
     "file": (MEDIA, "data/notes.txt", False),
     "constant with ..": (SANDBOX.replace("setup.sh", "img/../../s.sh"), "s.sh", True),
-    "template": (
-        MEDIA.replace("{image: picture}", '{image: {template: "img/{n|7}.png"}}'),
-        "data/img/7.png",
-        False,
-    ),
+    "template": (MEDIA.replace("picture", '{template: "img/{n|7}.png"}'), "data/img/7.png", False),
 }
 
 
@@ -151,10 +147,7 @@ def test_files_that_nothing_names_do_not_matter(tmp_path: Path) -> None:
 def test_folders_are_compared_alike(tmp_path: Path) -> None:
     sides = [{**FILES, "m/d.yaml": SANDBOX}, {**FILES, "m/d.yaml": SANDBOX, "data/setup.sh": EVIL}]
     for folder, files in zip(("old", "new"), sides, strict=True):
-        for name, text in files.items():
-            path = tmp_path / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_files(tmp_path / folder, files)
     change = PullRequest(GitRepository(tmp_path / "new"), tmp_path / "cache")
     diff = change.run("diff", "../old", ".", "--json")
     assert (diff.code, [one["name"] for one in diff.json["changes"]]) == (1, ["demo"])

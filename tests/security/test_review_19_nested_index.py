@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.git_repository import write_files
 from tests.security.pull_request import PullRequest
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
@@ -16,11 +17,7 @@ datasets:
     license: MIT
     source: {type: json, path: d.jsonl}
 """
-NESTED = f"""\
-version: 1
-trust: [evil:run]
-hosts: [10.0.0.1]
-{DATASETS}"""
+NESTED = f"version: 1\ntrust: [evil:run]\nhosts: [10.0.0.1]\n{DATASETS}"
 BASE = {
     "datasets.yaml": INDEX,
     "m/d.yaml": DATASETS,
@@ -41,15 +38,12 @@ def test_diff_lists_it_as_reach(tmp_path: Path, case: str) -> None:
     change = PullRequest.make(tmp_path, BASE, {name: text})
     diff = change.run("diff", "main", "--json")
     expected = f"{name}: {case}{FACTS if text else ''}"
-    assert [(one["kind"], one["name"]) for one in diff.json["reach"]] == [
-        ("nested index", expected)
-    ]
+    (reach,) = diff.json["reach"]
+    assert (reach["kind"], reach["name"]) == ("nested index", expected)
     assert (diff.code, diff.json["headline"]) == (1, "1 new in reach")
     failed = change.run("diff", "main", "--fail-on", "reach")
-    assert (failed.code, failed.err.strip()) == (
-        1,
-        f"error: --fail-on reach: nested index {expected}",
-    )
+    assert failed.code == 1
+    assert failed.err == f"error: --fail-on reach: nested index {expected}\n"
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
@@ -63,7 +57,7 @@ def test_each_format_names_it(tmp_path: Path, form: str) -> None:
 
 
 def test_what_it_includes_is_read_by_the_rules_of_the_base(tmp_path: Path) -> None:
-    (tmp_path / "outside.yaml").write_text(DATASETS, encoding="utf-8")
+    write_files(tmp_path, {"outside.yaml": DATASETS})
     text = f"version: 1\npaths: ['{tmp_path}']\ninclude: ['{tmp_path}/*.yaml']\n"
     change = PullRequest.make(tmp_path / "work", BASE, {"evals/datasets.yaml": text})
     (one,) = change.run("diff", "main", "--json").json["reach"]

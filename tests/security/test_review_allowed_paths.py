@@ -10,6 +10,7 @@ import pytest
 
 from registry import get_dataset
 from registry.errors import ManifestError
+from tests.git_repository import write_files
 from tests.security.audit import run_audited
 
 ROWS = "input,target\nquestion,answer\n"
@@ -17,14 +18,11 @@ DATASET = "datasets:\n  qa: {source: {type: csv, path: data/x.csv}}\n"
 
 
 @pytest.fixture
-def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def catalog(tmp_path: Path) -> Path:
     """Write a catalog whose data folder is a link to another disk."""
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "disk" / "x.csv").write_text(ROWS)
-    (tmp_path / "catalog").mkdir()
+    files = {"disk/x.csv": ROWS, "catalog/datasets.yaml": f"version: 1\n{DATASET}"}
+    write_files(tmp_path, files)
     (tmp_path / "catalog" / "data").symlink_to(tmp_path / "disk")
-    (tmp_path / "catalog" / "datasets.yaml").write_text(f"version: 1\n{DATASET}")
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "catalog"
 
 
@@ -41,10 +39,9 @@ def test_the_message_says_what_to_add_and_that_works(catalog: Path) -> None:
     assert codes[:-2:2] == [1] * 4  # `show` reads no data
     assert codes[1::2] == [0] * 5
     (catalog / "datasets.yaml").write_text(f"version: 1\n{line[1]}\n{DATASET}")
-    checks = (["validate"], ["preview", "qa"], ["lock", "--check"], ["diff", ".", "."])
-    for arguments in checks:
-        done = run_audited(arguments, folder=catalog)
-        assert done.code == 0, (arguments, done.text)
+    for check in ("validate", "preview qa", "lock --check", "diff . ."):
+        done = run_audited(check.split(), folder=catalog)
+        assert done.code == 0, (check, done.text)
 
 
 @pytest.mark.parametrize("allowed", ["../disk", "../disk/x.csv", "data"])
@@ -60,9 +57,8 @@ def test_an_option_allows_a_folder_or_file(catalog: Path, allowed: str) -> None:
 
 
 def test_an_include_may_be_allowed_too(catalog: Path) -> None:
-    (catalog.parent / "disk" / "m.yaml").write_text("datasets: {}\n")
     index = f"version: 1\ninclude: [../disk/*.yaml]\n{DATASET}"
-    (catalog / "datasets.yaml").write_text(index)
+    write_files(catalog, {"datasets.yaml": index, "../disk/m.yaml": "datasets: {}\n"})
     done = run_audited(["validate"], folder=catalog)
     assert "$.include[0]" in done.out
     allowed = run_audited(["validate", "--allow-path", "../disk"], folder=catalog)
@@ -79,9 +75,9 @@ def test_a_location_in_a_call_allows_itself_only(catalog: Path, tmp_path: Path) 
     assert [sample.input for sample in pickle.loads(pickle.dumps(named))] == ["question"]
     # Not the other files that the manifest names.
     uri = f"{{from: {{const: {tmp_path}/cache/x}}, do: [data_uri]}}"
-    (catalog / "datasets.yaml").write_text(
-        f"version: 1\n{DATASET.replace('}}', '}, fields: {input: input, target: ' + uri + '}}')}"
-    )
+    fields = f"fields: {{input: input, target: {uri}}}"
+    index = f"version: 1\n{DATASET.replace('}}', f'}}, {fields}}}')}"
+    (catalog / "datasets.yaml").write_text(index)
     with pytest.raises(ManifestError, match="outside the catalog's folder"):
         get_dataset("qa", root=catalog, source=str(tmp_path / "disk" / "x.csv"))
 
@@ -89,9 +85,8 @@ def test_a_location_in_a_call_allows_itself_only(catalog: Path, tmp_path: Path) 
 def test_preview_and_add_take_the_file_that_they_name(catalog: Path) -> None:
     done = run_audited(["preview", "qa", "--from", "../disk/x.csv"], folder=catalog)
     assert (done.code, "question" in done.out) == (0, True), done.text
-    (catalog / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n")
-    (catalog / "m").mkdir()
-    (catalog / "m" / "first.yaml").write_text("datasets: {}\n")
+    index = "version: 1\ninclude: [m/*.yaml]\n"
+    write_files(catalog, {"datasets.yaml": index, "m/first.yaml": "datasets: {}\n"})
     added = run_audited(["add", "new", "--file", "../disk/x.csv"], folder=catalog)
     assert (added.code, "without --file" in added.err) == (0, True), added.text
     assert run_audited(["preview", "new"], folder=catalog).code == 1

@@ -13,9 +13,7 @@ from tests.security.installed import Machine
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 PLAIN = """\
 datasets:
-  old:
-    source: {type: json, path: d.jsonl}
-    mapper: ours.mod:read
+  old: {source: {type: json, path: d.jsonl}, mapper: ours.mod:read}
   new:
     source: {type: json, path: d.jsonl}
 """
@@ -30,14 +28,9 @@ def machine(tmp_path: Path) -> Machine:
     """Make a machine with a trusted package, and one that leaves a mark."""
     machine = Machine(tmp_path)
     mark = machine.mark("theirs")
-    machine.install(
-        {
-            "ours/__init__.py": "",
-            "ours/mod.py": f"{machine.mark('ours')}{READ}\n{READ.replace('read', 'other')}",
-            "theirs/__init__.py": mark,
-            "theirs/mod.py": f"{mark}{READ}",
-        }
-    )
+    ours = f"{machine.mark('ours')}{READ}\n{READ.replace('read', 'other')}"
+    machine.install({"ours/__init__.py": "", "ours/mod.py": ours})
+    machine.install({"theirs/__init__.py": mark, "theirs/mod.py": f"{mark}{READ}"})
     return machine
 
 
@@ -61,18 +54,10 @@ def change(folder: Path, mapper: str) -> GitRepository:
 def test_new_mapper_is_named_and_not_run(machine: Machine, tmp_path: Path, mapper: str) -> None:
     repository = change(tmp_path / "repository", mapper)
     state = tmp_path / "review.json"
-    outcome = machine.run(
-        repository.folder,
-        "diff",
-        "main",
-        "--build",
-        "--offline",
-        "--json",
-        "--reviewed",
-        str(state),
-    )
+    command = ("diff", "main", "--build", "--offline", "--json", "--reviewed", str(state))
+    outcome = machine.run(repository.folder, *command)
     assert outcome.code == 1
-    diff = json.loads(outcome.out)
+    diff = outcome.json
     assert diff["reach"] == [
         {"kind": "mapper", "name": mapper, "datasets": ["new"]},
         {"kind": "permission", "name": f"trust: {mapper}", "datasets": []},

@@ -21,10 +21,7 @@ datasets:
     description: Questions.
     source: {type: csv, path: qa.csv}
     fields: {input: q, target: a}
-  remote:
-    description: Questions from a server.
-    source: {type: csv, path: https://old.example.org/qa.csv}
-    fields: {input: q, target: a}
+  remote: {source: {type: csv, path: https://old.example.org/qa.csv}, fields: {input: q}}
 """
 BASE = {"datasets.yaml": INDEX, "m/quiz.yaml": QUIZ, "qa.csv": "q,a\nOne?,1\n"}
 
@@ -32,11 +29,8 @@ BASE = {"datasets.yaml": INDEX, "m/quiz.yaml": QUIZ, "qa.csv": "q,a\nOne?,1\n"}
 def changed(folder: Path, source: str, index: str = INDEX) -> PullRequest:
     """Make a change that hides a new source of `quiz` behind a rename and a new description."""
     quiz = QUIZ.replace("quiz:", "exam:", 1).replace("Questions.", "The same questions.", 1)
-    return PullRequest.make(
-        folder,
-        BASE,
-        {"m/quiz.yaml": quiz.replace("{type: csv, path: qa.csv}", source), "datasets.yaml": index},
-    )
+    quiz = quiz.replace("{type: csv, path: qa.csv}", source)
+    return PullRequest.make(folder, BASE, {"m/quiz.yaml": quiz, "datasets.yaml": index})
 
 
 S3 = (
@@ -86,11 +80,8 @@ def test_new_reach_is_at_the_top_of_every_format(tmp_path: Path, case: str) -> N
 
 def test_variable_is_shown_with_the_hosts_that_receive_it(tmp_path: Path) -> None:
     reach = changed(tmp_path, S3).run("diff", "main", "--json").json["reach"]
-    assert {
-        "kind": "variable",
-        "name": "QA_KEY to minio.example.org",
-        "datasets": ["exam"],
-    } in reach
+    name = "QA_KEY to minio.example.org"
+    assert {"kind": "variable", "name": name, "datasets": ["exam"]} in reach
 
 
 def test_host_that_the_base_already_reaches_is_not_new(tmp_path: Path) -> None:
@@ -101,8 +92,5 @@ def test_host_that_the_base_already_reaches_is_not_new(tmp_path: Path) -> None:
 
 def test_side_that_could_not_be_read_is_not_said_to_reach_nothing(tmp_path: Path) -> None:
     request = changed(tmp_path, "{type: csv, path: https://new.example.org/qa.csv}, bogus: 1")
-    out = request.run("diff", "main").out
-    assert (
-        out.splitlines()[2]
-        == "new reach: none beyond what the base reaches (in what could be read)"
-    )
+    third = request.run("diff", "main").out.splitlines()[2]
+    assert third == "new reach: none beyond what the base reaches (in what could be read)"
