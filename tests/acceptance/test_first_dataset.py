@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -16,7 +15,6 @@ import pytest
 from registry import get_dataset
 from registry.cli import main
 from tests.cli.invocation import Invocation, Run
-from tests.servers.hub import HubEmulator, parquet_repo
 from tests.terminal.screens import Screen, run_in_terminal
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "real"
@@ -87,37 +85,6 @@ def test_csv_as_programs_write_it(folder: Path, run: Run, data: bytes) -> None:
     marks = "" if data == FILES["latin-1"] else "„“"
     expected = [question if marks else re.sub("[„“]", "", question) for question, _ in QUESTIONS]
     assert [sample.input for sample in dataset] == expected
-
-
-def test_json_lines(folder: Path, run: Run) -> None:
-    rows = [{"question": "Who?", "options": {"A": "you", "B": "me"}, "answer": "B"}] * 2
-    (folder / "q.jsonl").write_text(
-        "\n".join(json.dumps({**row, "id": n}) for n, row in enumerate(rows))
-    )
-    add(run, "--file", "q.jsonl")
-    (sample, _) = get_dataset("my-qa")
-    assert (sample.choices, sample.target, sample.id) == (["you", "me"], "B", 0)
-
-
-def test_repository_of_the_hub(folder: Path, run: Run, hub: HubEmulator) -> None:
-    rows = [{"question": f"{n}?", "choices": ["x", "y"], "answer": n % 2} for n in range(4)]
-    files = parquet_repo({"default": {"train": rows, "test": rows}}, licence="cc-by-4.0")
-    commit = hub.commit("acme/quiz", files)
-    result = add(run, "--hf", "acme/quiz")
-    assert "split test (the test split of train, test)" in result.lines
-    assert [sample.target for sample in get_dataset("my-qa")] == ["A", "B", "A", "B"]
-    text = (folder / "registry" / "my-qa.yaml").read_text()
-    stated = ("license: cc-by-4.0", f"revision: {commit}", "split: test", "expect: {samples: 4}")
-    assert all(line in text for line in stated), text
-
-
-def test_record_without_input_is_left_out_and_said(folder: Path, run: Run) -> None:
-    (folder / "q.csv").write_text("question,answer\n,x\nWho?,me\nWhy?,so\n")
-    result = add(run, "--file", "q.csv")
-    assert "where (leaves out the records without input: 1 of 3)" in result.lines
-    assert "── record 2 of the source" in result.lines
-    assert [sample.target for sample in get_dataset("my-qa")] == ["me", "so"]
-    assert "expect: {samples: 2}" in (folder / "registry" / "my-qa.yaml").read_text()
 
 
 REAL: dict[str, tuple[int, Callable[[Any], bool]]] = {

@@ -28,6 +28,7 @@ from registry import (
 from registry.cli import main
 from registry.lockfile.models import Pin, read_lock
 from registry.samples.digest import digest_samples
+from tests.acceptance.conftest import Machine
 from tests.conftest import S3, Https, OneDataset
 from tests.records import jsonl
 from tests.servers.hub import HubEmulator, parquet_repo
@@ -136,18 +137,10 @@ def pinned(upstream: Upstream, one_dataset: OneDataset) -> Path:
     return root
 
 
-def another_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str = "other") -> Path:
-    folder = tmp_path / name
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
-    return folder
-
-
 @EVERYWHERE
-def test_two_machines_with_one_lock_have_the_same_samples(
-    pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_two_machines_with_one_lock_have_the_same_samples(pinned: Path, machine: Machine) -> None:
     here = digest_samples(get_dataset("data", root=pinned, locked=True))
-    another_machine(monkeypatch, tmp_path)
+    machine("other")
     there = digest_samples(get_dataset("data", root=pinned, locked=True))
     pin = pin_of(pinned)
     assert here == there
@@ -159,15 +152,10 @@ def test_two_machines_with_one_lock_have_the_same_samples(
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("state", ["online", "offline", "404", "401"])
 def test_changed_upstream_yields_the_old_samples_or_an_error(
-    upstream: Upstream,
-    pinned: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    warm: bool,
-    state: str,
+    upstream: Upstream, pinned: Path, machine: Machine, warm: bool, state: str
 ) -> None:
     if not warm:
-        another_machine(monkeypatch, tmp_path)
+        machine("other")
     upstream.put(NEW)
     if state.isdigit():
         upstream.fail(int(state))
@@ -187,11 +175,11 @@ def test_changed_upstream_yields_the_old_samples_or_an_error(
 
 
 def test_bytes_with_a_different_digest_never_enter_the_cache(
-    upstream: Upstream, pinned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    upstream: Upstream, pinned: Path, machine: Machine
 ) -> None:
     (source,) = pin_of(pinned).sources
     upstream.put(NEW)
-    folder = another_machine(monkeypatch, tmp_path)
+    folder = machine("other")
     with pytest.raises(DigestMismatchError) as caught:
         get_dataset("data", root=pinned)
     error = caught.value
@@ -211,12 +199,12 @@ LONG = [{"q": f"{number} {'x' * 300}", "a": str(number)} for number in range(4_0
 
 @pytest.mark.parametrize("upstream", ["https", "s3"], indirect=True)
 def test_start_is_read_only_if_the_file_still_matches_its_pin(
-    upstream: Upstream, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    upstream: Upstream, one_dataset: OneDataset, machine: Machine
 ) -> None:
     upstream.put(LONG)
     root = one_dataset(upstream.source)
     assert lock(root) == 0
-    folder = another_machine(monkeypatch, tmp_path)
+    folder = machine("other")
     assert rows_of(get_dataset("data", root=root, limit=3)) == LONG[:3]
     assert [*folder.glob("v2/blobs/*")] == [], "the file was read as a whole"
     before = upstream.requests()
@@ -224,19 +212,19 @@ def test_start_is_read_only_if_the_file_still_matches_its_pin(
     assert upstream.requests() == before, "a pinned warm load asks for nothing"
     # Same size and same first samples; the rest differs.
     upstream.put([*LONG[:-1], {**LONG[-1], "a": "9999"}])
-    another_machine(monkeypatch, tmp_path, "third")
+    machine("third")
     with pytest.raises(DigestMismatchError):
         get_dataset("data", root=root, limit=3)
 
 
 def test_without_validators_the_start_is_not_assumed_to_match_the_pin(
-    https: Https, one_dataset: OneDataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    https: Https, one_dataset: OneDataset, machine: Machine
 ) -> None:
     date = {"Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
     url = https.put("/data.jsonl", jsonl(LONG), headers=date)
     root = one_dataset({"type": "json", "path": url})
     assert lock(root) == 0
-    another_machine(monkeypatch, tmp_path)
+    machine("other")
     https.sent.clear()
     assert rows_of(get_dataset("data", root=root, limit=3)) == LONG[:3]
     assert sum(https.sent) == len(jsonl(LONG))
@@ -328,7 +316,7 @@ def test_remote_glob_is_not_listed_again(s3: S3, one_dataset: OneDataset) -> Non
 
 
 def test_digests_of_files_beside_a_source_do_not_depend_on_the_machine(
-    one_dataset: OneDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one_dataset: OneDataset, tmp_path: Path, machine: Machine
 ) -> None:
     fields = {"input": "q", "target": "a", "files": "f"}
     root = one_dataset({"type": "json", "path": "own.jsonl"}, fields=fields)
@@ -338,7 +326,7 @@ def test_digests_of_files_beside_a_source_do_not_depend_on_the_machine(
     assert get_dataset("data", root=root)[0].files == {"a.txt": str(root / "note.txt")}
     moved = tmp_path / "elsewhere" / "checkout"
     shutil.copytree(root, moved)
-    another_machine(monkeypatch, tmp_path)
+    machine("other")
     (sample,) = get_dataset("data", root=moved, locked=True)
     assert sample.files == {"a.txt": str(moved / "note.txt")}
     assert str(tmp_path) not in (root / "datasets.lock").read_text(encoding="utf-8")

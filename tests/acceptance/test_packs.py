@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 
 from registry import get_dataset
 from registry.cli import main
-from registry.plugins.remote_cache.of_dataset import open_remote_cache
 from registry.plugins.remote_cache.stores import open_store
+from tests.acceptance.conftest import Machine
 from tests.conftest import S3, Https, Page, permit
 
 NUMBER = 20
@@ -37,9 +36,9 @@ def s3_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def catalog(
-    https: Https, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], Path]]:
-    """Give a locked catalog with many datasets, and a function that goes to another machine."""
+    https: Https, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> Path:
+    """Write and lock a catalog with many datasets."""
     datasets: dict[str, Any] = {}
     for number, name in enumerate(NAMES):
         rows = b"".join(b"question %d of %d,answer\n" % (row, number) for row in range(200))
@@ -54,29 +53,21 @@ def catalog(
     monkeypatch.setenv("REGISTRY_ROOT", str(root))
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://remote-cache/team")
 
-    def machine(name: str) -> Path:
-        open_remote_cache.cache_clear()
-        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / name))
-        https.requests.clear()
-        return root
-
     machine("first")
     assert main(["lock"]) == 0
-    yield machine
-    open_remote_cache.cache_clear()
+    return root
 
 
+@pytest.mark.usefixtures("catalog")
 def test_a_cold_machine_makes_few_requests(
-    catalog: Callable[[str], Path],
-    https: Https,
-    s3_requests: list[str],
-    capsys: pytest.CaptureFixture[str],
+    machine: Machine, https: Https, s3_requests: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sync", "--push", "--pack"]) == 0
     assert f"packed the samples of {NUMBER} entries in 1 object" in capsys.readouterr().err
     first = [list(get_dataset(name)) for name in NAMES]
+    https.requests.clear()
 
-    catalog("second")
+    machine("second")
     s3_requests.clear()
     assert main(["sync"]) == 0
     assert f"{NUMBER} datasets: {NUMBER} fetched" in capsys.readouterr().err
@@ -86,7 +77,7 @@ def test_a_cold_machine_makes_few_requests(
     assert [list(get_dataset(name)) for name in NAMES] == first
 
     # A part of the datasets is a part of the pack; what is cached is not asked for again.
-    catalog("third")
+    machine("third")
     s3_requests.clear()
     assert main(["sync", *NAMES[3:6]]) == 0
     assert main(["sync", *NAMES[:3]]) == 0
@@ -99,11 +90,9 @@ def test_a_cold_machine_makes_few_requests(
     assert https.requests == []
 
 
+@pytest.mark.usefixtures("catalog")
 def test_a_damaged_pack_or_index_costs_what_it_holds_and_nothing_else(
-    catalog: Callable[[str], Path],
-    https: Https,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    machine: Machine, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sync", "--push", "--pack"]) == 0
     first = [list(get_dataset(name)) for name in NAMES]
@@ -114,7 +103,7 @@ def test_a_damaged_pack_or_index_costs_what_it_holds_and_nothing_else(
     data = store.read(pack, 1 << 30)
     assert data is not None
 
-    catalog("flipped")
+    machine("flipped")
     middle = len(data) // 2
     store.write(pack, data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
     assert main(["sync"]) == 0
@@ -122,13 +111,13 @@ def test_a_damaged_pack_or_index_costs_what_it_holds_and_nothing_else(
     assert [one.getMessage() for one in caplog.records if "don't have their digest" in one.message]
     assert [list(get_dataset(name)) for name in NAMES] == first
 
-    catalog("cut")
+    machine("cut")
     store.write(pack, data[: len(data) // 4])
     assert main(["sync"]) == 0
     assert [list(get_dataset(name)) for name in NAMES] == first
 
     # The records of the entries still say where they are.
-    catalog("no index")
+    machine("no index")
     store.write(pack, data)
     store.write(index, b"{}")
     capsys.readouterr()
@@ -138,10 +127,11 @@ def test_a_damaged_pack_or_index_costs_what_it_holds_and_nothing_else(
 
 
 def test_packs_need_a_lockfile_and_a_push(
-    catalog: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    catalog: Path, machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sync", "--pack"]) == 2
     assert "--pack needs --push" in capsys.readouterr().err
-    (catalog("first") / "datasets.lock").unlink()
+    machine("first")
+    (catalog / "datasets.lock").unlink()
     assert main(["sync", "--push", "--pack"]) == 1
     assert "packs are made for a lockfile" in capsys.readouterr().err

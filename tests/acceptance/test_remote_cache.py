@@ -24,21 +24,11 @@ from registry.plugins.remote_cache.of_dataset import open_remote_cache
 from registry.plugins.remote_cache.record import SAMPLES, entry_folder, record_of, record_text
 from registry.plugins.remote_cache.stores import open_store, public_url
 from registry.workflows.sync import sync
+from tests.acceptance.conftest import Machine
 from tests.conftest import S3, Https, OneDataset, Page, permit
 from tests.servers.stores import KINDS, StoreServers
 
 ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(2000))
-
-
-Machine = Callable[[str], Path]
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    """Let no test know what another one learned about a remote cache."""
-    open_remote_cache.cache_clear()
-    yield
-    open_remote_cache.cache_clear()
 
 
 @pytest.fixture
@@ -69,19 +59,6 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         url = request.getfixturevalue("store_servers").open(kind, monkeypatch)
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
     return url
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Give a function that goes on with the empty cache of another machine."""
-
-    def change(name: str) -> Path:
-        folder = tmp_path / name
-        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder))
-        open_remote_cache.cache_clear()
-        return folder
-
-    return change
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.sources.pins import SourceContext
+from tests.servers.fault_proxy import FaultProxy
+from tests.servers.static import StaticFiles
 
 
 def context_of(cache: Cache, **keys: Any) -> SourceContext:
@@ -25,3 +28,16 @@ def cache(tmp_path: Path) -> Cache:
 @pytest.fixture
 def context(cache: Cache) -> SourceContext:
     return context_of(cache)
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest) -> Iterator[StaticFiles]:
+    """Serve what a module calls DATA as `/a`."""
+    with StaticFiles({"/a": request.module.DATA}) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(site: StaticFiles) -> Iterator[FaultProxy]:
+    with FaultProxy(site.url) as running:
+        yield running

@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,18 +16,11 @@ from registry.sources.bodies import Body, describe, is_strong, open_body
 from registry.sources.filesystem import filesystem
 from tests.conftest import S3
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 DATA = b"q,a\n1,2\n"
 MD5 = hashlib.md5(DATA, usedforsecurity=False).digest()
 SHA256 = hashlib.sha256(DATA).digest()
 SHA512 = hashlib.sha512(DATA).digest()
-
-
-@pytest.fixture
-def proxy() -> Iterator[FaultProxy]:
-    with StaticFiles({"/a": DATA}) as site, FaultProxy(site.url) as running:
-        yield running
 
 
 def opened(url: str, *, start: int = 0, etag: str = "", version_id: str | None = None) -> Body:

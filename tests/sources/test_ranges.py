@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,18 +20,6 @@ from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
 
 DATA = os.urandom(6_000_000)
-
-
-@pytest.fixture
-def site() -> Iterator[StaticFiles]:
-    with StaticFiles({"/a": DATA}) as running:
-        yield running
-
-
-@pytest.fixture
-def proxy(site: StaticFiles) -> Iterator[FaultProxy]:
-    with FaultProxy(site.url) as running:
-        yield running
 
 
 def opened(url: str, *, etag: str = "", size: int | None = len(DATA)) -> RemoteRanges:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,10 @@ from registry.progress import Deadline, silent
 from registry.sources.filesystem import FilesystemPool, filesystem
 from registry.sources.transfer import ChangedError, RemoteFile, Transfer
 from tests.servers.fault_proxy import Fault, FaultProxy
-from tests.servers.static import StaticFiles
 
 DATA = bytes(range(256)) * 4000
 WHOLE = (hashlib.sha256(DATA).hexdigest(), len(DATA))
 BROKEN = Fault(reset_after=500_000)
-
-
-@pytest.fixture
-def site() -> Iterator[StaticFiles]:
-    with StaticFiles({"/a": DATA}) as running:
-        yield running
-
-
-@pytest.fixture
-def proxy(site: StaticFiles) -> Iterator[FaultProxy]:
-    with FaultProxy(site.url) as running:
-        yield running
 
 
 def transfer(
