@@ -320,16 +320,6 @@ def test_two_files_are_joined(root: Path, capsys: Capsys, arguments: list[str]) 
     check("own", {"target": target, "id": "parallel_0", "len": 6, "roles": "user"})
 
 
-def test_files_without_common_keys_are_not_joined(root: Path, capsys: Capsys) -> None:
-    (root / "q.csv").write_text("qid,question\n1,a?\n2,b?\n")
-    (root / "a.json").write_text('[{"qid": 1, "answer": "x"}, {"qid": 2, "answer": "y"}]')
-    assert main(["add", "own", "--file", "q.csv", "--join", "a.json"]) == 1
-    assert (
-        "of the same type ('qid' of the records and 'qid' have the same values, but of the types"
-        " str and int)" in capsys.readouterr().err
-    )
-
-
 def test_target_has_to_be_said_where_no_column_looks_like_it(root: Path, capsys: Capsys) -> None:
     (root / "q.csv").write_text("question,vastaus,aine\n1+1?,2,x\n1+2?,3,x\n")
 

@@ -108,9 +108,6 @@ def test_more_examples_than_the_companion_has(root: Path, run: Run) -> None:
     assert result.code == 1
     assert "9 examples are wanted, and shots:dev has 3 samples (a smaller `n`)" in result.err
     assert "at m/more.yaml:2:36" in result.err
-
-
-def test_fewer_examples_of_a_subject_are_counted(root: Path, run: Run) -> None:
     add(root, "datasets:\n  shots: {extends: quiz, fewshot: {by: subject, apply: true}}\n")
     result = run("sync", "shots")
     assert result.code == 1
@@ -153,15 +150,3 @@ def test_a_correction_whose_source_changed(corrected: Path, run: Run) -> None:
         (corrected / "datasets.lock").unlink(missing_ok=True)
     (corrected / "test.csv").write_text(TEST.replace("88", "97"))
     assert "the source has the correct value now: remove the row" in run("sync", "quiz").err
-
-
-def test_a_sample_that_is_corrected_twice(corrected: Path, run: Run) -> None:
-    row = "{id: t2, field: target, was: '88', now: '85', reason: r}"
-    text = f"corrections:\n  - {row}\n  - {row}\n  - {{id: t2, drop: true, reason: r}}\n"
-    (corrected / "errata" / "quiz.yaml").write_text(text)
-    for command in (("validate",), ("sync", "quiz"), ("preview", "quiz")):
-        result = run(*command)
-        assert result.code == 1
-        printed = result.out + result.err
-        assert ":3:5 $.corrections[1]: id 't2' is corrected in its target already, in" in printed
-        assert ":2:5 $.corrections[0]: id 't2' is left out, in line 4 (keep one" in printed

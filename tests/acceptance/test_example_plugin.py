@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import sysconfig
 import venv
 import zipfile
@@ -58,4 +57,3 @@ def test_example_adds_a_format_and_a_command(python: Path, tmp_path: Path) -> No
 def test_example_is_short() -> None:
     lines = (EXAMPLE / "registry_markdown.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 60
-    assert sys.version_info >= (3, 11)

@@ -405,35 +405,17 @@ def load_all(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """Load every case by both libraries, in a process of its own."""
     folder, home = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("home")
     fill_folder(folder)
-    ambient = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("HF_", "REGISTRY_", "XDG_"))
-    }
     output = home / "outcomes.json"
     with HubEmulator() as hub:
         names = fill_hub(hub)
-        settings = {
-            "HF_ENDPOINT": hub.url,
-            "HF_HOME": str(home / "huggingface"),
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_DISABLE_XET": "1",
-            "NO_PROXY": "127.0.0.1",
-            "PYTHONPATH": str(ROOT),
-            "REGISTRY_CACHE_DIR": str(home / "registry"),
-            "XDG_CACHE_HOME": str(home / "cache"),
-            "XDG_DATA_HOME": str(home / "data"),
-        }
+        folders = {"HF_HOME": "huggingface", "REGISTRY_CACHE_DIR": "registry"}
+        folders |= {"XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data"}
+        own = {name: str(home / folder) for name, folder in folders.items()}
+        environment = {**os.environ, **own, "HF_ENDPOINT": hub.url, "PYTHONPATH": str(ROOT)}
+        module = ["-m", "tests.loaders.test_inspect_hub"]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tests.loaders.test_inspect_hub",
-                names["old"],
-                str(folder),
-                str(output),
-            ],
-            env=ambient | settings,
+            [sys.executable, *module, names["old"], str(folder), str(output)],
+            env=environment,
             cwd=folder,
             capture_output=True,
             text=True,

@@ -32,7 +32,7 @@ def fetch(hub: HubEmulator, context: SourceContext, name: str) -> None:
     fetch_hub(source, pin_hub(source, context), context)
 
 
-def test_a_process_is_used_again_until_the_environment_changes(
+def test_a_process_is_used_again_until_it_ends_or_the_environment_changes(
     hub: HubEmulator, context: SourceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch(hub, context, "org/first")
@@ -40,22 +40,16 @@ def test_a_process_is_used_again_until_the_environment_changes(
     monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "7")  # is sent with each call
     fetch(hub, context, "org/second")
     assert waiting() == [first]
-    monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "7")  # is read once
-    fetch(hub, context, "org/third")
-    (other,) = waiting()
-    assert other != first
-    with pytest.raises(ProcessLookupError):
-        os.kill(first, 0)
-
-
-def test_a_process_that_ended_meanwhile_is_replaced(
-    hub: HubEmulator, context: SourceContext
-) -> None:
-    fetch(hub, context, "org/before")
-    (first,) = waiting()
     os.kill(first, signal.SIGALRM)  # as after a while without a call
-    fetch(hub, context, "org/after")
-    assert waiting() != [first]
+    fetch(hub, context, "org/third")
+    (second,) = waiting()
+    assert second != first
+    monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "7")  # is read once
+    fetch(hub, context, "org/fourth")
+    (third,) = waiting()
+    assert third != second
+    with pytest.raises(ProcessLookupError):
+        os.kill(second, 0)
 
 
 def test_unexpected_errors_and_arguments_that_can_t_be_sent_are_raised_here(
