@@ -18,7 +18,6 @@ from registry import (
     FieldSpec,
     MissingDependencyError,
     OfflineError,
-    RegistryError,
     SourceError,
     csv_dataset,
     get_dataset,
@@ -177,32 +176,24 @@ def test_a_file_of_a_commit_on_the_hub_is_read(
     assert hub.requests == []
 
 
-@pytest.mark.parametrize(
-    ("member", "error", "message"),
-    [
-        ("in/y.csv", SourceError, r"no such member \(did you mean 'in/x\.csv'"),
-        ("parts/*.csv", SourceError, "no member matches"),
-        ("in/x.parquet", DecodeError, r"zip://in/x\.parquet::https://"),
-    ],
-)
 def test_errors_name_the_archive_and_the_member(
-    https: Https,
-    one_dataset: OneDataset,
-    capsys: pytest.CaptureFixture[str],
-    member: str,
-    error: type[RegistryError],
-    message: str,
+    https: Https, one_dataset: OneDataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = https.put("/a.zip", zip_bytes(members()), etag="1")
-    root = one_dataset({"type": "csv", "path": f"zip://{member}::{url}?part=hush"})
-    with pytest.raises(error, match=message) as caught:
-        get_dataset("data", root=root)
-    assert f"zip://{member}::{url}" in str(caught.value)
-    for command in ("sync", "preview", "lock"):
-        assert main([command, "data", "--root", str(root)]) == 1
-        shown = capsys.readouterr().err
-        assert f"zip://{member}::{url}" in shown
-        assert "hush" not in shown
+    for member, error, message in (
+        ("in/y.csv", SourceError, r"no such member \(did you mean 'in/x\.csv'"),
+        ("parts/*.csv", SourceError, "no member matches"),
+        ("in/x.parquet", DecodeError, "$"),
+    ):
+        root = one_dataset({"type": "csv", "path": f"zip://{member}::{url}?part=hush"})
+        with pytest.raises(error, match=message) as caught:
+            get_dataset("data", root=root)
+        assert f"zip://{member}::{url}" in str(caught.value)
+        for command in ("sync", "preview", "lock"):
+            assert main([command, "data", "--root", str(root)]) == 1
+            shown = capsys.readouterr().err
+            assert f"zip://{member}::{url}" in shown
+            assert "hush" not in shown
 
 
 def test_the_loaders_read_members_without_a_cache(https: Https, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import threading
-import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,26 +101,6 @@ def test_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path
     shutil.rmtree(cache_dir)
     assert questions(dataset) == wanted
     assert questions(get_dataset("data", root=root)) == QUESTIONS
-
-
-# The same time is what `cp -p` and `rsync -t` restore: of a file that is not racy, only the time
-# of the inode shows the edit.
-@pytest.mark.parametrize("same_time", [True, False])
-@pytest.mark.parametrize("racy", [True, False])
-def test_local_file_changed_in_place_is_detected(root: Path, racy: bool, same_time: bool) -> None:
-    file = root / "data.jsonl"
-    if racy:
-        file.write_bytes(jsonl(ROWS))
-    get_dataset("data", root=root)
-    time.sleep(0.02)  # a file system's clock ticks every few milliseconds
-    before = file.stat()
-    with file.open("r+b") as opened:  # in place: the inode stays
-        opened.write(jsonl(ROWS[:1]).replace(b"0?", b"9?"))
-    moved = 0 if same_time else 1_000
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + moved))
-    after = file.stat()
-    assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
-    assert questions(get_dataset("data", root=root)) == ["What is 9?", *QUESTIONS[1:]]
 
 
 def test_digest_cached_in_an_older_format_is_recomputed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import hashlib
 import json
@@ -26,26 +25,10 @@ from registry import (
 )
 
 if TYPE_CHECKING:
-    from tests.conftest import CatalogRoot, OneDataset
+    from tests.conftest import OneDataset
 
 REPOSITORY = Path(__file__).parents[2]
 MARK = b"\xef\xbb\xbf"
-
-FRESHQA = """
-datasets:
-  freshqa:
-    description: Questions whose answers change, with up to ten acceptable ones.
-    source: {type: csv, path: freshqa.csv, skip_rows: 2}
-    fields:
-      input: question
-      target:
-        from: [answer_0, answer_1, answer_2, answer_3, answer_4,
-               answer_5, answer_6, answer_7, answer_8, answer_9]
-        do: [{drop_null: {blank: true}}]
-      id: id
-      metadata: [split, fact_type, num_hops, source, note]
-    expect: {samples: 600}
-"""
 
 
 def zstd(data: bytes) -> bytes:
@@ -99,33 +82,6 @@ def test_humaneval_loads_as_published(shared_data: Path) -> None:
         assert sample.input == record["prompt"]
         assert sample.target == record["canonical_solution"]
         assert sample.metadata == {key: record[key] for key in ("prompt", "test", "entry_point")}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_freshqa_loads_from_every_file_format(
-    shared_data: Path, catalog_root: CatalogRoot, form: str
-) -> None:
-    suffix, change = FORMS[form]
-    published = shared_data / "freshqa-2024-10-28.csv"
-    root = catalog_root({"freshqa": FRESHQA.replace("freshqa.csv", f"freshqa.csv{suffix}")})
-    (root / f"freshqa.csv{suffix}").write_bytes(change(published.read_bytes()))
-    with published.open(encoding="utf-8") as text:
-        rows = csv.reader(text)
-        header = [next(rows) for _ in range(3)][2]
-        records = [dict(zip(header, row, strict=True)) for row in rows]
-    dataset = get_dataset("freshqa", root=root)
-    assert len(dataset) == 600
-    assert dataset[0].target == [
-        "No animal has ever landed on the moon yet.",
-        "Since humans are animals, one could say Neil Armstrong.",
-    ]
-    for record, sample in zip(records, dataset, strict=True):
-        answers = [record[f"answer_{number}"] for number in range(10)]
-        assert sample.input == record["question"]
-        assert sample.target == [answer for answer in answers if answer.strip()]
-        assert sample.id == record["id"]
-        wanted = ("split", "fact_type", "num_hops", "source", "note")
-        assert sample.metadata == {key: record[key] for key in wanted}
 
 
 JSON_LINES = b'{"q": "one", "a": "1"}\n{"q": "two", "a": "2"}\n'

@@ -10,6 +10,7 @@ import pytest
 
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
+from registry.decode.stream import SourceBytes
 from registry.sources.pins import SourceContext
 from tests.servers.fault_proxy import FaultProxy
 from tests.servers.static import StaticFiles
@@ -18,6 +19,11 @@ from tests.servers.static import StaticFiles
 def context_of(cache: Cache, **keys: Any) -> SourceContext:
     """Return a context that has looked nothing up yet."""
     return SourceContext(boundary=UNBOUNDED, cache=cache, **keys)
+
+
+def content(file: SourceBytes) -> bytes:
+    with file.open() as opened:
+        return opened.read()
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from registry.sources.files import pin_files, probe_files
 from registry.sources.pinned_files import fetch_files
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
 from tests.conftest import Https
-from tests.sources.conftest import context_of
+from tests.sources.conftest import content, context_of
 
 OLD = (1_000_000_000, 1_000_000_000)
 
@@ -216,8 +216,7 @@ def test_a_stated_digest_needs_no_request_once_the_bytes_are_here(
     offline = replace(context, offline=True)
     found = pin_files([Location(url)], {}, offline, stated=stated)
     assert found.files == (file,)
-    with fetch_files({}, found, offline)[0].open() as file_of_blob:
-        assert file_of_blob.read() == b"q\n1\n"
+    assert content(fetch_files({}, found, offline)[0]) == b"q\n1\n"
     assert https.requests == []
 
 
@@ -227,9 +226,10 @@ def test_bytes_that_differ_from_a_stated_digest_are_refused_and_not_kept(
     url = https.put("/a.csv", b"q\n2\n")
     context = replace(context, dataset="d")
     pinned = pin_files([Location(url)], {}, context, stated={url: "1" * 64})
+    found = hashlib.sha256(b"q\n2\n").hexdigest()
     message = (
         f"a.csv: the manifest states sha256:{'1' * 64} (`sha256`), the source, fetched twice, has"
-        f" sha256:{hashlib.sha256(b'q' + bytes([10]) + b'2' + bytes([10])).hexdigest()} (damaged"
+        f" sha256:{found} (damaged"
     )
     with pytest.raises(DigestMismatchError, match=re.escape(message)):
         fetch_files({}, pinned, context)
@@ -247,13 +247,9 @@ def test_a_stated_digest_and_the_lockfile_must_agree(
         f"the manifest states sha256:{'1' * 64} (`sha256`), datasets.lock has sha256:{digest}"
         " (`registry lock --upgrade d` pins what the manifest states)"
     )
+    held = replace(locked(context, pinned), dataset="d")
     with pytest.raises(DigestMismatchError, match=re.escape(message)):
-        pin_files(
-            [Location(url)],
-            {},
-            replace(locked(context, pinned), dataset="d"),
-            stated={url: "1" * 64},
-        )
+        pin_files([Location(url)], {}, held, stated={url: "1" * 64})
     path = write(tmp_path / "b.csv", "x")
     with pytest.raises(DigestMismatchError, match=r"b\.csv: the manifest states .* the source has"):
         pin_files([Location(path)], {}, context, stated={path: "1" * 64})
@@ -270,11 +266,7 @@ def through_mirrors(
     digests = (hashlib.sha256(body).hexdigest() for body in (BYTES, MORE))
     stated = dict(zip(paths, digests, strict=False))
     pinned = pin_files([*map(Location, paths)], {}, context, stated=stated, mirrors=mirrors)
-    found = []
-    for one in fetch_files({}, pinned, context, mirrors=mirrors):
-        with one.open() as file:
-            found.append(file.read())
-    return found
+    return [content(one) for one in fetch_files({}, pinned, context, mirrors=mirrors)]
 
 
 def test_mirrors_are_asked_in_order_after_the_source_and_a_note_says_so(
@@ -359,8 +351,7 @@ def test_a_locked_digest_is_enough_for_a_mirror_and_no_digest_is_not(
     https.fail("/a.csv", 404)
     held = locked(context, pinned)
     again = pin_files([Location(source)], {}, held, mirrors=[mirror])
-    with fetch_files({}, again, held, mirrors=[mirror])[0].open() as file:
-        assert file.read() == BYTES
+    assert content(fetch_files({}, again, held, mirrors=[mirror])[0]) == BYTES
     with pytest.raises(
         SourceError, match=r"no such file.* \(mirrors only have bytes with a digest"
     ):

@@ -20,12 +20,7 @@ from tests.conftest import S3, Https
 from tests.decode.wide import chunk, wide
 from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
-from tests.sources.conftest import context_of
-
-
-def content(file: SourceBytes) -> bytes:
-    with file.open() as opened:
-        return opened.read()
+from tests.sources.conftest import content, context_of
 
 
 def test_a_local_file_is_read_in_place(tmp_path: Path, context: SourceContext) -> None:
