@@ -28,6 +28,8 @@ from tests.acceptance.conftest import Machine
 from tests.conftest import S3, Https, OneDataset, Page, permit
 from tests.servers.stores import KINDS, StoreServers
 
+Caplog = pytest.LogCaptureFixture
+Capsys = pytest.CaptureFixture[str]
 ROWS = b"q,a\n" + b"".join(b"question %d,answer %d\n" % (n, n) for n in range(2000))
 
 
@@ -61,7 +63,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return url
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+def told(caplog: Caplog) -> list[str]:
     """Return what users were told; the servers of the tests log, too."""
     return [one.getMessage() for one in caplog.records if one.name == "registry"]
 
@@ -109,12 +111,7 @@ def altered_entry(tmp_path: Path, root: Path, https: Https, machine: Machine) ->
 
 
 def test_samples_that_the_lockfile_does_not_pin_are_never_used(
-    root: Path,
-    remote: str,
-    tmp_path: Path,
-    https: Https,
-    machine: Machine,
-    caplog: pytest.LogCaptureFixture,
+    root: Path, remote: str, tmp_path: Path, https: Https, machine: Machine, caplog: Caplog
 ) -> None:
     altered_entry(tmp_path, root, https, machine)
     folder = machine("second")
@@ -149,7 +146,7 @@ def test_damaged_objects_are_not_used_and_the_next_push_replaces_them(
     remote: str,
     https: Https,
     machine: Machine,
-    caplog: pytest.LogCaptureFixture,
+    caplog: Caplog,
     change: Callable[[bytes], bytes],
     suffix: str,
 ) -> None:
@@ -240,10 +237,7 @@ def silent_server() -> Iterator[str]:
 
 @pytest.mark.usefixtures("root", "s3")
 def test_a_server_that_does_not_answer_costs_one_wait_and_one_warning(
-    silent_server: str,
-    machine: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    silent_server: str, machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: Caplog
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", silent_server)
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", "s3://slow-bucket")
@@ -263,11 +257,7 @@ def test_a_server_that_does_not_answer_costs_one_wait_and_one_warning(
 @pytest.mark.parametrize("url", ["s3://no-such-bucket", "nowhere://x", "/no/such/folder"])
 @pytest.mark.usefixtures("root", "s3")
 def test_a_remote_cache_that_is_not_there_is_one_warning(
-    url: str,
-    machine: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    url: str, machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: Caplog, capsys: Capsys
 ) -> None:
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
     machine("first")
@@ -298,7 +288,7 @@ def test_an_sftp_server_that_takes_nothing_still_serves(
     https: Https,
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Capsys,
 ) -> None:
     url = store_servers.open("sftp", monkeypatch)
     monkeypatch.setenv("REGISTRY_REMOTE_CACHE", url)
@@ -335,7 +325,7 @@ def test_a_server_that_is_down_is_one_warning(
     address: str,
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    caplog: Caplog,
 ) -> None:
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")

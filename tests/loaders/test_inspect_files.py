@@ -67,19 +67,12 @@ class Refused:
     """The loader raised an error that says what is wrong with the data."""
 
 
-def their_outcome(loader: str, path: Path | str, **arguments: Any) -> Loaded | Refused:
+def outcome(library: Any, loader: str, path: Path | str, **arguments: Any) -> Loaded | Refused:
+    errors = (ValueError,) if library is ours else THEIR_ERRORS
     random.seed(7)
     try:
-        return loaded(getattr(theirs, loader)(str(path), **arguments))
-    except THEIR_ERRORS:
-        return Refused()
-
-
-def our_outcome(loader: str, path: Path | str, **arguments: Any) -> Loaded | Refused:
-    random.seed(7)
-    try:
-        return loaded(getattr(ours, loader)(str(path), **arguments))
-    except ValueError:
+        return loaded(getattr(library, loader)(str(path), **arguments))
+    except errors:
         return Refused()
 
 
@@ -93,9 +86,9 @@ def assert_alike(
 ) -> Loaded | Refused:
     """Load a file with both libraries and compare; `theirs_only` are arguments of Inspect's."""
     build = SAMPLE_FIELDS[fields]
-    mine = our_outcome(loader, path, sample_fields=build(ours), **arguments)
+    mine = outcome(ours, loader, path, sample_fields=build(ours), **arguments)
     other = {"sample_fields": build(theirs), **arguments, **(theirs_only or {})}
-    assert mine == their_outcome(loader, path, **other)
+    assert mine == outcome(theirs, loader, path, **other)
     return mine
 
 
@@ -252,6 +245,11 @@ def renamed(rows: list[list[str]]) -> list[list[str]]:
     return [[RENAMED.get(name, name) for name in rows[0]], *rows[1:]]
 
 
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("files")
@@ -261,24 +259,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(
     rows=csv_tables(),
     view=VIEWS,
-    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
-    lineterminator=st.sampled_from(["\n", "\r\n", "\r"]),
-    mark=st.booleans(),
+    form=st.fixed_dictionaries(
+        {
+            "quoting": st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+            "lineterminator": st.sampled_from(["\n", "\r\n", "\r"]),
+        }
+    ),
+    mark=st.sampled_from(["", "\ufeff"]),
     fields=st.sampled_from(sorted(SAMPLE_FIELDS)),
 )
 def test_csv_of_any_text_and_any_view_gives_equal_samples(
     folder: Path,
     rows: list[list[str]],
     view: dict[str, Any],
-    quoting: Any,
-    lineterminator: str,
-    mark: bool,
+    form: dict[str, Any],
+    mark: str,
     fields: str,
 ) -> None:
     rows = renamed(rows) if fields == "renamed" else rows
-    text = csv_text(rows, quoting=quoting, lineterminator=lineterminator)
-    path = folder / "any.csv"
-    path.write_bytes((("\ufeff" if mark else "") + text).encode())
+    path = written(folder / "any.csv", mark + csv_text(rows, **form))
     assert_csv_alike(path, fields=fields, **view)
 
 
@@ -304,8 +303,7 @@ def test_csv_of_any_dialect_delimiter_encoding_and_fieldnames_gives_equal_sample
     if delimiter is not None:
         options["delimiter"] = delimiter
     text = csv_text(body if given_names else rows, **options)
-    path = folder / "dialect.csv"
-    path.write_bytes(text.encode(encoding, errors="replace"))
+    path = written(folder / "dialect.csv", text.encode(encoding, errors="replace"))
     names: dict[str, Any] = {"fieldnames": header} if given_names and body else {}
     if given_names and not body:
         return  # an empty file, which has a test of its own
@@ -388,8 +386,7 @@ ODD_CSV: dict[str, tuple[bytes, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", ODD_CSV)
 def test_unusual_csv_is_read_or_rejected_as_by_inspect(tmp_path: Path, case: str) -> None:
     data, arguments = ODD_CSV[case]
-    path = tmp_path / "odd.csv"
-    path.write_bytes(data)
+    path = written(tmp_path / "odd.csv", data)
     assert_csv_alike(path, **arguments)
 
 
@@ -405,8 +402,7 @@ def test_unusual_csv_is_read_or_rejected_as_by_inspect(tmp_path: Path, case: str
 def test_an_error_of_a_ragged_row_names_the_line_that_inspect_names(
     tmp_path: Path, text: str, line: int
 ) -> None:
-    path = tmp_path / "ragged.csv"
-    path.write_bytes(text.encode())
+    path = written(tmp_path / "ragged.csv", text.encode())
     message = rf" line {line} has \d fields?, the header has 2"
     with pytest.raises(ValueError, match=rf"ragged\.csv{message}"):
         theirs.csv_dataset(str(path))
@@ -415,8 +411,7 @@ def test_an_error_of_a_ragged_row_names_the_line_that_inspect_names(
 
 
 def test_an_unclosed_quote_is_an_error_where_inspect_loses_the_rest(tmp_path: Path) -> None:
-    path = tmp_path / "open.csv"
-    path.write_text('input,target\na,b\nc,"d\ne,f\n', encoding="utf-8")
+    path = written(tmp_path / "open.csv", 'input,target\na,b\nc,"d\ne,f\n')
     assert [sample.target for sample in theirs.csv_dataset(str(path))] == ["b", "d\ne,f\n"]
     with pytest.raises(ValueError, match=r"open\.csv:3: a quote that opens in this row is never"):
         ours.csv_dataset(str(path))
@@ -424,8 +419,7 @@ def test_an_unclosed_quote_is_an_error_where_inspect_loses_the_rest(tmp_path: Pa
 
 def test_private_characters_at_the_end_of_a_row_are_text(tmp_path: Path) -> None:
     # Ours are sent behind the last row, and can't be foretold.
-    path = tmp_path / "private.csv"
-    path.write_text("input,target\na,\ue000\ue0ff\ue000\n", encoding="utf-8")
+    path = written(tmp_path / "private.csv", "input,target\na,\ue000\ue0ff\ue000\n")
     assert_csv_alike(path)
     assert len({end_of_rows() for _ in range(10)}) == 10
 
@@ -544,8 +538,7 @@ def test_json_of_any_records_and_any_view_gives_equal_samples(
 ) -> None:
     if fields == "renamed":
         records = [{RENAMED.get(k, k): v for k, v in record.items()} for record in records]
-    path = folder / f"any{suffix}"
-    path.write_bytes(json_bytes(records, suffix, ensure_ascii=escaped))
+    path = written(folder / f"any{suffix}", json_bytes(records, suffix, ensure_ascii=escaped))
     assert_json_alike(path, fields=fields, **view)
 
 
@@ -575,8 +568,7 @@ wrapped = st.one_of(
 def test_any_value_in_any_column_is_read_or_rejected_as_by_inspect(
     folder: Path, column: str, value: Any, model: bool
 ) -> None:
-    path = folder / "value.json"
-    path.write_text(json.dumps([{"input": "x", column: value}]), encoding="utf-8")
+    path = written(folder / "value.json", json.dumps([{"input": "x", column: value}]))
     assert_json_alike(path, fields="model" if model and column == "metadata" else "none")
 
 
@@ -610,8 +602,7 @@ SINGLE_VALUES: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("column", "value"), SINGLE_VALUES)
 def test_a_value_is_read_or_rejected_as_by_inspect(tmp_path: Path, column: str, value: Any) -> None:
-    path = tmp_path / "value.json"
-    path.write_text(json.dumps([{"input": "x", column: value}]), encoding="utf-8")
+    path = written(tmp_path / "value.json", json.dumps([{"input": "x", column: value}]))
     assert_json_alike(path)
 
 
@@ -635,8 +626,7 @@ def test_a_value_is_read_or_rejected_as_by_inspect(tmp_path: Path, column: str, 
 def test_a_metadata_model_reads_or_rejects_as_inspect_does(
     tmp_path: Path, record: dict[str, Any]
 ) -> None:
-    path = tmp_path / "model.json"
-    path.write_text(json.dumps([{"input": "x", **record}]), encoding="utf-8")
+    path = written(tmp_path / "model.json", json.dumps([{"input": "x", **record}]))
     assert_json_alike(path, fields="model")
     assert_json_alike(path, fields="model that is not frozen")
 
@@ -669,8 +659,7 @@ ODD_JSON: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("case", ODD_JSON)
 def test_unusual_json_is_read_or_rejected_as_by_inspect(tmp_path: Path, case: str) -> None:
     suffix, text = ODD_JSON[case]
-    path = tmp_path / f"odd{suffix}"
-    path.write_text(text, encoding="utf-8", newline="")
+    path = written(tmp_path / f"odd{suffix}", text)
     assert_json_alike(path)
 
 
@@ -686,9 +675,8 @@ def test_json_in_other_encodings_gives_equal_samples(
 
 
 def test_empty_lines_of_json_lines_are_skipped_where_inspect_fails(tmp_path: Path) -> None:
-    path = tmp_path / "blank.jsonl"
-    path.write_text('\n{"input": "a"}\n  \n\n{"input": "b"}\n\n', encoding="utf-8")
-    assert their_outcome("json_dataset", path) == Refused()
+    path = written(tmp_path / "blank.jsonl", '\n{"input": "a"}\n  \n\n{"input": "b"}\n\n')
+    assert outcome(theirs, "json_dataset", path) == Refused()
     assert [sample.input for sample in ours.json_dataset(str(path))] == ["a", "b"]
 
 
@@ -800,8 +788,7 @@ def test_files_beside_a_local_dataset_are_found_as_inspect_finds_them(
         {"input": [{"role": "system", "content": [image]}]},
         *([{"input": [{"role": "user", "content": [document]}]}] if value else []),
     ]
-    path = tmp_path / "data.json"
-    path.write_text(json.dumps(records), encoding="utf-8")
+    path = written(tmp_path / "data.json", json.dumps(records))
     found = assert_json_alike(path)
     assert isinstance(found, Loaded)
     assert (f'"setup": "{tmp_path}/{value}"' in found.samples[0]) == (value in RELATIVE_NAMES)
