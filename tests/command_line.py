@@ -219,6 +219,7 @@ def _answer(connection: socket.socket) -> NoReturn:
         os.dup2(one, target)
         os.close(one)
     sys.stdin = os.fdopen(0)  # what was read ahead is not for the command
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))  # type: ignore[union-attr]
     sys.path += filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     _enter(folder, environment)
     code = main(arguments)

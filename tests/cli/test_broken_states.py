@@ -84,6 +84,8 @@ COMMANDS = (
     *(command for commands in NAMED.values() for command in commands),
     *(*LISTING, *OTHERS, *LOCKS.values(), *BUILDING),  # those that change the lockfile are the last
 )
+# What finds a broken manifest broken finds another broken manifest broken too.
+FEW = ("show bad", "preview bad", "preview good", "log bad", "validate", "list", "sync", "lock")
 SAMPLES = tuple(
     one for name in NAMED for one in NAMED[name] if one.startswith(("describe", "export", "bundle"))
 )
@@ -117,6 +119,7 @@ class State:
     environment: Mapping[str, str] = field(default_factory=dict)
     before: str = ""
     folder: str = "catalog"
+    commands: tuple[str, ...] = COMMANDS
 
 
 def text(name: str, content: str | bytes) -> Callable[[Path], object]:
@@ -145,7 +148,13 @@ def half(name: str) -> Callable[[Path], object]:
     return lambda folder: text(name, (folder / name).read_text()[:-60])(folder)
 
 
-def manifest(breaks: Callable[[Path], object], says: str, *, before: str = "") -> State:
+def manifest(
+    breaks: Callable[[Path], object],
+    says: str,
+    *,
+    before: str = "",
+    commands: tuple[str, ...] = COMMANDS,
+) -> State:
     """Return a state of a manifest: its dataset can't be used, and all others can."""
     affected = (*NAMED["bad"], LOCKS["bad"], *LISTING, *BUILDING)
     return State(
@@ -154,6 +163,7 @@ def manifest(breaks: Callable[[Path], object], says: str, *, before: str = "") -
         affected,
         (*NAMED["good"], LOCKS["good"], *OTHERS),
         before=before,
+        commands=commands,
     )
 
 
@@ -201,63 +211,44 @@ def closed(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).chmod(0)
 
 
+# Name of a manifest's state → how it breaks, and what is said.
+MANIFESTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a key too deep": (edited("m/bad.yaml", "    lic", "      lic"), "4:14 $.datasets.bad: not YAML"),
+    "half-written": (half("m/bad.yaml"), "5:26 $.datasets.bad: not YAML"),
+    "an open bracket": (text("m/bad.yaml", "datasets: {bad: ["), "2:1 $: not YAML"),
+    "a name only": (text("m/bad.yaml", "datasets:\n  bad:\n"), "2:3 $.datasets.bad: must be a mapping"),
+    "an empty file": (text("m/bad.yaml", ""), "1:1 $: must be a mapping"),
+    "a cycle of parents": (edited("m/bad.yaml", "license: mit", "extends: bad"), "4:5 $.datasets.bad.extends: `extends` forms a cycle"),
+    "an open string": (text("m/bad.yaml", 'datasets:\n  bad: {license: "m'), "2:20 $.datasets.bad: not YAML"),
+    "a key only": (text("m/bad.yaml", "datasets:\n  bad:\n    source:\n"), "3:5 $.datasets.bad.source: must be a mapping"),
+    "no dataset": (text("m/bad.yaml", "datasets:\n"), "1:1 $.datasets: must be a mapping"),
+    "a wrong type": (edited("m/bad.yaml", "license: mit", "limit: few"), "4:5 $.datasets.bad.limit: must be an integer"),
+    "a repeated key": (edited("m/bad.yaml", "license", "description"), "4:5 $.datasets.bad.description: the key 'description' is repeated"),
+    "a tab": (edited("m/bad.yaml", "    lic", "\tlic"), "4:1 $.datasets.bad: not YAML"),
+    "a NUL": (edited("m/bad.yaml", "mit", "m\0t"), "4:15 $.datasets.bad: not YAML text"),
+    "UTF-16": (text("m/bad.yaml", MANIFEST.encode("utf-16")), "1:1 $: byte 0xff is not UTF-8"),
+    "Latin-1": (text("m/bad.yaml", "# für\n".encode("latin-1")), "1:4 $: byte 0xfc is not UTF-8"),
+    "marks of a merge": (edited("m/bad.yaml", "    lic", "<<<<<<< HEAD\n    lic"), "5:12 $.datasets.bad: not YAML"),
+    "a dangling manifest": (replaced("m/bad.yaml", link), "1:1 $: can't read the file: No such file"),
+}  # fmt: skip
 STATES = {
-    "a key too deep": manifest(
-        edited("m/bad.yaml", "    lic", "      lic"), "4:14 $.datasets.bad: not YAML"
+    **{name: manifest(*one, commands=FEW) for name, one in MANIFESTS.items()},
+    "a broken file": manifest(text("m/bad.yaml", "datasets: {bad: [1"), "2:1 $: not YAML"),
+    "a broken dataset": manifest(
+        text("m/bad.yaml", 'datasets:\n  bad: {tags: "m'), "2:17 $.datasets.bad: not YAML"
     ),
-    "half-written": manifest(half("m/bad.yaml"), "5:26 $.datasets.bad: not YAML"),
-    "an open bracket": manifest(text("m/bad.yaml", "datasets: {bad: ["), "2:1 $: not YAML"),
-    "a name only": manifest(
-        text("m/bad.yaml", "datasets:\n  bad:\n"), "2:3 $.datasets.bad: must be a mapping"
-    ),
-    "an empty file": manifest(text("m/bad.yaml", ""), "1:1 $: must be a mapping"),
     "a missing parent": manifest(
         edited("m/bad.yaml", "license: mit", "extends: gone"),
         "4:5 $.datasets.bad.extends: no dataset 'gone'",
     ),
-    "a cycle of parents": manifest(
-        edited("m/bad.yaml", "license: mit", "extends: bad"),
-        "4:5 $.datasets.bad.extends: `extends` forms a cycle",
-    ),
-    "an open string": manifest(
-        text("m/bad.yaml", 'datasets:\n  bad: {license: "m'),
-        "2:20 $.datasets.bad: not YAML",
-    ),
-    "a key only": manifest(
-        text("m/bad.yaml", "datasets:\n  bad:\n    source:\n"),
-        "3:5 $.datasets.bad.source: must be a mapping",
-    ),
-    "no dataset": manifest(text("m/bad.yaml", "datasets:\n"), "1:1 $.datasets: must be a mapping"),
-    "a wrong type": manifest(
-        edited("m/bad.yaml", "license: mit", "limit: few"),
-        "4:5 $.datasets.bad.limit: must be an integer",
-    ),
     "an unknown key": manifest(
         edited("m/bad.yaml", "license", "licens"), "4:5 $.datasets.bad.licens: unknown key"
-    ),
-    "a repeated key": manifest(
-        edited("m/bad.yaml", "license", "description"),
-        "4:5 $.datasets.bad.description: the key 'description' is repeated",
-    ),
-    "a tab": manifest(edited("m/bad.yaml", "    lic", "\tlic"), "4:1 $.datasets.bad: not YAML"),
-    "a NUL": manifest(edited("m/bad.yaml", "mit", "m\0t"), "4:15 $.datasets.bad: not YAML text"),
-    "UTF-16": manifest(
-        text("m/bad.yaml", MANIFEST.encode("utf-16")), "1:1 $: byte 0xff is not UTF-8"
-    ),
-    "Latin-1": manifest(
-        text("m/bad.yaml", "# für\n".encode("latin-1")), "1:4 $: byte 0xfc is not UTF-8"
-    ),
-    "marks of a merge": manifest(
-        edited("m/bad.yaml", "    lic", "<<<<<<< HEAD\n    lic"), "5:12 $.datasets.bad: not YAML"
     ),
     "a manifest without rights": manifest(
         closed("m/bad.yaml"), "1:1 $: can't read the file: Permission denied", before=WITHOUT_RIGHTS
     ),
     "a folder as manifest": manifest(
         replaced("m/bad.yaml", Path.mkdir), "1:1 $: can't read the file: Is a directory"
-    ),
-    "a dangling manifest": manifest(
-        replaced("m/bad.yaml", link), "1:1 $: can't read the file: No such file"
     ),
     "no data file": data(replaced("data/bad.csv", lambda _: None), ""),
     "a folder as data": data(replaced("data/bad.csv", Path.mkdir), ""),
@@ -391,7 +382,7 @@ def test_every_command_answers(
     base, usual = healthy
     folder = shutil.copytree(base, tmp_path / state.folder)
     state.breaks(folder)
-    ran = sweep(folder, state, COMMANDS)
+    ran = sweep(folder, state, state.commands)
     wrong = dict(faults(state, ran, usual))
     assert wrong == {}
 

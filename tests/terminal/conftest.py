@@ -1,7 +1,7 @@
 """Fixtures of the terminal: run the real command, and compare its screen with a capture.
 
     def test_list(terminal, captured, demo):
-        screen = terminal("list", columns=60)            # a real process in a pseudo-terminal
+        screen = terminal("list", columns=60)            # a process in a pseudo-terminal
         captured(screen, "list-60")                      # tests/terminal/captures/list-60.txt
 
 `terminal` runs `registry` in the current folder with an empty cache of its own and returns a
@@ -23,7 +23,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import demo, own
-from tests.terminal.screens import COMMAND, Screen, compare, masked, run_in_terminal
+from tests.command_line import install
+from tests.terminal.screens import Screen, compare, masked, run_in_terminal
 
 __all__ = ["Captured", "RunInTerminal", "demo", "own"]
 
@@ -43,7 +44,16 @@ def variables(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def terminal(variables: dict[str, str]) -> RunInTerminal:
+def program(tmp_path: Path) -> str:
+    """Write the command `registry`; it has what it imports already."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    install(folder)
+    return str(folder / "registry")
+
+
+@pytest.fixture
+def terminal(program: str, variables: dict[str, str]) -> RunInTerminal:
     """Run the command line as a process in a pseudo-terminal."""
     pytest.importorskip("pyte", reason="pyte, which draws the screen, is not installed")
 
@@ -55,7 +65,7 @@ def terminal(variables: dict[str, str]) -> RunInTerminal:
         environment: Mapping[str, str | None] | None = None,
     ) -> Screen:
         return run_in_terminal(
-            [*COMMAND, *arguments],
+            [program, *arguments],
             folder=Path.cwd(),
             columns=columns,
             rows=rows,
@@ -67,12 +77,12 @@ def terminal(variables: dict[str, str]) -> RunInTerminal:
 
 
 @pytest.fixture
-def piped(variables: dict[str, str]) -> RunInTerminal:
+def piped(program: str, variables: dict[str, str]) -> RunInTerminal:
     """Run the command line as a process whose output is a pipe: stdout, then stderr."""
 
     def run(*arguments: str, environment: Mapping[str, str] | None = None) -> Screen:
         done = subprocess.run(
-            [*COMMAND, *arguments],
+            [program, *arguments],
             capture_output=True,
             encoding="utf-8",
             env={**os.environ, **variables, **(environment or {})},

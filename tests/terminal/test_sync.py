@@ -92,7 +92,7 @@ def test_download_has_a_true_total_and_a_rate_and_ends_in_one_line(
     assert screen.code == 0, screen.text
     frames = "\n".join(screen.frames)
     assert re.search(
-        r"slow +━+ +0:\d\d:\d\d download [\d.]+ kB of 757.8 kB +[\d.]+ [kM]?B/s", frames
+        r"slow +[━╺╸]+ +0:\d\d:\d\d download [\d.]+ kB of 757.8 kB +[\d.]+ [kM]?B/s", frames
     )
     assert re.search(r"2 datasets +━+ 0:\d\d:\d\d 0 finished", frames)
     # The bars are gone.
