@@ -134,3 +134,15 @@ def visit(chromium: Any) -> Iterator[Visit]:
                 faults += page.evaluate("violations")
         context.close()
     assert faults == []
+
+
+def assert_axe_finds_nothing(page: Any) -> None:
+    """Look with axe-core for what hinders people on a page."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    # Preloaded, styles are read by a request, which the policy does not allow. To describe each
+    # element that is right takes half of the time.
+    options = {"preload": False, "resultTypes": ["violations"]}
+    results = axe.Axe().run(page, options=options)
+    assert results.violations_count == 0, results.generate_report()

@@ -11,7 +11,7 @@ import pytest
 from registry.diff.models import Chunk, Example, FieldChange
 from registry.diff.severity import ChangeClass
 from registry.plugins.site.diff_page import diff_page
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, assert_axe_finds_nothing
 from tests.cli.diffs import EVIL, change, diff_of, untrusted_diff
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(2)>\u202e"
@@ -152,10 +152,6 @@ def test_page_of_many_samples_is_ready_at_once(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(review: str, visit: Visit, scheme: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    )
     page = visit(review, color_scheme=scheme)
     page.keyboard.press("j")
-    results = axe.Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    assert_axe_finds_nothing(page)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import Visit, address_of, browse
+from tests.browser.conftest import Visit, address_of, assert_axe_finds_nothing, browse
 from tests.gallery import write_gallery
 
 COMMENT = """
@@ -125,11 +125,7 @@ def test_browse_fits_the_page_and_runs_nothing(address: str, visit: Visit) -> No
 
 
 def test_axe_finds_nothing_in_rendered_samples(review: Path, visit: Visit) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    )
     page = visit(review.as_uri())
     for one in page.get_by_text("Rendered", exact=True).all():
         one.click()
-    results = axe.Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    assert_axe_finds_nothing(page)

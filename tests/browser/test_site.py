@@ -13,7 +13,7 @@ import pytest
 
 from registry import MemoryDataset, Sample
 from registry.plugins.site.environment import LINKED_POLICY
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, assert_axe_finds_nothing
 from tests.gallery import FORMULA
 
 PAGES = (
@@ -397,14 +397,9 @@ def test_hostile_data_is_only_text(site: Path, visit: Visit) -> None:
     ],
 )
 def test_axe_finds_nothing(site: Path, visit: Visit, scheme: str, path: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    )
     page = visit(f"{site.as_uri()}/{path}", color_scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    # Else it reads the styles by a request, which the policy does not allow.
-    results = axe.Axe().run(page, options={"preload": False})
-    assert results.violations_count == 0, results.generate_report()
+    assert_axe_finds_nothing(page)
 
 
 class Strict(http.server.SimpleHTTPRequestHandler):
