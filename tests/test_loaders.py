@@ -43,7 +43,7 @@ def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
         json_dataset(str(path))
     assert isinstance(caught.value, DecodeError)
     path.write_text('{"input": "a"}\n{"input": "b", "files": [1]}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match="^x: record 2, field files: must be a dict"):
+    with pytest.raises(ValueError, match=r"^x: record 2, field files: must be a dict"):
         json_dataset(str(path))
     with pytest.raises(SourceError, match="no such file"):
         csv_dataset(str(tmp_path / "none.csv"))
