@@ -22,7 +22,28 @@ from registry.plugins.browse import command as browse
 from tests.cli.invocation import Run
 from tests.plugins.browse.catalogs import write_catalog
 
-COMMAND = [sys.executable, "-m", "registry", "browse", "--no-open"]
+COMMAND = ("-m", "registry", "browse")
+
+
+def start(*command: str, **variables: str) -> subprocess.Popen[str]:
+    """Start Python in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUNBUFFERED": "", **variables},
+    )
+
+
+def printed_url(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def cookie_of(url: str) -> dict[str, str]:
+    with urllib.request.urlopen(url) as answer:
+        return {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -32,19 +53,10 @@ def test_process_serves_until_it_is_told_to_stop(sent: signal.Signals, tmp_path:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with subprocess.Popen(
-            [*COMMAND, "--port", str(port), "--root", str(root)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONUNBUFFERED": ""},
-        ) as process:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            with urllib.request.urlopen(url) as answer:
-                cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        with start(*COMMAND, "--no-open", "--port", str(port), "--root", str(root)) as process:
+            url = printed_url(process)
             base = url.partition("?")[0]
-            request = urllib.request.Request(f"{base}events", headers={"Cookie": cookie})
+            request = urllib.request.Request(f"{base}events", headers=cookie_of(url))
             with urllib.request.urlopen(request):  # a page that still listens
                 process.send_signal(sent)
                 out, err = process.communicate(timeout=20)
@@ -85,16 +97,9 @@ def test_no_process_has_the_token_in_its_arguments_and_it_works_once(tmp_path: P
     browser.write_text(BROWSER, encoding="utf-8")
     browser.chmod(0o700)
     variables = {"BROWSER": f"{browser} %s", "DISPLAY": ":0", "NOTES": str(tmp_path)}
-    with subprocess.Popen(
-        [*COMMAND[:-1], "--port", "0", "--root", str(root)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        encoding="utf-8",
-        env={**os.environ, **variables, "PYTHONUNBUFFERED": ""},
-    ) as process:
+    with start(*COMMAND, "--port", "0", "--root", str(root), **variables) as process:
         try:
-            assert process.stdout is not None
-            printed = process.stdout.readline().strip()
+            printed = printed_url(process)
             noted = tmp_path / "argument"
             while not noted.exists() or not noted.read_text(encoding="utf-8"):
                 assert process.poll() is None
@@ -138,17 +143,10 @@ sys.exit(main(["browse", "--no-open", "--port", "0", "--root", sys.argv[1]]))
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_second_signal_ends_it_while_a_page_is_built(sent: signal.Signals, tmp_path: Path) -> None:
     root = write_catalog(tmp_path / "catalog").parent
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW_END, str(root)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
+    with start("-c", SLOW_END, str(root)) as process:
         assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        with urllib.request.urlopen(url) as answer:
-            cookie = answer.headers["Set-Cookie"].partition(";")[0]
-        request = urllib.request.Request(url.partition("?")[0], headers={"Cookie": cookie})
+        url = printed_url(process)
+        request = urllib.request.Request(url.partition("?")[0], headers=cookie_of(url))
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(urllib.request.urlopen, request)
             assert process.stdout.readline() == "building\n"

@@ -66,14 +66,11 @@ def test_proxies_are_shown_without_credentials() -> None:
     found = settings(https_proxy="http://u:canary@proxy:3128", NO_PROXY="localhost")["proxy"]
     assert (found.status, found.text) == ("ok", "HTTPS_PROXY=http://proxy:3128, not for localhost")
     environ = {"HF_HOME": "/nowhere", "HTTP_PROXY": "http://a:1", "http_proxy": "http://b:1"}
-    statuses = [
-        (one.status, one.next) for one in setting_observations(environ) if one.name == "proxy"
-    ]
-    assert statuses[0] == ("warn", "unset HTTP_PROXY or http_proxy")
+    first, *_ = [one for one in setting_observations(environ) if one.name == "proxy"]
+    assert (first.status, first.next) == ("warn", "unset HTTP_PROXY or http_proxy")
     environ = {"HF_HOME": "/nowhere", "HTTP_PROXY": "http://:1"}
-    assert (
-        next(one for one in setting_observations(environ) if one.name == "proxy").status == "fail"
-    )
+    first, *_ = [one for one in setting_observations(environ) if one.name == "proxy"]
+    assert first.status == "fail"
 
 
 def test_certificates_are_loaded(tmp_path: Path) -> None:
@@ -232,10 +229,8 @@ def test_remote_cache_is_asked(
     assert (missing.status, missing.next) == ("warn", "registry sync --push makes it")
     folder.mkdir()
     found = reached(monkeypatch)["remote cache"]
-    assert (found.status, found.text) == (
-        "ok",
-        f"{folder} answers; trusted: what datasets.lock proves",
-    )
+    text = f"{folder} answers; trusted: what datasets.lock proves"
+    assert (found.status, found.text) == ("ok", text)
     unknown = reached(monkeypatch, REGISTRY_REMOTE_CACHE="nothing://u:canary@b/x")["remote cache"]
     assert (unknown.status, unknown.text) == ("fail", "nothing://b/x can't be read (CacheError)")
     silent = reached(monkeypatch, REGISTRY_REMOTE_CACHE="http://u:canary@127.0.0.1:1/x")

@@ -76,7 +76,8 @@ IMAGE = {
     "then": {"messages": [{"role": "user", "content": [{"text": "q"}, {"image": "pic"}]}]},
     "else": "q",
 }
-INDEX = {"if": {"value": "a", "regex": ""}, "then": "a", "else": {"from": "a", "do": ["letter"]}}
+LETTER = {"from": "a", "do": ["letter"]}
+INDEX = {"if": {"value": "a", "regex": ""}, "then": "a", "else": LETTER}
 
 
 @pytest.mark.parametrize(
@@ -89,11 +90,8 @@ INDEX = {"if": {"value": "a", "regex": ""}, "then": "a", "else": {"from": "a", "
 )
 def test_what_is_imported_again_is_the_same(tmp_path: Path, fields: dict[str, Any]) -> None:
     source = {"type": "hf", "path": "acme/quiz", "name": "big", "split": "test"}
-    keys = {
-        "source": source,
-        "fields": fields,
-        "eval": {"solver": ["generate"], "scorer": ["exact"]},
-    }
+    scoring = {"solver": ["generate"], "scorer": ["exact"]}
+    keys = {"source": source, "fields": fields, "eval": scoring}
     file = tmp_path / "eval.yaml"
     file.write_text(written(keys), encoding="utf-8")
     (again,) = read(file, ImportOptions(repository="acme/quiz")).datasets
@@ -127,10 +125,7 @@ def test_without_eval_samples_with_choices_are_multiple_choice() -> None:
         ({"limit": 5}, "`limit`"),
         ({"shuffle": True, "seed": 1}, "`shuffle`"),
         ({"fields": {"input": {"template": "Q: {q}"}}}, "`fields.input`"),
-        (
-            {"fields": {"choices": "c", "target": {"from": "a", "do": ["letter"]}}},
-            "`fields.target`",
-        ),
+        ({"fields": {"choices": "c", "target": LETTER}}, "`fields.target`"),
         ({"fields": {"choices": "c", "target": "a"}}, "{if: {value: a, regex: ''}"),
         ({"fields": {"choices": None, "target": "literal:x"}}, "`fields.target`"),
         ({"fields": {"choices": {"const": ["x"]}}}, "`fields.choices`"),

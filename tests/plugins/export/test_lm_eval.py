@@ -54,10 +54,7 @@ def test_targets(tmp_path: Path, samples: list[Sample], target: Any) -> None:
         ([], "no samples"),
         ([Sample(input="a"), Sample(input="b", choices=["x"], target="A")], "of one kind"),
         ([Sample(input="a", target="x"), Sample(input="b", target=["x"])], "of one kind"),
-        (
-            [Sample(input="a", id=7, choices=["x", "y"], target="C")],
-            r"sample 1 \(id 7\): its target",
-        ),
+        ([Sample("a", id=7, choices=["x", "y"], target="C")], r"sample 1 \(id 7\): its target"),
         ([Sample(input="a", choices=["x", "y"], target="")], "none of its 2 choices"),
     ],
 )

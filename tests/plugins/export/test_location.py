@@ -33,12 +33,9 @@ def test_name_and_view(path: str, name: str, view: dict[str, Any]) -> None:
 
 def test_root_may_have_slashes_after_the_name_and_is_quoted_before_it() -> None:
     assert parse_path("qa.jsonl?root=/work/cat alog&limit=1").root == "/work/cat alog"
-    found = parse_path("root=%2Fwork&limit=1/qa.jsonl")
-    assert (found.root, found.view, found.prefix) == (
-        "/work",
-        {"limit": 1},
-        "root=%2Fwork&limit=1/",
-    )
+    prefix = "root=%2Fwork&limit=1/"
+    found = parse_path(f"{prefix}qa.jsonl")
+    assert (found.root, found.view, found.prefix) == ("/work", {"limit": 1}, prefix)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +49,7 @@ def test_folders_have_no_name(path: str, prefix: str) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (
-            "qa.jsonl?limt=1",
-            r"registry://qa.jsonl\?limt=1: no option 'limt' \(did you mean 'limit'",
-        ),
+        ("qa.jsonl?limt=1", r"registry://qa.jsonl\?limt=1: no option 'limt' .*mean 'limit'"),
         ("a=1/qa.jsonl", r"no option 'a' \(options: absolute_files, auto_id, corrections,"),
         ("qa.jsonl?fewshot=x", "fewshot is a number of examples, true or false, not 'x'"),
         ("corrections=0/qa.jsonl", "corrections is true or false, not '0'"),

@@ -107,12 +107,7 @@ def test_what_changes_values_is_left_out(tmp_path: Path) -> None:
         ([CSV, ZIP], [field("q", "t.csv"), field("a", "z")], {}, "several files (t.csv, z)"),
         ([], [field("q", "t.csv")], {}, "the format None"),
         ([CSV], [{"@id": "q"}], {}, "no file"),
-        (
-            [INNER, {**ZIP, "encodingFormat": "x"}],
-            [field("q", "in")],
-            {},
-            "which is not an archive",
-        ),
+        ([INNER, {**ZIP, "encodingFormat": "x"}], [field("q", "in")], {}, "is not an archive"),
         ([HUB, PARQUET], [field("q", "files")], {}, "does not name the splits"),
     ],
 )

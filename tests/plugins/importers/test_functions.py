@@ -215,11 +215,8 @@ def test_a_lambda_and_columns_as_metadata() -> None:
 @pytest.mark.parametrize(
     ("call", "expression"),
     [
-        ("stable_id(r['q'])", {"hash": ["q"], "length": 8}),
-        (
-            "stable_id(r['q'], r['c'], prefix='x', length=4)",
-            {"hash": ["q", "c"], "prefix": "x", "length": 4},
-        ),
+        ("stable_id(r['q'], r['c'])", {"hash": ["q", "c"], "length": 8}),
+        ("stable_id(r['q'], prefix='x', length=4)", {"hash": ["q"], "prefix": "x", "length": 4}),
     ],
 )
 def test_a_stable_id_is_a_hash(call: str, expression: dict[str, Any]) -> None:

@@ -81,11 +81,8 @@ tasks:
     assert (look.name, plain.name) == ("quiz-look", "quiz-plain")
     assert look.keys["source"]["name"] == "big"
     left = [(one.what, one.about, one.line) for one in look.left_out]
-    assert left == [
-        ("shuffle_choices", "samples", 5),
-        ("solvers", "evaluation", 6),
-        ("field_spec.id", "samples", 4),
-    ]
+    solvers = ("solvers", "evaluation", 6)
+    assert left == [("shuffle_choices", "samples", 5), solvers, ("field_spec.id", "samples", 4)]
     with_image, without = samples_of(look, [{"q": "?", "pic": "data:x"}, {"q": "?", "pic": None}])
     assert isinstance(with_image.input, list)
     assert isinstance(with_image.input[0], ChatMessageUser)
@@ -173,9 +170,8 @@ def test_several_licenses_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_card_without_splits(tmp_path: Path) -> None:
-    (refused,) = read_card(
-        write(tmp_path, "README.md", card("license: mit")), REPOSITORY_OPTIONS
-    ).refused
+    file = write(tmp_path, "README.md", card("license: mit"))
+    (refused,) = read_card(file, REPOSITORY_OPTIONS).refused
     assert "names a split" in refused.why
 
 
@@ -195,6 +191,7 @@ def test_invalid_front_matter(tmp_path: Path, text: str, message: str) -> None:
 
 
 COMMIT = "0123456789" * 4
+FILE = Path("eval.yaml")
 CACHED = Path(f"/c/hub/datasets--acme--quiz/snapshots/{COMMIT}/eval.yaml")
 
 
@@ -203,11 +200,7 @@ CACHED = Path(f"/c/hub/datasets--acme--quiz/snapshots/{COMMIT}/eval.yaml")
     [
         (CACHED, ImportOptions(), {"path": "acme/quiz", "revision": COMMIT}),
         (CACHED, ImportOptions(repository="a/b"), {"path": "a/b"}),
-        (
-            Path("eval.yaml"),
-            ImportOptions(repository="./copy", revision="v1"),
-            {"path": "./copy", "revision": "v1"},
-        ),
+        (FILE, ImportOptions(repository="./a", revision="v1"), {"path": "./a", "revision": "v1"}),
     ],
 )
 def test_repository(file: Path, options: ImportOptions, source: dict[str, str]) -> None:
@@ -216,4 +209,4 @@ def test_repository(file: Path, options: ImportOptions, source: dict[str, str]) 
 
 def test_a_repository_is_not_guessed() -> None:
     with pytest.raises(ManifestError, match="add --repository OWNER/NAME"):
-        source_of_repository(Path("eval.yaml"), ImportOptions())
+        source_of_repository(FILE, ImportOptions())

@@ -40,6 +40,9 @@ def to_sample(record):
 """
 
 
+UNSET = {"choices": None, "id": None, "metadata": None}
+
+
 def test_calls(tmp_path: Path) -> None:
     imported = read(write(tmp_path, "tasks.py", TASK), ImportOptions())
     assert imported.refused == ()
@@ -48,21 +51,12 @@ def test_calls(tmp_path: Path) -> None:
     assert quiz.keys == {
         "tags": ["inspect"],
         "source": {"type": "hf", "path": "acme/quiz", "split": "test", "name": "main"},
-        "fields": {
-            "input": "question",
-            "target": "answer",
-            "choices": None,
-            "id": None,
-            "metadata": None,
-        },
+        "fields": {"input": "question", "target": "answer", **UNSET},
         "shuffle": True,
         "seed": 42,
     }
-    assert [(one.what, one.about) for one in quiz.left_out] == [
-        ("Task", "evaluation"),
-        ("split", "evaluation"),
-        ("limit", "evaluation"),
-    ]
+    left_out = [(one.what, one.about) for one in quiz.left_out]
+    assert left_out == [(what, "evaluation") for what in ("Task", "split", "limit")]
     assert fields.keys["fields"] == {"input": "q", "target": "a", "metadata": ["topic"]}
     assert [one.what for one in fields.left_out] == ["Task", "shuffle", "shuffle_choices"]
     assert plain.keys["source"] == {"type": "csv", "path": "a.csv", "delimiter": ";"}

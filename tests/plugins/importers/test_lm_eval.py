@@ -88,11 +88,7 @@ def test_keys_of_a_file_come_before_those_that_it_includes(tmp_path: Path) -> No
         ("task: piqa", "", "no `task`"),
         ("baber/piqa", "/home/me/data", "a script or folder of its author"),
         ("baber/piqa", "json", "without data_files"),
-        (
-            "dataset_name: null",
-            "dataset_name: !function utils.n",
-            "dataset_name: it is made by code",
-        ),
+        ("name: null", "name: !function utils.n", "dataset_name: it is made by code"),
         ("dataset_path: baber/piqa", "", "dataset_path: it is missing"),
         ("validation_split: validation", "", "neither it nor validation_split"),
         ("task: piqa", "task: piqa\nclass: !function task.T", "!function task.T is code"),

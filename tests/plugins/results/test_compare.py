@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from registry import ChatMessageUser, Sample
 from registry.api import ChangeClass, LogError, Provenance, Samples
-from registry.plugins.results.compare import Side, compare, mean_of, side_of_run
+from registry.plugins.results.compare import Comparison, Mean, Side, compare, mean_of, side_of_run
 from registry.plugins.results.runs import Run, RunSample
 
 MMLU = 13_937
@@ -36,13 +36,17 @@ def four(**changed: str) -> list[Sample]:
     return [sample(n, text, changed.get(text[:-1], "x")) for n, text in enumerate(TEXTS, 1)]
 
 
+def score_of(found: Comparison) -> Any:
+    (score,) = found.scores
+    return score
+
+
 def test_same_samples_are_comparable_in_any_order() -> None:
     found = compare(log("a", four(), [1, 0, 1, 0]), log("b", four()[::-1], [1, 1, 0, 1]))
     assert found.reasons == ()
     assert (found.common, found.kinds) == (4, (ChangeClass.ORDER,))
-    (score,) = found.scores
+    score = score_of(found)
     # By sample: 1→1, 0→0, 1→1, 0→1.
-    assert score.difference is not None
     assert (score.old.value, score.new.value, score.difference.value) == (0.5, 0.75, 0.25)
     assert score.difference.error == pytest.approx(0.25)  # deviation 0.5, of four
 
@@ -51,10 +55,8 @@ def test_samples_that_differ_are_left_out_of_the_common_ones() -> None:
     found = compare(log("a", four(), [1, 0, 1, 0]), log("b", four(Two="y"), [0, 1, 0, 0]))
     assert found.reasons == ("1 sample differs (target of 1)",)
     assert (found.common, found.kinds) == (3, (ChangeClass.TARGETS,))
-    (score,) = found.scores
-    assert score.common_old is not None
-    assert score.common_old.value == pytest.approx(2 / 3)
-    assert score.common_old.samples == 3
+    common = score_of(found).common_old
+    assert (common.value, common.samples) == (pytest.approx(2 / 3), 3)
 
 
 def test_each_reason_is_given() -> None:
@@ -163,9 +165,7 @@ def test_mean_and_error_are_those_of_numpy(values: list[float]) -> None:
 
 
 def test_one_number_has_no_error_and_none_no_mean() -> None:
-    one = mean_of([0.5])
-    assert one is not None
-    assert one.error is None
+    assert mean_of([0.5]) == Mean(value=0.5, error=None, samples=1)
     assert mean_of([math.nan]) is None
 
 
@@ -186,11 +186,8 @@ def test_one_planted_target_among_all_of_mmlu_is_found() -> None:
     found = compare(side_of_run(run("A", 3)), side_of_run(run("B", 4)))
     assert found.reasons == ("1 sample differs (target of 1)",)
     assert [one.label for one in found.samples.examples] == ["id q-8151"]
-    (score,) = found.scores
-    assert score.difference is not None
+    score = score_of(found)
     assert score.difference.samples == found.common == MMLU - 1
     assert score.difference.value == pytest.approx(1 / 7, abs=1e-3)
     # Two runs that are not paired would differ by the errors of both.
-    assert score.difference.error is not None
-    assert score.old.error is not None
     assert score.difference.error < score.old.error

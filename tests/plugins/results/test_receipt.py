@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from registry.api import options, read_provenance
 from registry.plugins.results.here import Here
-from registry.plugins.results.receipt import receipt_of
+from registry.plugins.results.receipt import Rebuilt, receipt_of
 from registry.plugins.results.runs import Run, RunSample
 from tests.cli.invocation import HUB, write
 from tests.cli.invocation import Run as Invoke
@@ -44,10 +44,8 @@ def test_modified_samples_are_the_same_data_but_not_rebuilt(here: Here) -> None:
     assert (receipt.verdict, receipt.dataset) == ("same", "qa")
     reasons = ("they are built from what qa is now", "after they were opened they were filtered")
     assert receipt.reasons == reasons
-    assert receipt.rebuilt is not None
-    assert not receipt.rebuilt.equal
     text = "missing: the code by which they were filtered; before that, 3 of 3 samples of the log"
-    assert receipt.rebuilt.text == f"{text} are in it"
+    assert receipt.rebuilt == Rebuilt(equal=False, text=f"{text} are in it")
 
 
 def test_what_is_neither_pinned_nor_cached_is_unknown(here: Here) -> None:
@@ -72,16 +70,14 @@ def test_log_without_provenance_and_samples_says_nothing(here: Here) -> None:
     receipt = receipt_of(Run(file="log", tool="eee"), here, rebuild=True)
     reason = "the log has neither a provenance nor samples"
     assert (receipt.verdict, receipt.reasons) == ("unknown", (reason,))
-    assert receipt.rebuilt is not None
-    assert receipt.rebuilt.text == "missing: which data it was"
+    assert receipt.rebuilt == Rebuilt(equal=False, text="missing: which data it was")
 
 
 def test_content_that_matches_is_rebuilt(here: Here) -> None:
     receipt = receipt_of(run_of(), here, rebuild=True)
     assert (receipt.verdict, receipt.found_by, receipt.dataset) == ("same", "content", "qa")
-    assert receipt.rebuilt is not None
     text = "the log has no digest; 3 of 3 samples of the log are in it"
-    assert (receipt.rebuilt.equal, receipt.rebuilt.text) == (True, text)
+    assert receipt.rebuilt == Rebuilt(equal=True, text=text)
 
 
 def test_other_release_and_other_view_are_named(here: Here) -> None:

@@ -77,12 +77,7 @@ def test_samples_are_paired_by_id_counted_and_each_shown_once(catalog: Path) -> 
 def test_original_is_beside_corrected_with_the_reviewed_rows(catalog: Path) -> None:
     build(catalog)
     found = open_view(catalog).compared(Side.of("qa~original"), Side("qa"))
-    assert counts(found) == {
-        "changed": 1,
-        "only in qa (original)": 0,
-        "only in qa": 0,
-        "equal": 2,
-    }
+    assert counts(found) == {"changed": 1, "only in qa (original)": 0, "only in qa": 0, "equal": 2}
     (page,) = (text for _, text in compare_pages(found))
     assert "It is z." in page
     assert "<del>x</del>" in page

@@ -36,9 +36,8 @@ def test_row_has_short_texts() -> None:
 
 def test_small_catalog_has_one_page() -> None:
     rows = [ListRow(name="a", tags=("x", "y")), ListRow(name="b", tags=("x",), states=("broken",))]
-    ((file, page),) = list_pages(
-        rows, about=About(title="A & B"), chunks=1, problems=("x.yaml: <bad>",)
-    )
+    problems = ("x.yaml: <bad>",)
+    ((file, page),) = list_pages(rows, about=About(title="A & B"), chunks=1, problems=problems)
     assert file == "index.html"
     for part in (
         "<h1>A &amp; B</h1>",
@@ -71,11 +70,8 @@ def test_filters_count_values_whatever_their_case() -> None:
         ListRow(name=name, license=named, source="hf", lock="commit", states=("cached",))
         for name, named in (("a", "MIT"), ("b", "mit"), ("c", "MIT"), ("d", ""))
     ]
-    expected = [
-        ("License", "license", [("MIT", 3), ("none", 1)]),
-        ("State", "is", [("cached", 4)]),
-    ]
-    assert list_filters(rows) == expected
+    licenses = ("License", "license", [("MIT", 3), ("none", 1)])
+    assert list_filters(rows) == [licenses, ("State", "is", [("cached", 4)])]
 
 
 def test_page_says_which_state_of_the_catalog_it_shows() -> None:
@@ -123,11 +119,8 @@ def test_pages_stay_below_300_kb_whatever_the_texts_are() -> None:
         tags=tuple("\U000e0001" * 99 for _ in range(99)),
     )
     rows = [list_row(view)] * 300
-    pages = dict(
-        list_pages(
-            rows, about=About(title="\u202e" * 10_000), chunks=1, problems=("<" * 9_999,) * 99
-        )
-    )
+    about = About(title="\u202e" * 10_000)
+    pages = dict(list_pages(rows, about=about, chunks=1, problems=("<" * 9_999,) * 99))
     assert len(pages) > 1
     assert max(len(page.encode()) for page in pages.values()) < 300_000
     assert "and 79 more" in pages["index.html"]
@@ -135,9 +128,7 @@ def test_pages_stay_below_300_kb_whatever_the_texts_are() -> None:
 
 def test_all_tags_are_on_the_page_if_there_is_room() -> None:
     rows = [ListRow(name=f"d{n}", tags=(f"team-{n}", "all")) for n in range(400)]
-    ((_, page),) = [
-        one for one in list_pages(rows, about=About(title="t"), chunks=1) if one[0] == "index.html"
-    ]
+    page = dict(list_pages(rows, about=About(title="t"), chunks=1))["index.html"]
     open_tags, _, more = page.partition("More tags")
     assert open_tags.index("all <span") < open_tags.index("team-0 <span")
     assert all(f">team-{n} <span" in open_tags + more for n in range(400))
