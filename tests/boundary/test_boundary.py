@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from pathlib import Path
@@ -15,14 +14,14 @@ from registry.base.conversion import convert
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, UNLIMITED, Boundary, Limits
 from registry.errors import ReachError
+from registry.manifest.schema import read_schema
+from tests.git_repository import write_files
 
 
 @pytest.fixture
 def boundary(tmp_path: Path) -> Boundary:
     """Return the boundary of a catalog in a folder beside a secret file."""
-    (tmp_path / "catalog").mkdir()
-    (tmp_path / "catalog" / "data.csv").write_text("a\n1\n")
-    (tmp_path / "catalog-secret").write_text("hunter2")
+    write_files(tmp_path, {"catalog/data.csv": "a\n1\n", "catalog-secret": "hunter2"})
     return Boundary().allowing([str(tmp_path / "catalog")])
 
 
@@ -122,21 +121,14 @@ def test_a_path_with_a_nul_is_refused(boundary: Boundary, tmp_path: Path) -> Non
 def test_a_file_of_a_package_may_be_read_but_not_what_it_links_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "site" / "qa_linked"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "x.csv").write_text("a")
+    files = {"__init__.py": "", "x.csv": "a"}
+    package = write_files(tmp_path / "site" / "qa_linked", files)
     (package / "l.csv").symlink_to(__file__)
     monkeypatch.syspath_prepend(str(package.parent))
     with Boundary().open_location(Location("package:qa_linked/x.csv")) as file:
         assert file.read() == b"a"
     with pytest.raises(ReachError, match="leads out of the package"):
         Boundary().open_location(Location("package:qa_linked/l.csv"))
-
-
-SCHEMA = json.loads(Path("schemas/index.schema.json").read_text(encoding="utf-8"))["$defs"][
-    "limits"
-]
 
 
 def test_unknown_limits_are_refused() -> None:
@@ -161,7 +153,8 @@ def test_a_message_says_how_to_raise_the_limit() -> None:
 
 
 def test_the_schema_has_the_same_limits_with_the_same_defaults() -> None:
-    stated = {key: value["default"] for key, value in SCHEMA["properties"].items()}
+    limits = read_schema("index")["$defs"]["limits"]["properties"]
+    stated = {key: value["default"] for key, value in limits.items()}
     assert stated == msgspec.structs.asdict(Limits())
 
 

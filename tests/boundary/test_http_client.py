@@ -33,6 +33,15 @@ def read(url: str, options: dict[str, Any] | None = None, boundary: Boundary = C
     return found
 
 
+def resolve(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """Give every name one address."""
+
+    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+
 OPTIONS = [
     {"headers": {"X-Api-Key": SECRET, "Authorization": SECRET}},
     {"client_kwargs": {"headers": {"X-Api-Key": SECRET, "Cookie": f"a={SECRET}"}}},
@@ -136,10 +145,7 @@ def test_a_loop_of_redirects_ends(site: Recorder) -> None:
 def test_a_name_of_a_private_address_is_refused(
     site: Recorder, monkeypatch: pytest.MonkeyPatch, host: str, address: str
 ) -> None:
-    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    resolve(monkeypatch, address)
     with pytest.raises(ReachError, match=f"{host} is at {address}, a .* address .*hosts: "):
         read(f"https://{host}:{site.port}/a")
     assert site.received == []
@@ -148,10 +154,7 @@ def test_a_name_of_a_private_address_is_refused(
 def test_a_listed_name_may_have_a_private_address(
     site: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    resolve(monkeypatch, "127.0.0.1")
     boundary = Boundary(hosts=frozenset({"minio.example"}))
     assert read(site.url("/a", "minio.example"), boundary=boundary) == b"q,a\n1,2\n"
 
@@ -159,10 +162,7 @@ def test_a_listed_name_may_have_a_private_address(
 def test_a_server_that_is_not_this_machine_does_not_lead_to_it(
     site: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def look_up(name: Any, port: Any, *_: Any, **__: Any) -> Any:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
-
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    resolve(monkeypatch, "127.0.0.1")
     site.redirects = {"/a": site.url("/admin")}
     boundary = Boundary(hosts=frozenset({"far.example"}))
     with pytest.raises(ReachError, match="redirected to this machine"):

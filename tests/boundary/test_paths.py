@@ -25,17 +25,14 @@ from registry.boundary.paths import (
     path_matcher,
 )
 from registry.errors import ReachError, SourceError
+from tests.git_repository import write_files
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("b.csv", "a.csv", "x.json", "sub/c.csv", "sub/.d", ".DS_Store", ".git/HEAD"):
-        path = tmp_path / "catalog" / name
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_bytes(b"")
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "secret.csv").write_text("hunter2")
-    return tmp_path / "catalog"
+    names = ("b.csv", "a.csv", "x.json", "sub/c.csv", "sub/.d", ".DS_Store", ".git/HEAD")
+    write_files(tmp_path, {"outside/secret.csv": "hunter2"})
+    return write_files(tmp_path / "catalog", dict.fromkeys(names, ""))
 
 
 @pytest.fixture
@@ -77,8 +74,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file(folder: Path, boundary
     ],
 )
 def test_globs_match_what_the_module_glob_matches(folder: Path, pattern: str) -> None:
-    (folder / "sub" / "deep" / "sub").mkdir(parents=True)
-    (folder / "sub" / "deep" / "sub" / "c.csv").touch()
+    write_files(folder, {"sub/deep/sub/c.csv": ""})
     (folder / "linked").symlink_to(folder / "sub")
     (folder / "broken.csv").symlink_to(folder / "missing")
     path = str(folder / pattern)
@@ -105,8 +101,7 @@ def test_links_that_form_a_cycle_end(folder: Path, boundary: Boundary) -> None:
 
 def test_pipes_and_nested_repositories_are_no_data(folder: Path, boundary: Boundary) -> None:
     os.mkfifo(folder / "pipe.csv")
-    (folder / "sub" / ".git").mkdir()
-    (folder / "sub" / ".git" / "config").touch()
+    write_files(folder, {"sub/.git/config": ""})
     assert list_files(str(folder / "p*.csv"), boundary) == []
     assert str(folder / "sub" / ".git" / "config") not in list_files(str(folder), boundary)
     with pytest.raises(ReachError, match=r"`\.git` folder"):
@@ -144,13 +139,12 @@ def test_what_is_listed_is_limited(folder: Path, boundary: Boundary, pattern: st
 
 
 def test_a_glob_with_many_stars_ends(tmp_path: Path) -> None:
-    deep = tmp_path / "/".join("abcdefghijklmnopqrstuvwxyz")
-    deep.mkdir(parents=True)
-    (deep / "found").touch()
+    deep = "/".join("abcdefghijklmnopqrstuvwxyz")
+    write_files(tmp_path, {f"{deep}/found": ""})
     boundary = Boundary().allowing([str(tmp_path)])
     start = time.process_time()
     pattern = str(tmp_path / "**/*/**/*/**/*/**/*/**/found")
-    assert list_files(pattern, boundary) == [str(deep / "found")]
+    assert list_files(pattern, boundary) == [f"{tmp_path}/{deep}/found"]
     assert time.process_time() - start < 5
 
 
@@ -179,9 +173,7 @@ def test_a_glob_does_not_backtrack_without_end() -> None:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     (tmp_path / "catalog" / "data" / "deep").mkdir(parents=True)
-    (tmp_path / "catalog" / "other").mkdir()
-    (tmp_path / "catalog" / "other" / "x.json").touch()
-    (tmp_path / "outside").mkdir()
+    write_files(tmp_path, {"catalog/other/x.json": "", "outside/x": ""})
     return tmp_path / "catalog" / "data"
 
 
@@ -271,15 +263,9 @@ def test_the_yaml_of_a_card_is_found_as_the_hub_finds_it() -> None:
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for text in (
-        "---\na\n---",
-        "\n\n---\na\n---\nb\n---\n",
-        "---\r\na\r\n---\r\n",
-        "---\n---x\n---\n",
-        "---\na\n--- \t\nb\n---\n",
-        "---\n\n---\n",
-        "---\n---\n",
-        "--- \na\n---\n",
-        "# Title\n---\na\n---\n",
+        *("---\na\n---", "\n\n---\na\n---\nb\n---\n", "---\r\na\r\n---\r\n"),
+        *("---\n---x\n---\n", "---\na\n--- \t\nb\n---\n", "---\n\n---\n", "---\n---\n"),
+        *("--- \na\n---\n", "# Title\n---\na\n---\n"),
     ):
         theirs, ours = REGEX_YAML_BLOCK.search(text), re.match(CARDS["README.md"], text, re.DOTALL)
         assert (theirs and theirs[2]) == (ours and ours[1]), text

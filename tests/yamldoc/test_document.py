@@ -63,16 +63,9 @@ def test_problem_has_position_path_and_hint() -> None:
     path = ("datasets", "mmlu", "fields", "a b")
     problem = document.problem(path, "is odd", "make it even", rule="wrong-value")
     assert str(problem) == "m.yaml:5:7 $.datasets.mmlu.fields['a b']: is odd (make it even)"
-    assert problem.to_dict() == {
-        "message": "is odd",
-        "file": "m.yaml",
-        "line": 5,
-        "column": 7,
-        "path": "$.datasets.mmlu.fields['a b']",
-        "hint": "make it even",
-        "rule": "wrong-value",
-        "severity": "error",
-    }
+    place = {"file": "m.yaml", "line": 5, "column": 7, "path": "$.datasets.mmlu.fields['a b']"}
+    words = {"message": "is odd", "hint": "make it even"}
+    assert problem.to_dict() == {**place, **words, "rule": "wrong-value", "severity": "error"}
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.errors import ManifestError, Problem
-from registry.yamldoc.document import DataPath
+from registry.errors import ManifestError
+from registry.yamldoc.document import DataPath, Document
 from registry.yamldoc.parser import INT64, MAX_NODES, compose, plain_scalar
 
 SHIPPED = [
@@ -33,38 +33,94 @@ def problems_of(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def places_of(text: str) -> list[tuple[int, int]]:
-    with pytest.raises(ManifestError) as caught:
-        compose(text, file="m.yaml")
-    return [(problem.line, problem.column) for problem in caught.value.problems]
+PARSED: list[tuple[str, Any]] = [
+    # Only plain scalars can be anything but strings.
+    *(("no", "no"), ("010", 10), ("'no'", "no"), ("'10'", "10"), ('"null"', "null")),
+    *(('"\\u00e9"', "é"), ("|\n  10\n", "10\n"), (">-\n  a\n  b\n", "a b")),
+    # YAML 1.2.2, example 6.28: `! 12` is the text 12.
+    ("! 12", "12"),
+    *((f"'{text}'", text) for text in (".nan", "-.Inf", "1e400")),
+    ("{b: &x [1, 2], c: *x, d: {e: *x}}", {"b": [1, 2], "c": [1, 2], "d": {"e": [1, 2]}}),
+    # A merge key adds only missing keys.
+    ("{<<: {a: 1, c: 2}, a: 3}", {"a": 3, "c": 2}),
+    ("{a: 3, <<: {a: 1, c: 2}}", {"a": 3, "c": 2}),
+    ("{<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
+    ("{<<: {a: 1, <<: {b: 2}}}", {"a": 1, "b": 2}),
+    ("{'<<': {a: 1}}", {"<<": {"a": 1}}),
+    ("{<<: {a: 1}, '<<': 2}", {"<<": 2, "a": 1}),
+    ("{b: &b {a: 1, c: 2}, d: {<<: *b, a: 3}}", {"b": {"a": 1, "c": 2}, "d": {"a": 3, "c": 2}}),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("no", "no"),
-        ("010", 10),
-        ("'no'", "no"),
-        ("'10'", "10"),
-        ('"null"', "null"),
-        ('"\\u00e9"', "é"),
-        ("|\n  10\n", "10\n"),
-        (">-\n  a\n  b\n", "a b"),
-    ],
-)
-def test_only_plain_scalars_can_be_non_strings(text: str, value: Any) -> None:
+@pytest.mark.parametrize(("text", "value"), PARSED)
+def test_text_is_parsed_to_its_value(text: str, value: Any) -> None:
     found = value_of(f"a: {text}")["a"]
     assert found == value
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", "# nothing", "---", "~"])
-def test_empty_file_is_null(text: str) -> None:
-    assert value_of(text) is None
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("", None), ("# nothing", None), ("---", None), ("~", None)),
+        ("%YAML 1.1\n---\na: no\nb: 010", {"a": "no", "b": 10}),
+        ("---\na: 1\n...\n", {"a": 1}),
+    ],
+)
+def test_document_is_parsed_to_its_value(text: str, value: Any) -> None:
+    assert value_of(text) == value
 
 
-def test_version_directive_does_not_enable_yaml_1_1() -> None:
-    assert value_of("%YAML 1.1\n---\na: no\nb: 010") == {"a": "no", "b": 10}
+FLOAT = "1:4 $.a: {0} is not a finite number (quote it: '{0}')"
+LONG = "1:4 $.a: the number needs more than 64 bits (quote it)"
+TAG = "$.a: the tag {} is not allowed (write plain values)"
+KEY = "a key must be a string, is {} (quote it)"
+REPEATED = "the key '{}' is repeated (the first is on line {}; this value is not checked)"
+LIST = "1:3 $: a key must be a string, is a list or mapping (quote it)"
+PYTHON = "!!python/object/apply:os.system [id]"
+REJECTED = {
+    '{"é😀": 1, "é😀": 2}': f"1:11 $['é😀']: {REPEATED.format('é😀', 1)}",  # columns count characters
+    "1: x": f"1:1 $['1']: {KEY.format(1)}",
+    "a:\n  true: x": f"2:3 $.a.True: {KEY.format(True)}",
+    **dict.fromkeys(["? [a]\n: x", "? {a: 1}\n: x"], LIST),
+    "a: !!str 1": f"1:4 {TAG.format('tag:yaml.org,2002:str')}",
+    f"a: {PYTHON}": f"1:4 {TAG.format('tag:yaml.org,2002:python/object/apply:os.system')}",
+    "a: !mine {a: 1}": f"1:4 {TAG.format('!mine')}",
+    "a: !!binary aGk=": f"1:4 {TAG.format('tag:yaml.org,2002:binary')}",
+    **{
+        f"a: {text}": FLOAT.format(text)
+        for text in (".nan", ".NaN", ".inf", "-.Inf", "+.INF", "1e400", "-1e400")
+    },
+    **dict.fromkeys(["a: 9223372036854775808", "a: -9223372036854775809"], LONG),
+    **dict.fromkeys(["a: 0x8000000000000000", f"a: {'9' * 5000}", f"a: -{'9' * 5000}"], LONG),
+    **dict.fromkeys([f"a: 0o{'7' * 5000}", f"a: 0x{'f' * 5000}"], LONG),
+    "a: 1\nb: *x": "2:4 $.b: the anchor 'x' is not defined above",
+    "a: &x [*x]": "1:8 $.a[0]: the anchor 'x' is not defined above",
+    **dict.fromkeys(["d: {<<: 3}", "d: {<<: ~}"], "1:9 $.d: `<<` merges mappings only"),
+    "d: {<<: [{a: 1}, 3]}": "1:9 $.d: `<<` merges mappings only",
+    "d: {<<: {a: 1}, <<: {a: 2, b: 3}}": (
+        "1:17 $.d: the key '<<' is repeated (merge a list: `<<: [*a, *b]`)"
+    ),
+    "a: 1\n---\nb: 2\n": (
+        "2:1 $: a second document (keep one document per file; this one is not checked)"
+    ),
+    "a: 1\nb: x\x07\n": "2:5 $: not YAML text: control characters are not allowed",
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), REJECTED.items())
+def test_text_is_rejected_at_its_place(text: str, problem: str) -> None:
+    assert problems_of(text) == [f"m.yaml:{problem}"]
+
+
+def test_every_problem_of_a_file_is_reported() -> None:
+    assert problems_of("a: 1\nb:\n  c: 1\n  c: 2\na: 2\na: 3\n") == [
+        f"m.yaml:4:3 $.b.c: {REPEATED.format('c', 3)}",
+        f"m.yaml:5:1 $.a: {REPEATED.format('a', 1)}",
+        f"m.yaml:6:1 $.a: {REPEATED.format('a', 1)}",
+    ]
+    places = [one.split(" ")[0] for one in problems_of("a: !x 1\nb: [!y 2, !!int 3]")]
+    assert places == ["m.yaml:1:4", "m.yaml:2:5", "m.yaml:2:11"]
 
 
 def test_aliases_do_not_multiply_text() -> None:
@@ -74,105 +130,20 @@ def test_aliases_do_not_multiply_text() -> None:
     assert "more than 4,194,304 characters" in problems_of(keys)[0]
 
 
-def test_columns_count_characters() -> None:
-    assert places_of('{"é😀": 1, "é😀": 2}') == [(1, 11)]
-
-
-def test_all_duplicate_keys_are_reported() -> None:
-    assert problems_of("a: 1\nb:\n  c: 1\n  c: 2\na: 2\na: 3\n") == [
-        "m.yaml:4:3 $.b.c: the key 'c' is repeated (the first is on line 3; this value is not checked)",
-        "m.yaml:5:1 $.a: the key 'a' is repeated (the first is on line 1; this value is not checked)",
-        "m.yaml:6:1 $.a: the key 'a' is repeated (the first is on line 1; this value is not checked)",
-    ]
-
-
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "path", "place"),
     [
-        ("1: x", "m.yaml:1:1 $['1']: a key must be a string, is 1 (quote it)"),
-        ("a:\n  true: x", "m.yaml:2:3 $.a.True: a key must be a string, is True (quote it)"),
-        (
-            "? [a]\n: x",
-            "m.yaml:1:3 $: a key must be a string, is a list or mapping (quote it)",
-        ),
-        (
-            "? {a: 1}\n: x",
-            "m.yaml:1:3 $: a key must be a string, is a list or mapping (quote it)",
-        ),
+        ("a: &x\n  k: 1\nb:\n- *x\n", ("b",), (3, 1)),
+        ("a: &x\n  k: 1\nb:\n- *x\n", ("b", 0, "k"), (2, 3)),
+        ("a: &x {k: 1}\nb:\n- *x\n- *x\n", ("b", 1), (4, 3)),
+        ("a: &x {k: 1}\nb:\n- *x\n- *x\n", ("b", 1, "k"), (1, 8)),
+        ("b: &b\n  a: 1\nd:\n  <<: *b\n", ("d", "a"), (2, 3)),
     ],
 )
-def test_keys_must_be_strings(text: str, problem: str) -> None:
-    assert problems_of(text) == [problem]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("!!str 1", "tag:yaml.org,2002:str"),
-        ("!!python/object/apply:os.system [id]", "tag:yaml.org,2002:python/object/apply:os.system"),
-        ("!mine {a: 1}", "!mine"),
-        ("!!binary aGk=", "tag:yaml.org,2002:binary"),
-    ],
-)
-def test_tags_are_rejected(text: str, shown: str) -> None:
-    assert problems_of(f"a: {text}") == [
-        f"m.yaml:1:4 $.a: the tag {shown} is not allowed (write plain values)"
-    ]
-
-
-def test_every_tag_of_a_file_is_reported() -> None:
-    assert places_of("a: !x 1\nb: [!y 2, !!int 3]") == [(1, 4), (2, 5), (2, 11)]
-
-
-def test_non_specific_tag_produces_a_string() -> None:
-    # YAML 1.2.2, example 6.28: `! 12` is the text 12.
-    assert value_of("a: ! 12") == {"a": "12"}
-
-
-@pytest.mark.parametrize("text", [".nan", ".NaN", ".inf", "-.Inf", "+.INF", "1e400", "-1e400"])
-def test_numbers_must_be_finite(text: str) -> None:
-    assert problems_of(f"a: {text}") == [
-        f"m.yaml:1:4 $.a: {text} is not a finite number (quote it: '{text}')"
-    ]
-    assert value_of(f"a: '{text}'") == {"a": text}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "9223372036854775808",
-        "-9223372036854775809",
-        "0x8000000000000000",
-        "9" * 5000,
-        "-" + "9" * 5000,
-        "0o" + "7" * 5000,
-        "0x" + "f" * 5000,
-    ],
-)
-def test_integers_must_fit_in_64_bits(text: str) -> None:
-    assert problems_of(f"a: {text}") == [
-        "m.yaml:1:4 $.a: the number needs more than 64 bits (quote it)"
-    ]
-
-
-def test_aliases_are_replaced_by_their_values() -> None:
-    assert value_of("a: &x [1, 2]\nb: *x\nc: {d: *x}") == {
-        "a": [1, 2],
-        "b": [1, 2],
-        "c": {"d": [1, 2]},
-    }
-
-
-def test_aliased_value_has_the_position_of_its_use() -> None:
-    document = compose("a: &x\n  k: 1\nb:\n- *x\n", file="m.yaml")
-    assert document.value == {"a": {"k": 1}, "b": [{"k": 1}]}
-    assert document.position(("b",)) == (3, 1)
-    assert document.position(("b", 0, "k")) == (2, 3)
-
-
-def test_anchor_must_precede_its_alias() -> None:
-    assert problems_of("a: 1\nb: *x") == ["m.yaml:2:4 $.b: the anchor 'x' is not defined above"]
-    assert problems_of("a: &x [*x]") == ["m.yaml:1:8 $.a[0]: the anchor 'x' is not defined above"]
+def test_aliased_value_has_the_position_of_its_use_and_its_keys_their_own(
+    text: str, path: DataPath, place: tuple[int, int]
+) -> None:
+    assert compose(text, file="m.yaml").position(path) == place
 
 
 def test_number_of_aliases_is_limited() -> None:
@@ -211,68 +182,21 @@ def test_nesting_below_the_limit_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("b: &b {a: 1, c: 2}\nd: {<<: *b, a: 3}", {"a": 3, "c": 2}),
-        ("b: &b {a: 1, c: 2}\nd: {a: 3, <<: *b}", {"a": 3, "c": 2}),
-        ("d: {<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
-        ("d: {<<: {a: 1, <<: {b: 2}}}", {"a": 1, "b": 2}),
-        ("d: {'<<': {a: 1}}", {"<<": {"a": 1}}),
-    ],
-)
-def test_merge_key_adds_only_missing_keys(text: str, value: Any) -> None:
-    assert value_of(text)["d"] == value
-
-
-def test_merged_key_has_the_position_of_its_definition() -> None:
-    document = compose("b: &b\n  a: 1\nd:\n  <<: *b\n", file="m.yaml")
-    assert document.position(("d", "a")) == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [("d: {<<: 3}", (1, 9)), ("d: {<<: [{a: 1}, 3]}", (1, 9)), ("d: {<<: ~}", (1, 9))],
-)
-def test_merge_key_accepts_only_mappings(text: str, place: tuple[int, int]) -> None:
-    line, column = place
-    assert problems_of(text) == [f"m.yaml:{line}:{column} $.d: `<<` merges mappings only"]
-
-
-def test_a_second_merge_key_is_a_problem() -> None:
-    message = "m.yaml:1:17 $.d: the key '<<' is repeated (merge a list: `<<: [*a, *b]`)"
-    assert problems_of("d: {<<: {a: 1}, <<: {a: 2, b: 3}}") == [message]
-    assert value_of("d: {<<: {a: 1}, '<<': 2}") == {"d": {"<<": 2, "a": 1}}
-
-
-def test_second_document_is_rejected() -> None:
-    assert problems_of("a: 1\n---\nb: 2\n") == [
-        "m.yaml:2:1 $: a second document (keep one document per file; this one is not checked)"
-    ]
-    assert value_of("---\na: 1\n...\n") == {"a": 1}
-
-
-@pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("a: b: c", (1, 5), "mapping values are not allowed"),
-        ("a:\n  b: 1\n c: 2\n", (3, 2), "did not find expected key"),
-        ("a: 1\nb: @x\n", (2, 4), "cannot start any token"),
-        ("a: 1\nb:\n\t- c\n", (3, 1), "cannot start any token"),
-        ("a: 1\nb: [1, 2\n", (3, 1), "did not find expected ',' or ']'"),
-        ('a: 1\nb: "\\q"\n', (2, 5), "unknown escape character"),
-        ("a: 1\nb: 'x\n", (3, 1), "unexpected end of stream"),
+        ("a: b: c", "1:5", "mapping values are not allowed"),
+        ("a:\n  b: 1\n c: 2\n", "3:2", "did not find expected key"),
+        ("a: 1\nb: @x\n", "2:4", "cannot start any token"),
+        ("a: 1\nb:\n\t- c\n", "3:1", "cannot start any token"),
+        ("a: 1\nb: [1, 2\n", "3:1", "did not find expected ',' or ']'"),
+        ('a: 1\nb: "\\q"\n', "2:5", "unknown escape character"),
+        ("a: 1\nb: 'x\n", "3:1", "unexpected end of stream"),
     ],
 )
-def test_syntax_errors_have_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
+def test_syntax_errors_have_line_and_column(text: str, place: str, words: str) -> None:
     (problem,) = problems_of(text)
-    assert problem.startswith(f"m.yaml:{place[0]}:{place[1]} $: not YAML: ")
+    assert problem.startswith(f"m.yaml:{place} $: not YAML: ")
     assert words in problem
-
-
-def test_control_characters_are_rejected_at_their_position() -> None:
-    assert problems_of("a: 1\nb: x\x07\n") == [
-        "m.yaml:2:5 $: not YAML text: control characters are not allowed"
-    ]
 
 
 class _TextQuoted(yaml.SafeDumper):
@@ -315,20 +239,18 @@ def _all_finite(value: Any) -> bool:
 @settings(max_examples=500, deadline=None)
 @given(st.text() | MARKUP)
 def test_any_text_parses_to_plain_data_or_raises_manifest_error(text: str) -> None:
-    value, problems = _read(text)
-    assert all(map(_is_placed, problems))
-    assert problems or _all_finite(value)
+    document = _read(text)
+    assert document is None or _all_finite(document.value)
 
 
-def _read(text: str) -> tuple[Any, tuple[Problem, ...]]:
+def _read(text: str) -> Document | None:
+    """Return the document, or None where all problems have a message and a place."""
     try:
-        return value_of(text), ()
+        return compose(text, file="m.yaml")
     except ManifestError as error:
-        return None, error.problems
-
-
-def _is_placed(problem: Problem) -> bool:
-    return bool(problem.message) and problem.line > 0 and problem.column > 0
+        problems = error.problems
+    assert all(one.message and one.line > 0 and one.column > 0 for one in problems)
+    return None
 
 
 def test_lone_surrogate_is_a_manifest_error() -> None:
@@ -341,12 +263,6 @@ def test_mutating_an_aliased_value_does_not_change_its_anchor() -> None:
     value["b"]["k"].append(2)
     value["c"]["k"].append(3)
     assert value == {"a": {"k": [1]}, "b": {"k": [1, 2]}, "c": {"k": [1, 3]}}
-
-
-def test_alias_in_a_list_has_the_position_of_its_use() -> None:
-    document = compose("a: &x {k: 1}\nb:\n- *x\n- *x\n", file="m.yaml")
-    assert document.position(("b", 1)) == (4, 3)
-    assert document.position(("b", 1, "k")) == (1, 8)
 
 
 MERGED = """\
@@ -446,59 +362,27 @@ PIECES = [
 @settings(max_examples=1500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_every_value_of_any_document_has_one_position(text: str) -> None:
-    value, problems = _read(text)
-    assert all(map(_is_placed, problems))
-    if not problems:
-        document = compose(text, file="m.yaml")
-        assert document.value == value
+    if document := _read(text):
         # A list of another length, or of paths that differ, can't be paired with the values.
         assert all(line > 0 and column > 0 for line, column in document.positions.values())
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("no", "no"),
-        ("yes", "yes"),
-        ("on", "on"),
-        ("True", True),
-        ("FALSE", False),
-        ("tRUE", "tRUE"),
-        ("", None),
-        ("~", None),
-        ("null", None),
-        ("NULL", None),
-        ("nULL", "nULL"),
-        ("010", 10),
-        ("-0", 0),
-        ("+3", 3),
-        ("0o17", 15),
-        ("0x1F", 31),
-        ("0b1", "0b1"),
-        ("1_000", "1_000"),
-        ("1:20", "1:20"),
-        ("2020-01-01", "2020-01-01"),
-        ("2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
-        ("1.5", 1.5),
-        ("1.", 1.0),
-        (".5", 0.5),
-        ("-1e3", -1000.0),
-        ("1e-400", 0.0),
-        ("1e", "1e"),
-        ("=", "="),
-        ("9223372036854775807", 2**63 - 1),
-        ("-9223372036854775808", -(2**63)),
-        (".inf", math.inf),
-        ("-.INF", -math.inf),
-        ("1e999", math.inf),
-        (".Nan", ".Nan"),
-        ("0o8", "0o8"),
-        ("-0x1", "-0x1"),
-        ("+", "+"),
-        (".", "."),
-        ("1e5", 100000.0),
-    ],
+STRINGS = (
+    *("no", "yes", "on", "tRUE", "nULL", "0b1", "1_000", "1:20", "2020-01-01"),
+    *("2020-01-01T10:00:00Z", "1e", "=", ".Nan", "0o8", "-0x1", "+", "."),
 )
+SCALARS: list[tuple[str, Any]] = [
+    *((text, text) for text in STRINGS),
+    *(("True", True), ("FALSE", False)),
+    *((text, None) for text in ("", "~", "null", "NULL")),
+    *(("010", 10), ("-0", 0), ("+3", 3), ("0o17", 15), ("0x1F", 31)),
+    *(("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63))),
+    *(("1.5", 1.5), ("1.", 1.0), (".5", 0.5), ("-1e3", -1000.0), ("1e-400", 0.0)),
+    *(("1e5", 100000.0), (".inf", math.inf), ("-.INF", -math.inf), ("1e999", math.inf)),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS)
 def test_plain_scalar_has_the_type_of_the_core_schema(text: str, value: Any) -> None:
     found = plain_scalar(text)
     assert found == value
