@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -218,74 +219,27 @@ def test_a_bad_target_is_the_value_error_of_theirs(both: Any) -> None:
 # ---------------------------------------------------------------- changes
 
 
-def set_target(sample: theirs.Sample) -> None:
-    sample.target = "new"
+def change(sample: Any, field: str = "target", value: Any = "new") -> Any:
+    setattr(sample, field, value)
 
 
-def change_in_a_loop(dataset: theirs.Dataset) -> None:
-    for sample in dataset:
-        sample.setup = "new"
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "by index": lambda one: change(one[0]),
+    "in a loop": lambda one: [change(sample) for sample in one],
+    "numbers in a loop": lambda one: [change(it, "id", n) for n, it in enumerate(one, 100)],
+    "the last before a break": lambda one: change(next(islice(one, 3, None))),
+    "in place": lambda one: [sample.choices.append("new") for sample in one if sample.choices],
+    "of a slice": lambda one: [change(sample) for sample in one[3:5]],
+    "of a filtered sample": lambda one: change(one.filter(lambda it: it.id == 4)[0]),
+    "before a slice": lambda one: (change(one[3]), one[2:5])[1],
+    "before a shuffle": lambda one: (change(one[3]), one.shuffle(1))[1],
+}
 
 
-def number_in_a_loop(dataset: theirs.Dataset) -> None:
-    for number, sample in enumerate(dataset, 100):
-        sample.id = number
-
-
-def change_the_last_before_a_break(dataset: theirs.Dataset) -> None:
-    for number, sample in enumerate(dataset):
-        if number == 3:
-            set_target(sample)
-            break
-
-
-def change_in_place(dataset: theirs.Dataset) -> None:
-    for sample in dataset:
-        if sample.choices:
-            sample.choices.append("new")
-
-
-def change_a_slice(dataset: theirs.Dataset) -> None:
-    change_in_a_loop(dataset[3:5])
-
-
-def change_a_filtered_sample(dataset: theirs.Dataset) -> None:
-    set_target(dataset.filter(lambda sample: sample.id == 4)[0])
-
-
-def change_by_index(dataset: theirs.Dataset) -> None:
-    set_target(dataset[0])
-
-
-def change_before_a_slice(dataset: theirs.Dataset) -> theirs.Dataset:
-    set_target(dataset[3])
-    return dataset[2:5]
-
-
-def change_before_a_shuffle(dataset: theirs.Dataset) -> None:
-    set_target(dataset[3])
-    dataset.shuffle(1)
-
-
-CHANGES: tuple[Callable[[theirs.Dataset], Any], ...] = (
-    change_by_index,
-    change_in_a_loop,
-    number_in_a_loop,
-    change_the_last_before_a_break,
-    change_in_place,
-    change_a_slice,
-    change_a_filtered_sample,
-    change_before_a_slice,
-    change_before_a_shuffle,
-)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_changes_of_samples_are_kept_as_in_theirs(
-    change: Callable[[theirs.Dataset], Any], both: Any
-) -> None:
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_of_samples_are_kept_as_in_theirs(name: str, both: Any) -> None:
     expected, found = both(MCQ)
-    results = [change(one) for one in (expected, found)]
+    results = [CHANGES[name](one) for one in (expected, found)]
     assert samples(found) == samples(expected)
     if isinstance(results[0], theirs.Dataset):
         assert samples(results[1]) == samples(results[0])
@@ -396,25 +350,14 @@ def test_a_task_keeps_the_dataset() -> None:
     assert Task(dataset=dataset).dataset is dataset
 
 
-def in_memory(path: Path) -> registry.Dataset:
-    return registry.MemoryDataset([registry.Sample("a")], "name", str(path))
-
-
-def over_a_file(path: Path) -> registry.Dataset:
-    (path / "data.jsonl").write_text('{"input": "a"}\n', encoding="utf-8")
-    return registry.json_dataset(str(path / "data.jsonl"))
-
-
-@pytest.mark.parametrize("make", [in_memory, over_a_file])
-def test_a_task_of_our_own_dataset_is_a_type_error_that_says_what_to_pass(
-    make: Callable[[Path], registry.Dataset], tmp_path: Path
-) -> None:
-    dataset = make(tmp_path)
-    assert [sample.input for sample in dataset] == ["a"]
-    untyped: Any = dataset
-    for create in (Task, lambda dataset: task_with(Task(), dataset=dataset)):
+def test_a_task_of_our_own_dataset_is_a_type_error_that_says_what_to_pass(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"input": "a"}\n', encoding="utf-8")
+    over_a_file = registry.json_dataset(str(tmp_path / "data.jsonl"))
+    in_memory = registry.MemoryDataset([registry.Sample("a")])
+    makers: tuple[Any, ...] = (Task, lambda dataset: task_with(Task(), dataset=dataset))
+    for dataset, create in product((over_a_file, in_memory), makers):
         with pytest.raises(TypeError, match=r"pass `dataset\.to_inspect\(\)`"):
-            create(dataset=untyped)
+            create(dataset=dataset)
 
 
 WITHOUT = """

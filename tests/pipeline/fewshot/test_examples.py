@@ -354,6 +354,7 @@ datasets:
     expect: {samples: 3}
     fewshot: {apply: true}
 """
+WHOLE_SPLITS = SPLITS.replace("    sample: {n: 3, seed: 1}\n    expect: {samples: 3}\n", "")
 
 
 def test_a_declared_split_has_the_examples(write: Write) -> None:
@@ -364,27 +365,19 @@ def test_a_declared_split_has_the_examples(write: Write) -> None:
     ] * 3
     provenance = get_dataset("quiz-2").provenance
     assert (provenance.fewshot or {})["companion"] == "quiz-2:train"
+    with pytest.raises(ManifestError, match=r"quiz has no split 'trian' \(did you mean 'train'"):
+        get_dataset("quiz", fewshot={"split": "trian"})
 
 
 def test_the_split_with_the_examples_has_none_unless_they_are_asked_for(write: Write) -> None:
-    write(
-        manifest=SPLITS.replace("sample: {n: 3, seed: 1}", "").replace("expect: {samples: 3}", "")
-    )
+    write(manifest=WHOLE_SPLITS)
     assert get_dataset("quiz-2", split="train")[0].input == "What is t0?"
     asked = shown(get_dataset("quiz", split="train", fewshot=3))
     assert asked[1] == ["What is t0?", "What is t2?", "What is t3?", "What is t1?"]
 
 
-def test_an_unknown_split_is_an_error_with_a_similar_one(write: Write) -> None:
-    write(manifest=SPLITS)
-    with pytest.raises(ManifestError, match=r"quiz has no split 'trian' \(did you mean 'train'"):
-        get_dataset("quiz", fewshot={"split": "trian"})
-
-
 def test_every_split_is_pinned_with_its_examples(write: Write) -> None:
-    write(
-        manifest=SPLITS.replace("sample: {n: 3, seed: 1}", "").replace("expect: {samples: 3}", "")
-    )
+    write(manifest=WHOLE_SPLITS)
     assert main(["lock"]) == 0
     assert main(["lock", "--check"]) == 0
     assert get_dataset("quiz-2", locked=True).provenance.state == "verified"
