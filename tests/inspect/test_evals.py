@@ -31,8 +31,8 @@ LOCATIONS = {
     "shuffle without ids": ("without-ids", "registry/data/demo-mcq.csv", 6),
     "edited": ("demo-mcq", "registry/data/demo-mcq.csv", 3),
     "paged": ("demo-mcq", "registry/data/demo-mcq.csv", 3),
-    "gsm8k": ("gsm8k", "gsm8k-test.jsonl", 25),
-    "agieval": ("agieval-aqua-rat", "real/agieval-aqua-rat.jsonl", 25),
+    "gsm8k": ("gsm8k", "gsm8k-test.jsonl", 10),
+    "agieval": ("agieval-aqua-rat", "real/agieval-aqua-rat.jsonl", 10),
 }
 """Name of the case → name of the dataset, end of its location, number of samples that run."""
 NEEDS = {"gsm8k": "gsm8k-test.jsonl", "agieval": "real/agieval-aqua-rat.jsonl"}
