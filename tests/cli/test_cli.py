@@ -232,7 +232,7 @@ def test_limit_of_memory_is_named(
     assert run("list").err == f"error: there is not enough memory ({advice}): MemoryError\n"
 
 
-@pytest.mark.parametrize("verb", ["show", "preview", "sync"])
+@pytest.mark.parametrize("verb", ["show", "preview", "sync", "verify"])
 def test_unknown_dataset_is_an_error_with_similar_names(run: Run, own: Path, verb: str) -> None:
     result = run(verb, "qa-on")
     assert result.code == 1
@@ -344,12 +344,6 @@ def test_user_without_a_home_folder_is_told_to_set_the_cache_folder(own: Path) -
     )
     message = "error: this user has no home folder, which the cache is in by default"
     assert (done.returncode, done.stderr) == (1, f"{message} (set REGISTRY_CACHE_DIR)\n")
-
-
-def test_ascii_terminal_shows_other_characters_escaped(demo: Path) -> None:
-    result = python("preview", "demo-mcq", "-n", "1", cwd=demo, PYTHONIOENCODING="ascii")
-    assert result.code == 0, result.err
-    assert "sample 1" in result.out
 
 
 class Drip(BaseHTTPRequestHandler):

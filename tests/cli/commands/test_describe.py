@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from registry import get_dataset
+from tests import command_line
 from tests.cli.invocation import Run
 
 
@@ -64,16 +62,10 @@ def test_hostile_targets_control_nothing(run: Run, own: Path) -> None:
 
 
 def test_plots_are_ascii_where_the_encoding_is(demo: Path) -> None:
-    code = "import sys; from registry.cli import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "describe", "demo-mcq"],
-        env={**os.environ, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        check=True,
-    )
-    lines = done.stdout.decode("ascii").splitlines()
-    start = lines.index("Input length")
-    assert lines[start + 1].startswith("  10-19   2    ####")
+    ascii_only = "import sys; sys.stdout.reconfigure(encoding='ascii')"
+    lines = command_line.run(demo, "describe", "demo-mcq", before=ascii_only).out.splitlines()
+    assert all(map(str.isascii, lines))
+    assert lines[lines.index("Input length") + 1].startswith("  10-19   2    ####")
 
 
 def test_near_duplicates_of_the_examples_are_counted(run: Run, own: Path) -> None:

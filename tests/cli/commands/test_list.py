@@ -104,28 +104,17 @@ def test_tags_and_root_select_datasets(
 
 
 def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> None:
+    same = {
+        **dict.fromkeys(("homepage", "deprecated", "license", "access", "version")),
+        **dict.fromkeys(("samples", "bytes")),
+        **dict.fromkeys(("cached", "locked", "stale", "newer"), False),
+        **{key: [] for key in ("languages", "splits", "overrides")},
+        "description": "Questions.",
+        "state": "floating",
+    }
     assert run("list", "--json").json == [
-        {
-            "name": name,
-            "description": "Questions.",
-            "homepage": None,
-            "tags": tags,
-            "languages": [],
-            "deprecated": None,
-            "splits": [],
-            "license": None,
-            "access": None,
-            "samples": None,
-            "bytes": None,
-            "cached": False,
-            "state": "floating",
-            "locked": False,
-            "stale": False,
-            "newer": False,
-            "version": None,
-            "overrides": [],
-        }
-        for name, tags in (("qa", ["small", "text"]), ("qa-one", ["small"]))
+        {**same, "name": "qa", "tags": ["small", "text"]},
+        {**same, "name": "qa-one", "tags": ["small"]},
     ]
 
 

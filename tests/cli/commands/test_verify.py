@@ -41,13 +41,6 @@ def test_only_the_named_or_tagged_datasets_are_asked_about(run: Run, own: Path) 
     assert [one["name"] for one in run("verify", "--json", "--tag", "text").json] == ["qa"]
 
 
-def test_an_unknown_name_suggests_similar_ones(run: Run, own: Path) -> None:
-    result = run("verify", "qa-on")
-    assert result.code == 1
-    assert "no dataset 'qa-on'" in result.err
-    assert "similar names: qa-one" in result.err
-
-
 def test_json_has_every_drift(run: Run, own: Path) -> None:
     write(own, "gone", MISSING_FILE)
     result = run("verify", "--json")
