@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "canonical_json",
-    "decode_value",
-    "digest_of",
-    "encode_value",
-    "from_json",
-    "to_json",
-]
+__all__ = ["canonical_json", "decode_value", "digest_of", "encode_value", "from_json", "to_json"]
 
 _PLAIN = (str, int, bool, type(None))
 

@@ -168,12 +168,7 @@ def _bad_option(
 
 
 def _bad_listed(
-    path: OptionPath,
-    name: str,
-    value: Any,
-    option: Option,
-    hosts: list[Host],
-    boundary: Boundary,
+    path: OptionPath, name: str, value: Any, option: Option, hosts: list[Host], boundary: Boundary
 ) -> Iterator[Violation]:
     try:
         named = [url_host(value) if "://" in value else parse_host(value)] if option.is_host else []

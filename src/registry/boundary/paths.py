@@ -194,11 +194,7 @@ class _Entries:
 
 
 def _search(
-    folder: str,
-    steps: Sequence[str],
-    boundary: Boundary,
-    above: tuple[str, ...],
-    entries: _Entries,
+    folder: str, steps: Sequence[str], boundary: Boundary, above: tuple[str, ...], entries: _Entries
 ) -> Iterator[str]:
     """Yield the paths below a folder that match; `above` are the real paths of those searched."""
     if not entries.is_new(folder, steps):

@@ -38,12 +38,7 @@ from registry.base.folders import (
     remove_folder,
     temporary_folder,
 )
-from registry.base.fs import (
-    file_sha256,
-    make_durable,
-    set_cached_mode,
-    write_cached,
-)
+from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
 from registry.base.processes.forks import cached_property
 from registry.cache.locks import lock
 from registry.cache.meta import META, EntryKind, check_meta, seal, unseal

@@ -15,11 +15,7 @@ from registry.base.local_files import FileState
 from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.boundary.boundary import Boundary
-from registry.catalog.cache import (
-    CompiledEntries,
-    compile_catalog,
-    open_compiled,
-)
+from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE
 from registry.catalog.groups import GroupEntry
 from registry.catalog.located import conflicts
@@ -32,24 +28,12 @@ from registry.catalog.reader import (
     may_hide_datasets,
     parse_file,
 )
-from registry.errors import (
-    ManifestError,
-    MappingError,
-    Problem,
-    SourceError,
-    count_text,
-)
+from registry.errors import ManifestError, MappingError, Problem, SourceError, count_text
 from registry.manifest.merge import Entry, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
-from registry.yamldoc.reader import (
-    Document,
-    ParsedText,
-    Positions,
-    read_partially,
-    read_yaml,
-)
+from registry.yamldoc.reader import Document, ParsedText, Positions, read_partially, read_yaml
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -203,11 +187,7 @@ class Catalog(Names):
         yield "problems", len(self.problems), 0
 
     def resolve(
-        self,
-        name: str,
-        *,
-        overrides: Mapping[str, Any] | None = None,
-        source: str | None = None,
+        self, name: str, *, overrides: Mapping[str, Any] | None = None, source: str | None = None
     ) -> DatasetSpec:
         """Return the resolved dataset `name`; arguments as for `registry.manifest.resolve`.
 

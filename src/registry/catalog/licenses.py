@@ -13,13 +13,7 @@ from registry.manifest.models import NO_LICENSE
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
 
-__all__ = [
-    "LICENSE_PARTS",
-    "denied_by",
-    "is_denial",
-    "license_class",
-    "notice_text",
-]
+__all__ = ["LICENSE_PARTS", "denied_by", "is_denial", "license_class", "notice_text"]
 
 NONE = "none"
 """Denies datasets of which no license is known, whether or not somebody has looked."""

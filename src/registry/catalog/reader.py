@@ -185,11 +185,7 @@ class CatalogReader:
                 self.problems.append(include_nothing(document, number))
 
     def _read_matches(
-        self,
-        found: GlobMatches,
-        index: Document,
-        number: int,
-        where: tuple[Path, Layer, Boundary],
+        self, found: GlobMatches, index: Document, number: int, where: tuple[Path, Layer, Boundary]
     ) -> LocatedProblem | None:
         """Read what a pattern of an index matches; return why not all of it was read, if so."""
         most = most_manifests()

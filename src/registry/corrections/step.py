@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from registry.corrections.file import (
-    Correction,
-    Corrections,
-    metadata_key,
-    same_value,
-    shown,
-)
+from registry.corrections.file import Correction, Corrections, metadata_key, same_value, shown
 from registry.corrections.rows import ABSENT, value_of
 from registry.errors import ManifestError, MappingError, Problem, did_you_mean, types_and_values
 from registry.mapping.coerce import to_input

@@ -107,7 +107,7 @@ _GOES_ON = re.compile(
 """How a line of code begins."""
 _BODY = re.compile(
     r"(?:return|for|while|if|elif|else|with|try|def|yield|raise|assert|import|from|print|int|auto)\b"
-    r"|\w[\w.\[\]\"', ]*(?:[-+*/|&]?= ?|\().+|[}#]|//",
+    r"|\w[\w.\[\]\"', ]*(?:[-+*/|&]?= ?|\().+|[}#]|//"
 )
 _FENCED = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 

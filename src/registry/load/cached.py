@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from registry.pipeline.expectations import QualityWarning
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = [
-    "find_fingerprint",
-    "find_samples_id",
-    "open_cached",
-    "open_pinned",
-    "sample_warnings",
-]
+__all__ = ["find_fingerprint", "find_samples_id", "open_cached", "open_pinned", "sample_warnings"]
 
 
 def find_fingerprint(

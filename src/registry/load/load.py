@@ -161,12 +161,7 @@ def _plan_and_execute(
 
 
 def _remote_samples(
-    dataset: str,
-    cache: Cache,
-    lock: PinnedSources | None,
-    *,
-    boundary: Boundary,
-    offline: bool,
+    dataset: str, cache: Cache, lock: PinnedSources | None, *, boundary: Boundary, offline: bool
 ) -> RemoteSamples | None:
     """Return what the remote cache has of a dataset, if there is one."""
     remote = remote_cache()

@@ -15,12 +15,7 @@ from registry.base.materials import Material, State
 from registry.boundary.paths import match_pieces
 from registry.errors import LockError, LockStaleError
 from registry.lockfile.models import CommitPin, Pin
-from registry.lockfile.spec_digest import (
-    location_in,
-    portable,
-    requested_location,
-    spec_digest,
-)
+from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
 from registry.manifest.models import DatasetSpec, without_corrections
 from registry.manifest.source import Repository, is_commit
 
@@ -168,10 +163,7 @@ def pin_sources(
 
 
 def for_call(
-    lock: PinnedSources | None,
-    *,
-    unmodified: DatasetSpec,
-    spec: DatasetSpec,
+    lock: PinnedSources | None, *, unmodified: DatasetSpec, spec: DatasetSpec
 ) -> PinnedSources | None:
     """Return what is pinned for a dataset as a call asks for it, given that for its manifest."""
     if lock is None or unmodified == spec:

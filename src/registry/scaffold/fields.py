@@ -33,7 +33,7 @@ _FEW_RECORDS = 5
 _NUMBERED = re.compile(r"[^\s\d]*\d[^\s]*")
 _ID_NAME = re.compile(
     r"(?:.*[\W_])?(?:id|uid|uuid|guid|key|ref|nr|no|num|number|nummer|code|hash|index|idx|name)[.#]?"
-    r"|.*(?:Id|ID)",
+    r"|.*(?:Id|ID)"
 )
 _ID_VALUE = re.compile(r"(?=.*[A-Za-z])[\w.]+(?:[-:#/][\w.]+)+|[0-9a-f]{8,}", re.ASCII)
 _FILE_VALUE = re.compile(r".*\.[A-Za-z]\w{1,4}")
@@ -172,12 +172,7 @@ def _as_text(column: str, columns: Columns) -> Any:
 
 
 def _infer_id(
-    name: str,
-    columns: Columns,
-    question: Inference,
-    choices: Inference | None,
-    *,
-    is_all: bool,
+    name: str, columns: Columns, question: Inference, choices: Inference | None, *, is_all: bool
 ) -> Inference:
     free = columns.free()
     own = [one for one in free if one.casefold().endswith("_id")]

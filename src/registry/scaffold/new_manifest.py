@@ -32,9 +32,7 @@ class About:
     def updated(self, description: str | None, license_: str | None) -> About:
         """Return the same with what the user says."""
         return replace(
-            self,
-            description=description or self.description,
-            license=license_ or self.license,
+            self, description=description or self.description, license=license_ or self.license
         )
 
 

@@ -14,11 +14,7 @@ from registry.base.locations import Location
 from registry.base.packages import package_location
 from registry.boundary.paths import list_files
 from registry.errors import SourceError
-from registry.sources.filesystem import (
-    FilesystemPool,
-    missing_error,
-    offline_error,
-)
+from registry.sources.filesystem import FilesystemPool, missing_error, offline_error
 from registry.sources.opening import open_location
 
 if TYPE_CHECKING:

@@ -17,12 +17,7 @@ from registry.errors import AccessError, DigestMismatchError
 from registry.manifest.source_models import FileSource
 from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import FilesystemPool, option_errors
-from registry.sources.pins import (
-    PinnedFile,
-    SourceContext,
-    SourcePin,
-    UnknownDigestError,
-)
+from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
 from registry.sources.remote_files import (
     digest_mismatch,
     fetch_blob,
@@ -52,11 +47,7 @@ class FileReader(FormatReader[FileSource]):
         """Return the digests of the files."""
         source = self.source
         found = pin_files(
-            source.paths(),
-            source.fs_options,
-            context,
-            stated=source.stated,
-            mirrors=source.mirrors,
+            source.paths(), source.fs_options, context, stated=source.stated, mirrors=source.mirrors
         )
         return self._named(found)
 

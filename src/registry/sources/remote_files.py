@@ -45,13 +45,7 @@ __all__ = [
 
 # After these, no mirror is asked. Refused access may be a matter of terms, which a mirror must not
 # avoid; other bytes are news that nothing may hide; the others are up to this machine.
-_FINAL = (
-    AccessError,
-    DigestMismatchError,
-    MissingDependencyError,
-    OfflineError,
-    ReachError,
-)
+_FINAL = (AccessError, DigestMismatchError, MissingDependencyError, OfflineError, ReachError)
 # Their names in the file systems of fsspec. A file without any is downloaded each time.
 _VALIDATORS = ("ETag", "etag", "VersionId", "Last-Modified", "LastModified", "mtime", "Content-MD5")
 # Smaller files are downloaded even if the first samples are enough: all views share them.
@@ -302,12 +296,7 @@ def no_mirror(mirrors: Sequence[str]) -> Iterator[None]:
 
 
 def digest_mismatch(
-    pinned: PinnedFile,
-    sha256: str,
-    context: SourceContext,
-    *,
-    twice: bool = False,
-    fault: str = "",
+    pinned: PinnedFile, sha256: str, context: SourceContext, *, twice: bool = False, fault: str = ""
 ) -> SourceError:
     """Return the error for bytes that differ from their pin; `fault` says what they are."""
     if context.lock is None and not pinned.is_stated:

@@ -57,12 +57,7 @@ _PROXY_ERRORS = frozenset(
     {"ClientProxyConnectionError", "ClientHttpProxyError", "ProxyConnectionError", "ProxyError"}
 )
 _UNREACHED = frozenset(
-    {
-        "ClientConnectorDNSError",
-        "ClientConnectorError",
-        "ConnectError",
-        "EndpointConnectionError",
-    }
+    {"ClientConnectorDNSError", "ClientConnectorError", "ConnectError", "EndpointConnectionError"}
 )
 # Clients put the error of the system into their own as text.
 _NO_SUCH_NAME = re.compile(r"Name or service not known|nodename nor servname|name resolution")

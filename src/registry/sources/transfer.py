@@ -24,11 +24,7 @@ from registry.sources.bodies import (
     open_body,
     same_version,
 )
-from registry.sources.filesystem import (
-    changed_error,
-    limited_requests,
-    source_errors,
-)
+from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.parts_ahead import PartsAhead
 from registry.sources.retry import (
     Meter,

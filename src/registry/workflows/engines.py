@@ -129,11 +129,7 @@ def run_job(
 
 
 def _load(
-    job: Job,
-    cache: Cache,
-    report: Report,
-    workers: Workers | None,
-    elsewhere: Executor | None,
+    job: Job, cache: Cache, report: Report, workers: Workers | None, elsewhere: Executor | None
 ) -> LoadResult:
     # A cache is often filled for others: `verify` finds damage now, not in their runs.
     opened = load(

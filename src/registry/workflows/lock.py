@@ -47,15 +47,7 @@ __all__ = ["LockRequest", "LockResult", "lock_datasets", "new_lock"]
 _NOT_UNREACHABLE = (DigestMismatchError, MissingDependencyError)
 
 LockStatus = Literal[
-    "kept",
-    "broken",
-    "pinned",
-    "repinned",
-    "moved",
-    "unmoved",
-    "commit",
-    "unreachable",
-    "failed",
+    "kept", "broken", "pinned", "repinned", "moved", "unmoved", "commit", "unreachable", "failed"
 ]
 
 
@@ -130,10 +122,7 @@ class LockRequest:
         names = (name, *self.catalog.former(name))
         pins = [lock.pin_of(*names) for lock in self.old] or [None]
         return Sides(
-            ours=pins[0],
-            theirs=pins[min(1, len(pins) - 1)],
-            base=pins[-1],
-            has_base=len(pins) == 3,
+            ours=pins[0], theirs=pins[min(1, len(pins) - 1)], base=pins[-1], has_base=len(pins) == 3
         )
 
     def renamed(self, pin: Pin) -> list[Pin]:

@@ -146,11 +146,7 @@ def _tracked(path: str, location: Any) -> str:
 
 
 def builder_of(
-    source: HfSource,
-    context: SourceContext,
-    revision: str | None,
-    work: str,
-    **changed: Any,
+    source: HfSource, context: SourceContext, revision: str | None, work: str, **changed: Any
 ) -> Any:
     """Return the builder of `datasets`, which has listed the files but read none.
 
