@@ -205,7 +205,10 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
     """Return the plots that fit into `most` bytes, and a note below them."""
     left = most - _NOTE
     shown = []
-    for drawing in map(_picture, plots):
+    for plot in plots:
+        words = escape("\n".join(plain_lines(plot, ascii_only=False)), quote=True)
+        source = quote(svg(plot, style=_PLOT_COLORS), safe=_SAFE)
+        drawing = f'<img alt="{words}" src="data:image/svg+xml,{source}">'
         left -= _bytes(drawing)
         if left < 0:
             break
@@ -215,12 +218,6 @@ def plots_html(plots: Sequence[Plot], note: str, *, most: int) -> str:
     more = f"{count_text(rest, 'more plot')}: too long to show here" if rest else ""
     below = Allowance(_NOTE - 100).line("; ".join(filter(None, (more, note))), _NOTE)
     return drawn + (f"<i>{below}</i>" if below else "")
-
-
-def _picture(plot: Plot) -> str:
-    drawing = svg(plot, style=_PLOT_COLORS)
-    words = escape("\n".join(plain_lines(plot, ascii_only=False)), quote=True)
-    return f'<img alt="{words}" src="data:image/svg+xml,{quote(drawing, safe=_SAFE)}">'
 
 
 def plots_text(plots: Iterable[Plot], note: str, *, width: int, ascii_only: bool) -> Iterator[str]:
@@ -257,14 +254,11 @@ class Short:
 
 def _leaf(value: Any) -> Any:
     """Return a value, or the start of it if it is long, whatever is in it."""
-    if isinstance(value, str):
-        return (
-            value
-            if len(value) <= _LONGEST
-            else Short(repr(value[:_LONGEST]), len(value) - _LONGEST)
-        )
-    text = repr(value)
-    return value if len(text) <= _LONGEST else Short(text[:_LONGEST], len(text) - _LONGEST)
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= _LONGEST:
+        return value
+    start = text[:_LONGEST]
+    return Short(repr(start) if isinstance(value, str) else start, len(text) - _LONGEST)
 
 
 class More:

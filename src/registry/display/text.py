@@ -183,7 +183,12 @@ def markdown_html(text: str, escape: Callable[[str], str]) -> str:
         parts += [text[start : one.start], f"{_MARK}{number}{_END}"]
         start = one.end
     marked = "".join([*parts, text[start:]])
-    html: str = _parser().render(_LITERAL.sub(_as_literal, marked), {"escape": escape})
+
+    def as_literal(match: re.Match[str]) -> str:
+        is_code = match["fence"] or match["span"]
+        return match[0] if is_code else re.sub(r"([*_])", r"\\\1", match[0])
+
+    html: str = _parser().render(_LITERAL.sub(as_literal, marked), {"escape": escape})
     html = _LAYOUT.sub("", html)
     if _SEEN.findall(_plain(html)) != _SEEN.findall(marked):
         return ""
@@ -196,12 +201,6 @@ def markdown_html(text: str, escape: Callable[[str], str]) -> str:
         return before + (one.html if kind == _MARK else escape(text[one.start : one.end])) + after
 
     return _SPACED.sub(drawn, html).removesuffix("\n")
-
-
-def _as_literal(match: re.Match[str]) -> str:
-    if match["fence"] or match["span"]:
-        return match[0]
-    return re.sub(r"([*_])", r"\\\1", match[0])
 
 
 def _plain(html: str) -> str:
@@ -241,17 +240,9 @@ def _fence(tokens: Sequence[Token], index: int, env: Any) -> str:
     return f'{label}<pre class="code" dir="ltr"><code>{code}</code></pre>\n'
 
 
-def _span(tokens: Sequence[Token], index: int, env: Any) -> str:
-    return f"<code>{env['escape'](_unmarked(tokens[index].content))}</code>"
-
-
 def _unmarked(code: str) -> str:
     """Return code in which a formula will be as it was written."""
     return code.replace(_MARK, _AS_TEXT)
-
-
-def _text(tokens: Sequence[Token], index: int, env: Any) -> str:
-    return str(env["escape"](tokens[index].content))
 
 
 def _link_close(tokens: Sequence[Token], index: int, env: Any) -> str:
@@ -274,11 +265,6 @@ def _target(url: Any, title: Any, env: Any) -> str:
     return f'<span class="url">{env["escape"](shown)}</span>'
 
 
-def _item(tokens: Sequence[Token], index: int, env: Any) -> str:
-    number = tokens[index].info
-    return f'<li value="{int(number)}">' if number else "<li>"
-
-
 def _cell(tokens: Sequence[Token], index: int, env: Any) -> str:
     token = tokens[index]
     side = {"text-align:right": "m-end", "text-align:center": "m-center"}.get(
@@ -290,8 +276,10 @@ def _cell(tokens: Sequence[Token], index: int, env: Any) -> str:
 _RULES: dict[str, _Rule] = {
     "fence": _fence,
     "code_block": _fence,
-    "code_inline": _span,
-    "text": _text,
+    "code_inline": lambda tokens, index, env: (
+        f"<code>{env['escape'](_unmarked(tokens[index].content))}</code>"
+    ),
+    "text": lambda tokens, index, env: env["escape"](tokens[index].content),
     "softbreak": lambda *_: "\n",
     "hardbreak": lambda *_: "\n",
     "heading_open": lambda *_: '<p class="heading">',
@@ -299,7 +287,9 @@ _RULES: dict[str, _Rule] = {
     "link_open": lambda *_: '<span class="link">',
     "link_close": _link_close,
     "image": _image,
-    "list_item_open": _item,
+    "list_item_open": lambda tokens, index, _: (
+        f'<li value="{int(tokens[index].info)}">' if tokens[index].info else "<li>"
+    ),
     "th_open": _cell,
     "td_open": _cell,
     # To be scrolled by keys, it must take the focus.

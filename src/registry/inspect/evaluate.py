@@ -24,9 +24,6 @@ from registry.manifest.resolve import evaluation_of
 from registry.samples.letters import index_of
 
 if TYPE_CHECKING:
-    from inspect_ai.scorer import Scorer
-    from inspect_ai.solver import Solver
-
     from registry.load.groups import GroupDatasets
     from registry.manifest import models
     from registry.samples.dataset import Dataset

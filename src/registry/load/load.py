@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.boundary.boundary import Boundary
-from registry.cache.cache import Cache
 from registry.cache.locks import again_if_lost
 from registry.errors import AccessError, LockError
 from registry.extensions import our_own

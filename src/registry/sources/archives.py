@@ -14,7 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import IO, Any, Protocol, cast
+from operator import attrgetter
+from typing import IO, Any, NamedTuple, cast
 
 from registry.base.locations import Location, Member
 from registry.boundary.boundary import Limits
@@ -40,18 +41,15 @@ _UNPACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError)
 
 
-class _Archive(Protocol):
+class _Archive(NamedTuple):
     """An open archive."""
 
-    @property
-    def names(self) -> Mapping[str, Any]:
-        """Its files: name, without `./` or `/` at the start → entry; the last of several counts."""
-
-    def size(self, name: str) -> int:
-        """Return the unpacked size of a file."""
-
-    def open(self, name: str) -> IO[bytes]:
-        """Open a file."""
+    entries: Mapping[str, Any]
+    """Its files: name, without `./` or `/` at the start → entry; the last of several counts."""
+    size_of: Callable[[Any], int]
+    """Returns the unpacked size of an entry."""
+    open: Callable[[Any], Any]
+    """Opens an entry."""
 
 
 class _AbsurdSizeError(Exception):
@@ -69,14 +67,15 @@ def open_member(
         DecodeError: the archive is damaged.
     """
     with _opened(location, open_archive, limits) as (archive, name, limit):
-        if name not in archive.names:
-            near = _near(name, archive.names)
-            hint = f"did you mean {near}?" if near else f"it has {len(archive.names)} files"
+        if name not in archive.entries:
+            near = _near(name, archive.entries)
+            hint = f"did you mean {near}?" if near else f"it has {len(archive.entries)} files"
             raise SourceError(f"{location.public}: no such member ({hint})")
-        if archive.size(name) > limit:
+        entry = archive.entries[name]
+        if archive.size_of(entry) > limit:
             raise _AbsurdSizeError
         try:
-            member = archive.open(name)
+            member = archive.open(entry)
         except (RuntimeError, NotImplementedError) as error:
             # zipfile's errors for encrypted members and for unknown methods of compression.
             message = f"can't be unpacked: {error} (unpack it yourself, and name the file)"
@@ -95,17 +94,17 @@ def match_members(
     """
     with _opened(location, open_archive, limits) as (archive, pattern, limit):
         # A name may look like a glob, as that of a local file may.
-        if pattern in archive.names:
+        if pattern in archive.entries:
             found = [pattern]
         else:
-            found = sorted(filter(path_matcher(pattern), archive.names))
+            found = sorted(filter(path_matcher(pattern), archive.entries))
         if len(found) > limits.files:
             message = limits.message("files", "the glob matches", "members")
             raise SourceError(f"{location.public}: {message}")
         # Members may share their bytes, so that all together are larger than any archive.
-        if sum(map(archive.size, found)) > limit:
+        if sum(archive.size_of(archive.entries[name]) for name in found) > limit:
             raise _AbsurdSizeError
-    protocol, _, outer = _parts(location)
+    protocol, _, outer = cast("Member", location.member)
     return [Location(f"{protocol}://{name}::{outer}") for name in found]
 
 
@@ -114,7 +113,7 @@ def _opened(
     location: Location, open_archive: OpenArchive, limits: Limits
 ) -> Iterator[tuple[_Archive, str, int]]:
     """Yield the open archive of a member, the member's name, and the largest allowed size."""
-    protocol, member, outer = _parts(location)
+    protocol, member, outer = cast("Member", location.member)
     if outer.member is not None:  # the archive is itself a member
         open_archive = partial(open_member, outer, open_archive, limits)
     shown = location.public
@@ -141,36 +140,23 @@ def _opened(
             raise DecodeError(message, file=shown) from error
 
 
-class _Zip:
-    def __init__(self, data: IO[bytes], limit: int) -> None:
-        self._zip = zipfile.ZipFile(data)
-        files = (entry for entry in self._zip.infolist() if not entry.is_dir())
-        self.names = {_plain(entry.filename): entry for entry in files}
-
-    def size(self, name: str) -> int:
-        return self.names[name].file_size
-
-    def open(self, name: str) -> IO[bytes]:
-        return self._zip.open(self.names[name])
+def _zip(data: IO[bytes], _: int) -> _Archive:
+    archive = zipfile.ZipFile(data)
+    files = (entry for entry in archive.infolist() if not entry.is_dir())
+    entries = {_plain(entry.filename): entry for entry in files}
+    return _Archive(entries, attrgetter("file_size"), archive.open)
 
 
-class _Tar:
-    def __init__(self, data: IO[bytes], limit: int) -> None:
-        self._bytes = _TarBytes(_unpacked(data), limit)
-        self._tar = tarfile.TarFile(fileobj=cast("IO[bytes]", self._bytes))
-        self.names = {_plain(entry.name): entry for entry in _entries(self._tar) if entry.isreg()}
-        # `tarfile` takes a damaged header for the end, which is a block of zeros.
-        self._bytes.seek(self._tar.offset)
-        if self._bytes.read(_TAR_BLOCK).strip(b"\0"):
-            raise tarfile.ReadError(f"no header at byte {self._tar.offset}")
-        self._bytes.is_listed = True
-
-    def size(self, name: str) -> int:
-        return self.names[name].size
-
-    def open(self, name: str) -> IO[bytes]:
-        # Not None: only regular files are in `names`.
-        return cast("IO[bytes]", self._tar.extractfile(self.names[name]))
+def _tar(data: IO[bytes], limit: int) -> _Archive:
+    unpacked = _TarBytes(_unpacked(data), limit)
+    archive = tarfile.TarFile(fileobj=cast("IO[bytes]", unpacked))
+    entries = {_plain(entry.name): entry for entry in _entries(archive) if entry.isreg()}
+    # `tarfile` takes a damaged header for the end, which is a block of zeros.
+    unpacked.seek(archive.offset)
+    if unpacked.read(_TAR_BLOCK).strip(b"\0"):
+        raise tarfile.ReadError(f"no header at byte {archive.offset}")
+    unpacked.is_listed = True
+    return _Archive(entries, attrgetter("size"), archive.extractfile)
 
 
 def _entries(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -212,7 +198,7 @@ class _TarBytes:
         return True
 
 
-_ARCHIVES: dict[str, Callable[[IO[bytes], int], _Archive]] = {"zip": _Zip, "tar": _Tar}
+_ARCHIVES: dict[str, Callable[[IO[bytes], int], _Archive]] = {"zip": _zip, "tar": _tar}
 
 
 def _unpacked(data: IO[bytes]) -> IO[bytes]:
@@ -223,13 +209,6 @@ def _unpacked(data: IO[bytes]) -> IO[bytes]:
         if start.startswith(magic):
             return cast("IO[bytes]", unpack(data))
     return data
-
-
-def _parts(location: Location) -> Member:
-    parts = location.member
-    if parts is None:
-        raise ValueError(f"{location.public} is not a member of an archive")
-    return parts
 
 
 def _plain(name: str) -> str:

@@ -22,7 +22,7 @@ from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
-    from registry.base.processes.executor import Executor, Workers
+    from registry.base.processes.executor import Executor
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.cache.remote import Pushes
