@@ -50,11 +50,3 @@ def test_a_mirror_serves_what_the_lock_pins_and_changes_no_pin(
     )
     assert run("lock", "--check", "qa") == 0
     assert (tmp_path / "datasets.lock").read_bytes() == pinned
-
-    https.put("/copies/a.csv", BODY.upper())
-    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "other"))
-    capsys.readouterr()
-    assert run("sync", "qa") != 0
-    told = "".join(capsys.readouterr())
-    assert f"{mirror}: datasets.lock pins sha256:" in told
-    assert "the mirror, fetched twice, has" in told

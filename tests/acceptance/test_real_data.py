@@ -199,14 +199,3 @@ def test_invalid_file_is_an_error_with_its_position_and_leaves_no_cache_entry(
     assert type(caught.value) is error
     top = cache_dir / "v2"
     assert [path for kind in ("samples", "tmp") for path in (top / kind).glob("*")] == []
-
-
-@pytest.mark.parametrize("name", ["data.txt", "data", "data.xlsx", "data.gz", "data.csv.zip"])
-def test_unknown_suffix_is_rejected_with_a_list_of_known_suffixes(
-    one_dataset: OneDataset, tmp_path: Path, name: str
-) -> None:
-    root = one_dataset({"type": "csv", "path": "data.csv"})
-    (tmp_path / name).write_bytes(CSV_ROWS)
-    message = rf"can't infer the type of .*{name} \(known suffixes: \.csv, .*\.parquet\)"
-    with pytest.raises(ManifestError, match=message):
-        get_dataset("data", root=root, source=str(tmp_path / name))

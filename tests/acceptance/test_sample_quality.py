@@ -118,13 +118,6 @@ def test_preview_of_a_file_reports_what_it_shows(
     ]
 
 
-def test_what_is_accepted_is_not_reported(fresh: Catalog, capsys: Capsys) -> None:
-    fresh(f"{SECOND}, accept: [blank_targets]")
-    assert main(["sync"]) == 0
-    assert warnings_of(capsys) == []
-    assert [sample.target for sample in get_dataset("d")][1] == ""
-
-
 def test_a_target_that_is_never_filled_is_an_error(fresh: Catalog, capsys: Capsys) -> None:
     fresh(NOTE)
     for command in (["sync"], ["sync"], ["lock"], ["preview", "d"]):  # built, and then cached

@@ -150,22 +150,22 @@ def test_a_link_in_a_tar_is_no_file(tmp_path: Path) -> None:
         read(f"tar://link.csv::{path}")
 
 
-def test_an_encrypted_member_is_an_error(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", {"x.csv": b"q,a\n"})
-    data = bytearray(path.read_bytes())
-    data[data.rindex(b"PK\x01\x02") + 8] |= 1  # the flag that `zip --encrypt` sets
-    path.write_bytes(data)
-    message = r"zip://x\.csv::.*a\.zip: can't be unpacked: .*encrypted, password required"
-    with pytest.raises(SourceError, match=message):
-        read(f"zip://x.csv::{path}")
-
-
-def test_an_unknown_compression_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("at", "byte", "message"),
+    [
+        (8, 1, "encrypted, password required"),  # the flag that `zip --encrypt` sets
+        (10, 9, "compression"),  # Deflate64, which Windows writes for large files
+    ],
+)
+def test_a_member_that_cannot_be_unpacked_is_an_error(
+    tmp_path: Path, at: int, byte: int, message: str
+) -> None:
     path = zipped(tmp_path / "a.zip", {"x.csv": b"q,a\n" * 9})
     data = bytearray(path.read_bytes())
-    data[data.rindex(b"PK\x01\x02") + 10] = 9  # Deflate64, which Windows writes for large files
+    data[data.rindex(b"PK\x01\x02") + at] = byte
     path.write_bytes(data)
-    with pytest.raises(SourceError, match=r"a\.zip: can't be unpacked: .*compression"):
+    expected = rf"zip://x\.csv::.*a\.zip: can't be unpacked: .*{message}"
+    with pytest.raises(SourceError, match=expected):
         read(f"zip://x.csv::{path}")
 
 
