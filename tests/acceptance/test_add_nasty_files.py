@@ -12,20 +12,17 @@ Each is a form that a newcomer met, or that of a public file; the texts are our 
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from registry import get_dataset
 from registry.cli import main
 from tests.conftest import Https
+from tests.records import jsonl, parquet_bytes, zip_bytes
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -40,24 +37,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def lines(*records: Any) -> bytes:
-    return "".join(f"{json.dumps(record)}\n" for record in records).encode()
-
-
-def parquet(*records: Any) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(records)), buffer)
-    return buffer.getvalue()
-
-
-def zipped(**members: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
-
-
 def excel(encoding: str) -> bytes:
     rows = ["Auswertung Quiz;;", "Stand: März;;", ";;", "Nr.;Frage;Antwort"]
     rows += [f"{n};Wie viel ist {n} + {n}, grob für Anfänger?;{2 * n}" for n in range(1, 31)]
@@ -69,7 +48,7 @@ def said(role: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def each(count: int, record: Callable[[int], Any]) -> bytes:
-    return lines(*map(record, range(count)))
+    return jsonl([*map(record, range(count))])
 
 
 def json_of(count: int, record: Callable[[int], Any]) -> bytes:
@@ -193,7 +172,7 @@ FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     ),
     "pictures and a mask": (
         "p.parquet",
-        parquet(*map(masked, range(3))),
+        parquet_bytes([*map(masked, range(3))]),
         {"target": ["B"], "len": 3, "roles": "user"},
     ),
     "answers between bars": (
@@ -231,12 +210,12 @@ FILES: dict[str, tuple[str, bytes, dict[str, Any]]] = {
     ),
     "zip": (
         "b.zip",
-        zipped(**{"b/README.txt": b"x", "__MACOSX/b/._test.csv": b"x", "b/test.csv": QA}),
+        zip_bytes({"b/README.txt": b"x", "__MACOSX/b/._test.csv": b"x", "b/test.csv": QA}),
         {"target": "2", "len": 1},
     ),
     "zip of splits": (
         "b.zip",
-        zipped(**{"train.csv": QA, "test.csv": QA}),
+        zip_bytes({"train.csv": QA, "test.csv": QA}),
         {"target": "2", "len": 1, "splits": {"train": 1}},
     ),
 }
@@ -282,7 +261,7 @@ def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:
         (root / "xq" / lang).mkdir(parents=True)
         for split in ("train", "dev", "test"):
             rows = [{"question": f"{lang} {split} {n}?", "answer": str(n)} for n in range(2)]
-            (root / "xq" / lang / f"{split}.jsonl").write_bytes(lines(*rows))
+            (root / "xq" / lang / f"{split}.jsonl").write_bytes(jsonl(rows))
     (root / "xq" / "README.md").write_text("x")
 
     assert main(["add", "xq", "--file", "xq"]) == 0, capsys.readouterr().err
@@ -338,7 +317,7 @@ def test_pictures_are_read_by_their_paths(root: Path, capsys: Capsys) -> None:
     rows = [{"image": f"images/{n}.png", "question": f"{n}?", "answer": f"y{n}"} for n in range(5)]
     for row in rows:
         (root / "raw" / row["image"]).write_bytes(PNG)
-    (root / "raw" / "q.jsonl").write_bytes(lines(*rows))
+    (root / "raw" / "q.jsonl").write_bytes(jsonl(rows))
     assert main(["add", "own", "--file", "raw/q.jsonl"]) == 0, capsys.readouterr().err
     check("own", {"target": "y0", "len": 5, "roles": "user"})
     assert str(root / "raw/images/0.png") in get_dataset("own")[0].model_dump_json()
@@ -346,13 +325,12 @@ def test_pictures_are_read_by_their_paths(root: Path, capsys: Capsys) -> None:
 
 ONE = b"question,answer\n1?,x\n"
 NESTED = b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": []}]}]}'
-OPEN = lines(
-    {"messages": [said("user", "?")]}, {"messages": [said("user", "?"), said("assistant", "!")]}
-)
+ASKED = said("user", "?")
+OPEN = jsonl([{"messages": [ASKED]}, {"messages": [ASKED, said("assistant", "!")]}])
 USELESS = [  # file, content, options, error
     ("q.csv", ONE, ["--base", "1"], "--base 1 is of no use: no target counts"),
     ("q.csv", ONE, ["--license", "MTI"], "did you mean MIT?"),
-    ("q.jsonl", lines({"q": "?"}, {"q": "!"}), ["--type", "csv"], "like JSON Lines: --type json"),
+    ("q.jsonl", jsonl([{"q": "?"}, {"q": "!"}]), ["--type", "csv"], "like JSON Lines: --type json"),
     ("q.tsv", b"q\tanswer\nx\ty\n", ["--delimiter", ";"], "one column, '\\t' gives 2 columns: 'q'"),
     ("q.csv", ONE, ["--encoding", "cp1253x"], "'cp1253x' (did you mean 'cp1253'?)"),
     (
@@ -389,7 +367,7 @@ def test_first_choice_has_to_be_said_where_indexes_do_not_show_it(
     root: Path, capsys: Capsys
 ) -> None:
     rows = [{"question": f"{n}?", "options": list("wxyz"), "answer": [2, n]} for n in (1, 3)]
-    (root / "q.jsonl").write_bytes(lines(*rows))
+    (root / "q.jsonl").write_bytes(jsonl(rows))
     assert main(["add", "own", "--file", "q.jsonl"]) == 1
     err = capsys.readouterr().err
     assert "--base 0 gives the letter C of 4 for the first 2; --base 1 gives the letter B of" in err

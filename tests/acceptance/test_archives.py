@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
-import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +23,7 @@ from registry import (
 from registry.base.materials import Material
 from registry.cli import main
 from registry.lockfile.models import read_lock
-from tests.records import csv_bytes, jsonl, parquet_bytes
+from tests.records import csv_bytes, jsonl, parquet_bytes, tar_bytes, zip_bytes
 
 if TYPE_CHECKING:
     from tests.conftest import S3, Https, OneDataset
@@ -50,25 +47,7 @@ def members(rows: list[dict[str, str]] = ROWS) -> dict[str, bytes]:
     return {f"in/x.{suffix}": pack(rows) for suffix, (_, pack) in FORMATS.items()} | parts
 
 
-def zip_bytes(files: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
-
-def tgz_bytes(files: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-ARCHIVES = {"zip": ("a.zip", zip_bytes), "tar": ("a.tar.gz", tgz_bytes)}
+ARCHIVES = {"zip": ("a.zip", zip_bytes), "tar": ("a.tar.gz", tar_bytes)}
 
 
 def questions(root: Path, **options: Any) -> list[str]:
@@ -198,7 +177,7 @@ def test_errors_name_the_archive_and_the_member(
 
 def test_the_loaders_read_members_without_a_cache(https: Https, tmp_path: Path) -> None:
     url = https.put("/a.zip", zip_bytes(members()))
-    (tmp_path / "a.tgz").write_bytes(tgz_bytes(members()))
+    (tmp_path / "a.tgz").write_bytes(tar_bytes(members()))
     spec = FieldSpec(input="q", target="a")
     for dataset in (
         csv_dataset(f"zip://in/x.csv::{url}", spec),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import re
 import socket
 import traceback
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +28,7 @@ from registry import (
 )
 from registry.cli import main
 from tests.conftest import Page, permit
-from tests.records import csv_bytes, jsonl, parquet_bytes
+from tests.records import csv_bytes, jsonl, parquet_bytes, zip_bytes
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.recorder import Recorder
 
@@ -559,7 +557,8 @@ def test_a_page_in_place_of_the_archive_is_never_data(
     assert main(["sync", "--root", str(root)]) == 1
     error = "this is an HTML page, not data (titled 'Quota exceeded'; an error or login page?"
     assert error in capsys.readouterr().err
-    digest = hashlib.sha256(_archive()).hexdigest()
+    archive = zip_bytes({"in/d.json": b'{"1": {"q": "one"}, "2": {"q": "two"}}'})
+    digest = hashlib.sha256(archive).hexdigest()
     _hosted(tmp_path, url, sha256=digest)
     assert main(["sync", "--root", str(root)]) == 1
     text = capsys.readouterr().err
@@ -567,16 +566,8 @@ def test_a_page_in_place_of_the_archive_is_never_data(
     assert "datasets.yaml:1:" in text
     assert error in text
 
-    https.put("/content/7", _archive(), etag="2")  # the page was for a moment only
+    https.put("/content/7", archive, etag="2")  # the page was for a moment only
     assert [sample.input for sample in get_dataset("d", root=root)] == ["one", "two"]
-
-
-def _archive() -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        member = zipfile.ZipInfo("in/d.json", (2026, 1, 1, 0, 0, 0))
-        archive.writestr(member, json.dumps({"1": {"q": "one"}, "2": {"q": "two"}}))
-    return data.getvalue()
 
 
 def _hosted(folder: Path, url: str, **keys: str) -> Path:

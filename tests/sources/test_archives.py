@@ -22,6 +22,7 @@ from registry.boundary.boundary import Limits
 from registry.errors import DecodeError, SourceError
 from registry.sources import archives
 from registry.sources.archives import match_members, open_member
+from tests.records import tar_bytes
 
 FILES = {"data/a.csv": b"q,a\n1,2\n", "data/b.csv": b"q,a\n3,4\n", "top.jsonl": b"{}\n"}
 
@@ -35,11 +36,7 @@ def zipped(path: Path, files: dict[str, bytes] = FILES) -> Path:
 
 
 def tarred(path: Path, files: dict[str, bytes] = FILES, *, mode: str = "w") -> Path:
-    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
+    path.write_bytes(tar_bytes(files, mode))
     return path
 
 
