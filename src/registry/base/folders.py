@@ -32,7 +32,12 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     """
     folder = parent / uuid.uuid4().hex
     try:
-        held = _make_held(folder)
+        make_new_folder(folder)
+        held = hold(folder)
+        while not os.path.exists(folder):  # it was removed before it was held
+            let_go(held)
+            make_new_folder(folder)
+            held = hold(folder)
     except OSError as error:
         raise _write_error(parent, error) from error
     try:
@@ -45,16 +50,6 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
     finally:
         _remove_tree(folder)
         let_go(held)
-
-
-def _make_held(folder: Path) -> int | None:
-    """Create a folder and hold it; return what `hold` does."""
-    while True:
-        make_new_folder(folder)
-        held = hold(folder)
-        if os.path.exists(folder):
-            return held
-        let_go(held)  # it was removed before it was held
 
 
 def publish_folder(folder: Path, target: Path) -> None:

@@ -6,13 +6,9 @@ import codecs
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from registry.errors import DecodeError
 from registry.scaffold.guess import Ask, Guess, Question, refuse
-
-if TYPE_CHECKING:
-    from charset_normalizer import CharsetMatch
 
 __all__ = ["excerpts", "sniff_encoding"]
 
@@ -119,7 +115,13 @@ def _sniff_bytes(data: bytes, odd: bytes, *, is_all: bool, file: str, ask: Ask) 
     if best is None:
         message = "not UTF-8, and no other encoding that is known to us fits (say --encoding)"
         raise DecodeError(message, file=file)
-    rivals = (other for other in matches if _is_equal(other, best))
+    rivals = (
+        other
+        for other in matches
+        if other.chaos <= best.chaos + _LESS_CHAOS
+        and other.coherence >= best.coherence - _MORE_COHERENCE
+        and str(other) != str(best)
+    )
     found = [best, *(one for one in rivals if _is_valid(data, one.encoding, is_all=is_all))]
     names = [_common_name(data, odd, match.encoding) for match in found]
     if len(names) == 1:
@@ -135,14 +137,6 @@ def _is_valid(data: bytes, encoding: str, *, is_all: bool) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_equal(other: CharsetMatch, best: CharsetMatch) -> bool:
-    return (
-        other.chaos <= best.chaos + _LESS_CHAOS
-        and other.coherence >= best.coherence - _MORE_COHERENCE
-        and str(other) != str(best)
-    )
 
 
 def _common_name(data: bytes, odd: bytes, encoding: str) -> str:

@@ -34,8 +34,9 @@ def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | Non
             " to_json(orient='records'))"
         )
         raise DecodeError(message, file=file)
-    found = dict(_arrays(document, ""))
-    if not found and _is_table(document):
+    found, values = dict(_arrays(document, "")), list(document.values())
+    are_objects = len(values) > 1 and all(isinstance(one, dict) and one for one in values)
+    if not found and are_objects and set.intersection(*map(set, values)):  # with a common key
         return Guess("records", "*", f"the values of all {len(document):,} keys are records")
     if not found:
         return None
@@ -79,11 +80,3 @@ def _arrays(value: dict[str, Any], prefix: str) -> Iterator[tuple[str, int]]:
             yield prefix + key, len(one)
         elif isinstance(one, dict) and prefix.count(".") < _DEEPEST and "." not in key:
             yield from _arrays(one, f"{prefix}{key}.")
-
-
-def _is_table(document: dict[str, Any]) -> bool:
-    """Return whether all values are objects with a common key."""
-    values = list(document.values())
-    if len(values) < 2 or not all(isinstance(one, dict) and one for one in values):
-        return False
-    return bool(set.intersection(*map(set, values)))
