@@ -42,10 +42,6 @@ from registry.yamldoc.reader import Document
 ROOT = Path(__file__).parents[2]
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 
-RESOLVED_INDEX = """\
-version: 1
-include: ["*.manifest.yaml"]
-"""
 MANIFEST = """\
 datasets:
   one:
@@ -148,58 +144,42 @@ def test_only_changed_files_are_parsed_again(root: Path, parsed: list[str]) -> N
 # --- changes that are detected ---
 
 
-def change(root: Path) -> list[str]:
-    write(root / "m/a.yaml", dataset("other"))
-    return ["kid", "other", "two"]
-
-
-def add(root: Path) -> list[str]:
-    write(root / "m/d.yaml", dataset("three"))
-    return ["kid", "one", "three", "two"]
-
-
-def remove(root: Path) -> list[str]:
-    (root / "m/b.yaml").unlink()
-    return ["kid", "one"]
-
-
-def rename_away(root: Path) -> list[str]:
-    (root / "m/b.yaml").rename(root / "m/b.yml")
-    return ["kid", "one"]
-
-
-def replace_by_another(root: Path) -> list[str]:
+def replace_by_another(root: Path) -> None:
     old = (root / "m/b.yaml").stat()
     write(root / "new", dataset("owt"))
     os.utime(root / "new", ns=(old.st_mtime_ns, old.st_mtime_ns))
     (root / "new").rename(root / "m/b.yaml")
-    return ["kid", "one", "owt"]
 
 
-def include_more(root: Path) -> list[str]:
+def include_more(root: Path) -> None:
     (root / "n").mkdir()
     write(root / "n/x.yaml", dataset("three"))
     write(root / "datasets.yaml", "version: 1\ninclude: [m/*.yaml, n/*.yaml]\n")
-    return ["kid", "one", "three", "two"]
 
 
-def link_elsewhere(root: Path) -> list[str]:
-    (root / "n").mkdir()
-    write(root / "n/x.yaml", dataset("three"))
+def link_elsewhere(root: Path) -> None:
+    include_more(root)
     (root / "m").rename(root / "old")
     (root / "m").symlink_to(root / "n")
-    return ["three"]
 
 
-CHANGES = [
-    *(change, add, remove, rename_away, replace_by_another, include_more, link_elsewhere),
-]
+CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "changed": (lambda root: write(root / "m/a.yaml", dataset("other")), "kid other two"),
+    "added": (lambda root: write(root / "m/d.yaml", dataset("three")), "kid one three two"),
+    "removed": (lambda root: (root / "m/b.yaml").unlink(), "kid one"),
+    "renamed": (lambda root: (root / "m/b.yaml").rename(root / "m/b.yml"), "kid one"),
+    "replaced": (replace_by_another, "kid one owt"),
+    "included": (include_more, "kid one three two"),
+    "linked": (link_elsewhere, "three"),
+}
 
 
-@pytest.mark.parametrize("how", CHANGES, ids=lambda how: how.__name__)
-def test_changed_files_are_detected(root: Path, how: Callable[[Path], list[str]]) -> None:
+@pytest.mark.parametrize("case", CHANGES)
+def test_changed_files_are_detected(root: Path, case: str) -> None:
     assert list(Catalog.open()) == ["kid", "one", "two"]
-    expected = how(root)
+    change, names = CHANGES[case]
+    change(root)
+    expected = names.split()
     assert list(Catalog.open()) == expected
     assert list(Catalog.open()) == expected, "the second time it comes from the cache"
 
@@ -573,10 +553,8 @@ def test_built_in_catalog_is_the_same_cold_and_warm() -> None:
 HEAVY = ("click", "datasets", "jsonschema", "pandas", "pyarrow", "rich", "s3fs")
 
 
-@pytest.mark.parametrize("age", [0, 60], ids=["cold", "warm"])
-def test_lookup_imports_nothing_heavy(root: Path, age: int) -> None:
-    if age:
-        Catalog.open()
+@pytest.mark.usefixtures("root")
+def test_cold_lookup_imports_nothing_heavy() -> None:
     code = (
         "import sys; from registry.catalog.catalog import Catalog; Catalog.open()['kid'];"
         f"print(sorted(set(sys.modules) & set({HEAVY})))"
@@ -601,11 +579,8 @@ def resolved_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "cache"))
     folder = tmp_path / "catalog"
     folder.mkdir()
-    (folder / "datasets.yaml").write_text(RESOLVED_INDEX, encoding="utf-8")
-    (folder / "a.manifest.yaml").write_text(MANIFEST, encoding="utf-8")
-    # Older than what the cache takes for changing still.
-    for path in folder.iterdir():
-        os.utime(path, (1_000_000_000, 1_000_000_000))
+    write(folder / "datasets.yaml", "version: 1\ninclude: ['*.manifest.yaml']\n")
+    write(folder / "a.manifest.yaml", MANIFEST)
     Catalog.open(folder)
     return folder
 
@@ -645,27 +620,16 @@ def test_a_changed_manifest_is_resolved_again(resolved_root: Path) -> None:
     assert (old.view.limit, new.view.limit) == (1, 2)
 
 
-def test_a_source_is_relative_to_the_working_folder(
+def test_a_source_is_relative_to_the_working_folder_and_that_of_the_user(
     resolved_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
-        found.append(
-            Catalog.open(resolved_root).resolve("one", source="x.jsonl").source.base_location
-        )
-    assert found == [str(tmp_path / name / "x.jsonl") for name in ("a", "b")]
-
-
-def test_the_home_folder_may_change(resolved_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for home in ("/a", "/b"):
-        monkeypatch.setenv("HOME", home)
-        found.append(
-            Catalog.open(resolved_root).resolve("one", source="~/x.jsonl").source.base_location
-        )
-    assert found == ["/a/x.jsonl", "/b/x.jsonl"]
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("HOME", f"{folder}/home")
+        for source, name in (("x.jsonl", "x.jsonl"), ("~/x.jsonl", "home/x.jsonl")):
+            spec = Catalog.open(resolved_root).resolve("one", source=source)
+            assert spec.source.base_location == str(folder / name)
 
 
 def test_a_path_that_has_become_a_link_outside_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,103 +74,54 @@ def test_a_digest_is_of_the_members_and_not_of_their_order(tmp_path: Path) -> No
     assert catalog.group("one").digest({**pins, "b": "sha256:cc"}) != digests["one"]
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        (
-            "  g: {datasets: []}\n",
-            "$.groups.g.datasets: must not be empty (name its members, or remove the group) [wrong-value]",
-        ),
-        (
-            "  g: {datasets: [a, h]}\n  h: {datasets: [g]}\n",
-            (
-                "$.groups.h.datasets[0]: a group can't contain itself: g → h → g (remove one of them)"
-                " [group-cycle]"
-            ),
-        ),
-        (
-            "  group: {datasets: [a]}\n  g: {datasets: [gruop]}\n",
-            "$.groups.g.datasets[0]: no dataset 'gruop' (did you mean 'group'?) [unknown-member]",
-        ),
-        (
-            "  g: {datasets: [a, gone]}\n",
-            (
-                "$.groups.g.datasets[1]: 'gone' was removed: Its server is gone (use 'a') (name a"
-                " dataset of the catalog, or another group) [unknown-member]"
-            ),
-        ),
-        (
-            "  g: {datasets: [s:z]}\n",
-            "$.groups.g.datasets[0]: no dataset 's:z' (did you mean 's:y'?) [unknown-member]",
-        ),
-        (
-            "  g: {datasets: [a, a]}\n",
-            "$.groups.g.datasets[1]: 'a' is listed twice (remove one of them) [wrong-value]",
-        ),
-        (
-            "  g: {datasets: [b, old]}\n",
-            ("$.groups.g.datasets[1]: 'b' is a member already (name it once) [repeated-member]"),
-        ),
-        (
-            "  g: {datasets: [h, a]}\n  h: {datasets: [a]}\n",
-            (
-                "$.groups.g.datasets[1]: 'a' is a member already, as 'h/a' (name it once)"
-                " [repeated-member]"
-            ),
-        ),
-        (
-            "  a: {datasets: [b]}\n",
-            (
-                "$.groups.a: the name 'a' is that of a dataset, too (choose another name)"
-                " [duplicate-name]"
-            ),
-        ),
-        (
-            "  g: {datasets: [a], weights: {b: 2}}\n",
-            "$.groups.g.weights.b: 'b' is no member of the group (members: a) [unknown-member]",
-        ),
-        (
-            "  g: {datasets: [a], weights: {a: 0}}\n",
-            "$.groups.g.weights.a: must be more than 0, is 0 [wrong-value]",
-        ),
-        (
-            "  g: {datasets: [old]}\n",
-            "$.groups.g.datasets[0]: 'old' is called 'b' now (use that name) [deprecated-member]",
-        ),
-        (
-            "  g: {datasets: [c]}\n",
-            "$.groups.g.datasets[0]: 'c' is deprecated (use 'b') [deprecated-member]",
-        ),
-        (
-            "  g: {from: aa, by: topic}\n",
-            "$.groups.g.from: no dataset 'aa' (did you mean 'a'?) [unknown-member]",
-        ),
-        (
-            "  g: {from: a}\n",
-            (
-                "$.groups.g: the key 'by' is missing (The metadata key whose values are the members.)"
-                " [missing-key]"
-            ),
-        ),
-        (
-            "  g: {from: a, by: topic, values: {x: 1, y: 1}}\n",
-            "$.groups.g.values.y: 'y' is a member already, as 'x' (name it once) [repeated-member]",
-        ),
-        (
-            "  Big: {datasets: [a]}\n",
-            (
-                "$.groups.Big: 'Big' is not a valid group name (use lower-case letters, digits, '.',"
-                " '-' and '_') [bad-name]"
-            ),
-        ),
-        (
-            "  g: {}\n",
-            "$.groups.g: the key 'datasets' is missing (The members: datasets, splits of them, and other groups; or `from` and `by`.) [missing-key]",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, groups: str, message: str) -> None:
-    assert message in problems_of(tmp_path, groups)
+WRONG = """\
+{g: {datasets: []}}
+  g.datasets: must not be empty (name its members, or remove the group) [wrong-value]
+{g: {datasets: [a, h]}, h: {datasets: [g]}}
+  h.datasets[0]: a group can't contain itself: g → h → g (remove one of them) [group-cycle]
+{group: {datasets: [a]}, g: {datasets: [gruop]}}
+  g.datasets[0]: no dataset 'gruop' (did you mean 'group'?) [unknown-member]
+{g: {datasets: [a, gone]}}
+  g.datasets[1]: 'gone' was removed: Its server is gone (use 'a') (name a dataset of the catalog,
+  or another group) [unknown-member]
+{g: {datasets: [s:z]}}
+  g.datasets[0]: no dataset 's:z' (did you mean 's:y'?) [unknown-member]
+{g: {datasets: [a, a]}}
+  g.datasets[1]: 'a' is listed twice (remove one of them) [wrong-value]
+{g: {datasets: [b, old]}}
+  g.datasets[1]: 'b' is a member already (name it once) [repeated-member]
+{g: {datasets: [h, a]}, h: {datasets: [a]}}
+  g.datasets[1]: 'a' is a member already, as 'h/a' (name it once) [repeated-member]
+{a: {datasets: [b]}}
+  a: the name 'a' is that of a dataset, too (choose another name) [duplicate-name]
+{g: {datasets: [a], weights: {b: 2}}}
+  g.weights.b: 'b' is no member of the group (members: a) [unknown-member]
+{g: {datasets: [a], weights: {a: 0}}}
+  g.weights.a: must be more than 0, is 0 [wrong-value]
+{g: {datasets: [old]}}
+  g.datasets[0]: 'old' is called 'b' now (use that name) [deprecated-member]
+{g: {datasets: [c]}}
+  g.datasets[0]: 'c' is deprecated (use 'b') [deprecated-member]
+{g: {from: aa, by: topic}}
+  g.from: no dataset 'aa' (did you mean 'a'?) [unknown-member]
+{g: {from: a}}
+  g: the key 'by' is missing (The metadata key whose values are the members.) [missing-key]
+{g: {from: a, by: topic, values: {x: 1, y: 1}}}
+  g.values.y: 'y' is a member already, as 'x' (name it once) [repeated-member]
+{Big: {datasets: [a]}}
+  Big: 'Big' is not a valid group name (use lower-case letters, digits, '.', '-' and '_')
+  [bad-name]
+{g: {}}
+  g: the key 'datasets' is missing (The members: datasets, splits of them, and other groups; or
+  `from` and `by`.) [missing-key]
+"""
+"""Groups, and below them the place, message and rule of their problem."""
+
+
+@pytest.mark.parametrize("case", re.split(r"\n(?={)", WRONG.strip()))
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, case: str) -> None:
+    groups, problem = case.split("\n", 1)
+    assert f"$.groups.{' '.join(problem.split())}" in problems_of(tmp_path, f"  {groups}\n")
 
 
 def test_valid_groups_have_no_problem(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -59,89 +60,61 @@ def test_rows_have_the_evidence_of_the_file_where_they_give_none() -> None:
     )
 
 
-# Rows of the list → what is reported: line and column, path below the list, the start of the text.
-MISTAKES: dict[str, tuple[str, list[tuple[str, str]]]] = {
-    "no list": ("", [("1:1 $.corrections", "must be a list")]),
-    "no rows": ("[]", [("1:1 $.corrections", "must not be empty")]),
-    "no sample": (
-        "\n- {field: target, was: A, now: B, reason: r}",
-        [("2:3 $.corrections[0]", "the key 'id' is missing (the id of the sample, or `record`")],
-    ),
-    "a sample by two names": (
-        "\n- {id: 1, record: 1, field: target, was: A, now: B, reason: r}",
-        [("2:11 $.corrections[0].record", "both `id` and `record`")],
-    ),
-    "an id of another type": (
-        "\n- {id: true, drop: true, reason: r}",
-        [("2:4 $.corrections[0].id", "must be a string or an integer, is True")],
-    ),
-    "a misspelt key": (
-        "\n- {id: 1, field: target, was: A, noww: B, reason: r}",
-        [
-            ("2:3 $.corrections[0]", "the key 'now' is missing (the correct value)"),
-            ("2:34 $.corrections[0].noww", "unknown key 'noww' (did you mean 'now'?)"),
-        ],
-    ),
-    "an unknown field": (
-        "\n- {id: 1, field: setup, was: A, now: B, reason: r}",
-        [("2:11 $.corrections[0].field", "'setup' does not match")],
-    ),
-    "a target that YAML reads as a number": (
-        "\n- {id: 1, field: target, was: 10, now: '12', reason: r}",
-        [("2:26 $.corrections[0].was", "must be a string or a list, is 10")],
-    ),
-    "choices that are a text": (
-        "\n- {id: 1, field: choices, was: [a, b], now: ab, reason: r}",
-        [("2:40 $.corrections[0].now", "must be a list, is 'ab'")],
-    ),
-    "no reason": (
-        "\n- {id: 1, field: target, was: A, now: B}",
-        [("2:3 $.corrections[0]", "the key 'reason' is missing (a reviewer must know why")],
-    ),
-    "a reason left empty": (
-        "\n- {id: 1, field: target, was: A, now: B, reason: ''}",
-        [("2:42 $.corrections[0].reason", "must not be empty")],
-    ),
-    "nothing changed": (
-        "\n- {id: 1, field: target, was: A, now: A, reason: r}",
-        [("2:34 $.corrections[0].now", "`now` is what it was (remove the row)")],
-    ),
-    "a field twice": (
-        (
-            "\n- {id: 1, field: target, was: A, now: B, reason: r}"
-            "\n- {id: '1', field: target, was: A, now: B, reason: r}"
-            "\n- {id: 1, field: target, was: A, now: C, reason: r}"
-        ),
-        [("4:3 $.corrections[2]", "id 1 is corrected in its target already, in line 2")],
-    ),
-    "left out twice": (
-        "\n- {id: 1, drop: true, reason: r}\n- {id: 1, drop: true, reason: r}",
-        [("3:3 $.corrections[1]", "id 1 is left out already, in line 2")],
-    ),
-    "corrected and left out": (
-        "\n- {id: 1, field: target, was: A, now: B, reason: r}\n- {id: 1, drop: true, reason: r}",
-        [("2:3 $.corrections[0]", "id 1 is left out, in line 3")],
-    ),
-    "a value for what is left out": (
-        "\n- {id: 1, drop: true, field: target, was: A, now: B, reason: r}",
-        [("2:46 $.corrections[0].now", "`drop: true` leaves the sample out, so it has no `now`")],
-    ),
-    "half of a condition": (
-        "\n- {id: 1, drop: true, field: target, reason: r}",
-        [("2:23 $.corrections[0].field", "`field` and `was` belong together")],
-    ),
-}
+MISTAKES = """\
+corrections:
+  1:1 -: must be a list
+corrections: []
+  1:1 -: must not be empty
+- {field: target, was: A, now: B, reason: r}
+  2:3 [0]: the key 'id' is missing (the id of the sample, or `record`
+- {id: 1, record: 1, field: target, was: A, now: B, reason: r}
+  2:11 [0].record: both `id` and `record`
+- {id: true, drop: true, reason: r}
+  2:4 [0].id: must be a string or an integer, is True
+- {id: 1, field: target, was: A, noww: B, reason: r}
+  2:3 [0]: the key 'now' is missing (the correct value)
+  2:34 [0].noww: unknown key 'noww' (did you mean 'now'?)
+- {id: 1, field: setup, was: A, now: B, reason: r}
+  2:11 [0].field: 'setup' does not match
+- {id: 1, field: target, was: 10, now: '12', reason: r}
+  2:26 [0].was: must be a string or a list, is 10
+- {id: 1, field: choices, was: [a, b], now: ab, reason: r}
+  2:40 [0].now: must be a list, is 'ab'
+- {id: 1, field: target, was: A, now: B}
+  2:3 [0]: the key 'reason' is missing (a reviewer must know why
+- {id: 1, field: target, was: A, now: B, reason: ''}
+  2:42 [0].reason: must not be empty
+- {id: 1, field: target, was: A, now: A, reason: r}
+  2:34 [0].now: `now` is what it was (remove the row)
+- {id: 1, field: target, was: A, now: B, reason: r}
+- {id: '1', field: target, was: A, now: B, reason: r}
+- {id: 1, field: target, was: A, now: C, reason: r}
+  4:3 [2]: id 1 is corrected in its target already, in line 2
+- {id: 1, drop: true, reason: r}
+- {id: 1, drop: true, reason: r}
+  3:3 [1]: id 1 is left out already, in line 2
+- {id: 1, field: target, was: A, now: B, reason: r}
+- {id: 1, drop: true, reason: r}
+  2:3 [0]: id 1 is left out, in line 3
+- {id: 1, drop: true, field: target, was: A, now: B, reason: r}
+  2:46 [0].now: `drop: true` leaves the sample out, so it has no `now`
+- {id: 1, drop: true, field: target, reason: r}
+  2:23 [0].field: `field` and `was` belong together
+"""
+"""Rows, or a file; below them the line and column, path in the list, and start of each mistake."""
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_every_mistake_is_reported_at_its_place(mistake: str) -> None:
-    rows, expected = MISTAKES[mistake]
+@pytest.mark.parametrize("case", re.findall(r"(?m)(?:^\S.*\n)+(?:^  .*\n)+", MISTAKES))
+def test_every_mistake_is_reported_at_its_place(case: str) -> None:
+    rows, *mistakes = re.split(r"\n  (?=\d+:\d+ )", case.strip())
+    text = rows if rows.startswith("corrections") else f"corrections:\n{rows}\n"
     with pytest.raises(ManifestError) as caught:
-        parse_corrections(f"corrections: {rows}\n".encode(), file="e.yaml")
-    found = caught.value.problems
-    assert [one.place for one in found] == [f"e.yaml:{place}" for place, _ in expected]
-    for problem, (_, text) in zip(found, expected, strict=True):
-        assert problem.text.startswith(text)
+        parse_corrections(text.encode(), file="e.yaml")
+    for problem, mistake in zip(caught.value.problems, mistakes, strict=True):
+        place, _, start = mistake.partition(": ")
+        position, _, path = place.partition(" ")
+        assert problem.place == f"e.yaml:{position} $.corrections{path.strip('-')}"
+        assert problem.text.startswith(start)
 
 
 def test_all_mistakes_of_a_file_are_reported_at_once() -> None:

@@ -111,85 +111,49 @@ def test_a_limit_reads_all_records_so_that_each_row_is_checked(write: Write) -> 
         get_dataset("q", root=root)
 
 
-# Rows → key and text of each problem. The line of the first row is 2.
-FAULTS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
-    "changed upstream": (
-        [("id: 1", "field: target, was: B, now: C"), ("id: 2", "drop: true")],
-        [
-            (
-                ":2:28 $.corrections[0].was",
-                'target of id 1 (record 1) is "A", `was` is "B", `now` is "C" (look at the source',
-            )
-        ],
-    ),
-    "corrected upstream": (
-        [("id: 1", "field: target, was: B, now: A")],
-        [("[0].was", "(the source has the correct value now: remove the row)")],
-    ),
-    "dropped for another value": (
-        [("id: 1", "drop: true, field: target, was: B")],
-        [("[0].was", 'target of id 1 (record 1) is "A", `was` is "B", it is left out')],
-    ),
-    "the same text of another type": (
-        [("id: 1", "field: metadata.n, was: '1', now: 2")],
-        [("[0].was", 'is 1, `was` is "1", `now` is 2 (the same text, but another type')],
-    ),
-    "a boolean is no number": (
-        [("id: 1", "field: metadata.n, was: true, now: 2")],
-        [("[0].was", "is 1, `was` is true")],
-    ),
-    "no such key": (
-        [("id: 1", "field: metadata.topc, was: t, now: u")],
-        [("[0].field", "there is no metadata.topc of id 1 (record 1) (did you mean 'topic'?)")],
-    ),
-    "an id too many": (
-        [("id: 1", "drop: true"), ("id: 9", "drop: true")],
-        [
-            (
-                "[1].id",
-                "no sample has the id 9 (was it removed from the source? Then remove the row)",
-            )
-        ],
-    ),
-    "ids of another type": (
-        [("id: '1'", "drop: true"), ("id: '2'", "drop: true")],
-        [
-            (
-                "[0].id",
-                (
-                    "no row names a sample: their ids are str ('1', '2'), those of the samples are"
-                    " int (1, 2, 3)"
-                ),
-            )
-        ],
-    ),
-    "one id of another type": (
-        [("id: 1", "drop: true"), ("id: '2'", "drop: true")],
-        [("[1].id", "no sample has the id '2' (ids of samples are int (1, 2, 3))")],
-    ),
-    "a record too many": (
-        [("record: 4", "drop: true")],
-        [("[0].record", "no sample has the record 4")],
-    ),
-    "one sample by two names": (
-        [("id: 1", "drop: true"), ("record: 1", "drop: true")],
-        [("[0]", "id 1 is the sample of line 3 (keep one of the two rows)")],
-    ),
-    "several at once": (
-        [("id: 1", "field: target, was: B, now: C"), ("id: 9", "drop: true")],
-        [("[0].was", "target of id 1"), ("[1].id", "no sample has the id 9")],
-    ),
-}
+FAULTS = """\
+- {id: 1, field: target, was: B, now: C, reason: r}
+- {id: 2, drop: true, reason: r}
+  :2:26 $.corrections[0].was: is "A", `was` is "B", `now` is "C" (look at the source
+- {id: 1, field: target, was: B, now: A, reason: r}
+  [0].was: (the source has the correct value now: remove the row)
+- {id: 1, drop: true, field: target, was: B, reason: r}
+  [0].was: target of id 1 (record 1) is "A", `was` is "B", it is left out
+- {id: 1, field: metadata.n, was: '1', now: 2, reason: r}
+  [0].was: is 1, `was` is "1", `now` is 2 (the same text, but another type
+- {id: 1, field: metadata.n, was: true, now: 2, reason: r}
+  [0].was: is 1, `was` is true
+- {id: 1, field: metadata.topc, was: t, now: u, reason: r}
+  [0].field: there is no metadata.topc of id 1 (record 1) (did you mean 'topic'?)
+- {id: 1, drop: true, reason: r}
+- {id: 9, drop: true, reason: r}
+  [1].id: no sample has the id 9 (was it removed from the source? Then remove the row)
+- {id: '1', drop: true, reason: r}
+- {id: '2', drop: true, reason: r}
+  [0].id: no row names a sample: their ids are str ('1', '2'), those of the samples are int (1, 2, 3
+- {id: 1, drop: true, reason: r}
+- {id: '2', drop: true, reason: r}
+  [1].id: no sample has the id '2' (ids of samples are int (1, 2, 3))
+- {record: 4, drop: true, reason: r}
+  [0].record: no sample has the record 4
+- {id: 1, drop: true, reason: r}
+- {record: 1, drop: true, reason: r}
+  [0]: id 1 is the sample of line 3 (keep one of the two rows)
+- {id: 1, field: target, was: B, now: C, reason: r}
+- {id: 9, drop: true, reason: r}
+  [0].was: target of id 1
+  [1].id: no sample has the id 9
+"""
+"""Rows; below them the end of the place, and a part of the text, of each fault."""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_row_that_does_not_fit_is_an_error_at_its_place(write: Write, fault: str) -> None:
-    given, expected = FAULTS[fault]
+@pytest.mark.parametrize("case", re.findall(r"(?m)(?:^-.*\n)+(?:^  .*\n)+", FAULTS))
+def test_a_row_that_does_not_fit_is_an_error_at_its_place(write: Write, case: str) -> None:
+    given, *faults = case.strip().split("\n  ")
     with pytest.raises(ManifestError) as caught:
-        get_dataset("q", root=write(rows(*given)))
-    found = caught.value.problems
-    assert len(found) == len(expected)
-    for problem, (place, text) in zip(found, expected, strict=True):
+        get_dataset("q", root=write(f"corrections:\n{given}\n"))
+    for problem, fault in zip(caught.value.problems, faults, strict=True):
+        place, _, text = fault.partition(": ")
         assert problem.file.endswith("errata/q.yaml")
         assert problem.place.endswith(place)
         assert text in problem.text

@@ -21,7 +21,7 @@ from registry.workflows.lock import (
     lock_datasets,
     new_lock,
 )
-from tests.lockfile.pins import pin_of
+from tests.lockfile.pins import DIGEST, pin_of
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = """\
@@ -195,43 +195,32 @@ def source(digit: str) -> Material:
     return Material(location="hf://datasets/a/b", revision=digit * 40)
 
 
-MOVES = [  # old pin, new pin, changed samples, description
-    (
-        make_pin(sources=(source("1"),)),
-        make_pin(sources=(source("2"),)),
-        0,
-        f"{source('1').short} → {source('2').short}, 3 samples, none changed",
-    ),
-    (
-        make_pin(sources=(source("1"),)),
+ONE, TWO = make_pin(sources=(source("1"),)), make_pin(sources=(source("2"),))
+REORDERED, OTHER = (make_pin(ordered="sha256:bbbbbbbbbb", unordered=one) for one in (DIGEST, "v"))
+MOVES = {  # description: old pin, new pin, changed samples
+    f"{source('1').short} → {source('2').short}, 3 samples, none changed": (ONE, TWO, 0),
+    f"none → {source('2').short}, 3 samples, none changed": (
+        ONE,
         make_pin(sources=(source("1"), source("2"))),
         0,
-        f"none → {source('2').short}, 3 samples, none changed",
     ),
-    (
-        make_pin(),
-        make_pin(ordered="sha256:bbbbbbbbbb"),
-        0,
-        "samples aaaaaaa → bbbbbbb, 3 samples, in a different order",
-    ),
-    (
-        make_pin(samples=1200),
-        make_pin(samples=1300, ordered="sha256:bbbbbbbbbb", unordered="v"),
+    "samples aaaaaaa → bbbbbbb, 3 samples, in a different order": (make_pin(), REORDERED, 0),
+    "samples aaaaaaa → bbbbbbb, 1,300 samples (1,200 before), 1,100 changed": (
+        make_pin(1200),
+        replace(OTHER, samples=1300),
         1100,
-        "samples aaaaaaa → bbbbbbb, 1,300 samples (1,200 before), 1,100 changed",
     ),
-    (
+    "samples aaaaaaa → bbbbbbb, 3 samples, not compared: the old ones are not in the cache": (
         make_pin(),
-        make_pin(ordered="sha256:bbbbbbbbbb", unordered="v"),
+        OTHER,
         None,
-        "samples aaaaaaa → bbbbbbb, 3 samples, not compared: the old ones are not in the cache",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("old", "new", "changed", "text"), MOVES)
-def test_move_is_described(old: Pin, new: Pin, changed: int | None, text: str) -> None:
-    assert describe_move(old, new, changed) == text
+@pytest.mark.parametrize("text", MOVES)
+def test_move_is_described(text: str) -> None:
+    assert describe_move(*MOVES[text]) == text
 
 
 def test_conflict_that_can_t_be_pinned_anew_keeps_ours_and_fails(
