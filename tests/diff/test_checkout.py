@@ -21,11 +21,6 @@ FILES = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
-
-
 def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from registry.diff.models import Snapshot
 from registry.diff.snapshot import open_snapshots
 from tests.git_repository import GitRepository
@@ -25,11 +21,6 @@ FILES = {
     "data/image.png": "image",
     "other/unused.txt": "unused",
 }
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
 
 
 def pair(

@@ -46,7 +46,7 @@ def lock_of(*names: str) -> Lock:
     return Lock({name: pin(number) for number, name in enumerate(names, 1)})
 
 
-def test_lock_is_written_in_the_expected_format(tmp_path: Path) -> None:
+def test_lock_is_written_in_the_expected_format(path: Path) -> None:
     sources = (
         Material(location="hf://datasets/a/b", requested="main", revision="c" * 40),
         Material(
@@ -58,8 +58,8 @@ def test_lock_is_written_in_the_expected_format(tmp_path: Path) -> None:
         ),
     )
     lock = Lock({"qa": pin(sources=sources, columns=("q", "no", "a: b", "ü", "12"))})
-    write_lock(tmp_path / "datasets.lock", lock)
-    assert (tmp_path / "datasets.lock").read_text(encoding="utf-8") == (
+    write_lock(path, lock)
+    assert path.read_text(encoding="utf-8") == (
         "# yaml-language-server: $schema=schemas/lock.schema.json\n"
         "# Written by `registry lock`. Review it like code; don't edit it.\n"
         "version: 1\n"
@@ -124,28 +124,27 @@ pins = st.builds(
     deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
 )
 @hypothesis.given(st.dictionaries(names, pins, max_size=4))
-def test_written_pins_are_read_unchanged(tmp_path: Path, found: dict[str, Pin]) -> None:
-    path = tmp_path / "datasets.lock"
+def test_written_pins_are_read_unchanged(path: Path, found: dict[str, Pin]) -> None:
     write_lock(path, Lock(found))
     assert read_lock(path) == Lock(found)
     assert lock_text(Lock(dict(reversed(found.items())))) == path.read_text(encoding="utf-8")
 
 
-def test_lockfile_above_the_yaml_size_limit_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
-    whole = lock_of(*(f"data-{number:05}" for number in range(12_000)))
+def test_lockfile_above_the_yaml_size_limit_is_read(path: Path) -> None:
+    long = {"columns": ("x" * 4000,)}
+    whole = Lock({f"data-{number:04}": pin(number, **long) for number in range(1200)})
     write_lock(path, whole)
     assert path.stat().st_size > 4 << 20
     assert read_lock(path) == whole
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("data-11999:", "data-00000:"), encoding="utf-8")
-    with pytest.raises(LockError, match="duplicate dataset 'data-00000'"):
+    path.write_text(text.replace("data-1199:", "data-0000:"), encoding="utf-8")
+    with pytest.raises(LockError, match="duplicate dataset 'data-0000'"):
         read_lock(path)
 
 
-def test_missing_lockfile_is_accepted(tmp_path: Path) -> None:
-    assert read_lock(tmp_path / "datasets.lock") is None
-    assert read_sides(tmp_path / "datasets.lock") == ()
+def test_missing_lockfile_is_accepted(path: Path) -> None:
+    assert read_lock(path) is None
+    assert read_sides(path) == ()
 
 
 @pytest.mark.parametrize(
@@ -167,17 +166,15 @@ def test_missing_lockfile_is_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_lockfile_in_a_different_yaml_style_has_the_same_pins(
-    tmp_path: Path, old: str, new: str
+    path: Path, old: str, new: str
 ) -> None:
-    path = tmp_path / "datasets.lock"
     text = lock_text(lock_of("qa"))
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     assert read_lock(path) == lock_of("qa")
 
 
-def test_legacy_key_asked_is_read_and_written_as_requested(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
+def test_legacy_key_asked_is_read_and_written_as_requested(path: Path) -> None:
     source = Material(location="a.csv", requested="*.csv", size=1, sha256="0" * 64)
     lock = Lock({"qa": pin(sources=(source,))})
     text = lock_text(lock)
@@ -259,9 +256,8 @@ GOOD = lock_text(Lock({"qa": pin()}))
     ],
 )  # fmt: skip
 def test_invalid_lockfile_is_an_error_with_its_position(
-    tmp_path: Path, old: str, new: str, problem: str
+    path: Path, old: str, new: str, problem: str
 ) -> None:
-    path = tmp_path / "datasets.lock"
     path.write_text(GOOD.replace(old, new), encoding="utf-8")
     with pytest.raises(LockError) as caught:
         read_lock(path, shown_as="datasets.lock")
@@ -280,9 +276,8 @@ def test_invalid_lockfile_is_an_error_with_its_position(
     ],
 )
 def test_lockfile_of_a_newer_release_is_never_to_be_removed(
-    tmp_path: Path, old: str, new: str, problem: str
+    path: Path, old: str, new: str, problem: str
 ) -> None:
-    path = tmp_path / "datasets.lock"
     path.write_text(GOOD.replace(old, new), encoding="utf-8")
     with pytest.raises(LockError) as caught:
         read_lock(path, shown_as="datasets.lock")
@@ -292,8 +287,7 @@ def test_lockfile_of_a_newer_release_is_never_to_be_removed(
     assert str(caught.value).endswith("by a newer release: upgrade eval-registry")
 
 
-def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
+def test_all_problems_are_reported_at_once(path: Path) -> None:
     text = GOOD.replace("samples: 1", "samples: -1").replace("format: 1", "format: 0")
     path.write_text(text, encoding="utf-8")
     with pytest.raises(LockError) as caught:
@@ -302,8 +296,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"datasets: {}\n", b"[]\n"])
-def test_file_that_is_not_a_lockfile_is_an_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "datasets.lock"
+def test_file_that_is_not_a_lockfile_is_an_error(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(LockError):
         read_lock(path)

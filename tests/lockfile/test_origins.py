@@ -27,8 +27,7 @@ datasets:
 """
 
 
-def test_each_value_of_a_pin_has_a_line_number(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
+def test_each_value_of_a_pin_has_a_line_number(path: Path) -> None:
     path.write_text(LOCK, encoding="utf-8")
     origins = pin_origins(read_documents(path, shown_as="datasets.lock"))["child"]
     assert {one.place.partition(":")[0] for one in origins} == {"datasets.lock"}
@@ -46,28 +45,27 @@ def test_each_value_of_a_pin_has_a_line_number(tmp_path: Path) -> None:
     }
 
 
-def test_the_digest_of_a_named_file_is_found_by_its_location(tmp_path: Path) -> None:
+def test_the_digest_of_a_named_file_is_found_by_its_location(path: Path) -> None:
     named = f"""\
     files:
       - location: images/a.png
         size: 3
         sha256: {DIGITS}
 """
-    (tmp_path / "datasets.lock").write_text(LOCK + named, encoding="utf-8")
-    origins = pin_origins(read_documents(tmp_path / "datasets.lock"))["child"]
+    path.write_text(LOCK + named, encoding="utf-8")
+    origins = pin_origins(read_documents(path))["child"]
     found = {one.key: (one.value, one.line) for one in origins if one.key.startswith("pin.files")}
     assert found == {"pin.files.images/a.png": (DIGITS, 17)}
 
 
-def test_without_a_lockfile_there_is_no_provenance(tmp_path: Path) -> None:
-    assert pin_origins(read_documents(tmp_path / "datasets.lock")) == {}
+def test_without_a_lockfile_there_is_no_provenance(path: Path) -> None:
+    assert pin_origins(read_documents(path)) == {}
 
 
 def test_line_numbers_refer_to_the_file_in_every_chunk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("registry.lockfile.text._CHUNK", 200)
-    path = tmp_path / "datasets.lock"
     head, _, pin = LOCK.partition("  child:")
     path.write_text(f"{head}  child:{pin}  other:{pin}  third:{pin}", encoding="utf-8")
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -79,8 +77,7 @@ def test_line_numbers_refer_to_the_file_in_every_chunk(
 
 
 @pytest.mark.parametrize("comment", ["", "# by hand\n"])
-def test_provenance_of_one_pin_is_that_of_the_whole_file(tmp_path: Path, comment: str) -> None:
-    path = tmp_path / "datasets.lock"
+def test_provenance_of_one_pin_is_that_of_the_whole_file(path: Path, comment: str) -> None:
     head, _, pin = LOCK.partition("  child:")
     text = f'{head}  "2":{pin}{comment}  child:{pin}  third-1.0:{pin}'
     path.write_text(text, encoding="utf-8")
@@ -91,9 +88,8 @@ def test_provenance_of_one_pin_is_that_of_the_whole_file(tmp_path: Path, comment
 
 
 def test_one_pin_of_a_large_file_is_parsed_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "datasets.lock"
     path.write_text(LOCK, encoding="utf-8")
     monkeypatch.delattr("registry.lockfile.origins.read_documents")
     assert PinOrigins(path, shown_as="x").of("child")[0].place == "x:4"

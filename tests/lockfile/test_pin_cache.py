@@ -28,8 +28,7 @@ PINS = {
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "datasets.lock"
+def path(path: Path) -> Path:
     write_lock(path, Lock(PINS))
     return path
 

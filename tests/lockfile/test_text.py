@@ -108,17 +108,15 @@ def test_link_is_not_followed(tmp_path: Path, target: str) -> None:
         read_bytes(path)
 
 
-def test_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "datasets.lock"
+def test_pipe_is_not_waited_for(path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(LockError, match="a device, pipe or socket"):
         read_bytes(path)
 
 
 def test_size_is_limited_and_the_user_can_raise_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "datasets.lock"
     path.touch()
     os.truncate(path, (8 << 20) + 1)
     with pytest.raises(LockError) as caught:

@@ -21,11 +21,6 @@ FILES = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
-
-
 def blamed(repository: GitRepository, cache: Path, *fields: str) -> dict[str, Blame]:
     with open_history(repository.folder / "datasets.yaml", None) as history:
         opener, state = Opener(history, Cache(cache)), history.work_tree("qa")

@@ -10,10 +10,7 @@ from registry.base.processes.git import repository_of
 from registry.diff.history.commits import Commits, Merge
 from tests.git_repository import GitRepository, git
 
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", {"a.txt": "1", "b.txt": "1"})
+FILES = {"a.txt": "1", "b.txt": "1"}
 
 
 def commit(repository: GitRepository, message: str, **files: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -34,11 +33,6 @@ DEPENDS = {
     "many": {"m/many.yaml", "parts"},
     "boxed": {"m/boxed.yaml", "boxed/t.csv", "boxed"},
 }
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
 
 
 @pytest.fixture

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from registry.diff.history.states import open_history
 from registry.diff.history.walk import Change, changes_of, edges_of, pin_of_state, step_of
 from tests.git_repository import GitRepository
@@ -16,11 +12,6 @@ FILES = {
     " fields: {input: q, target: t}}\n",
     "qa.csv": "q,t\nOne?,1\n",
 }
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
 
 
 def walked(repository: GitRepository) -> list[Change]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-
-import pytest
 
 from registry.diff.checkout import checkout_of, folder_checkout
 from registry.diff.snapshots.changed_files import changed_files, differing_digests, paths_of
@@ -13,11 +10,6 @@ from registry.diff.snapshots.contents import Contents, read_contents
 from tests.git_repository import GitRepository
 
 FILES = {"datasets.yaml": "version: 1\n", "a": "1", "b": "1", "folder/c": "1"}
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository.make(tmp_path / "repository", FILES)
 
 
 def sides(repository: GitRepository, folder: str = "base") -> tuple[Contents, Contents]:
