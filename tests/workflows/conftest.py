@@ -1,4 +1,4 @@
-"""A catalog whose dataset has many files."""
+"""A catalog with one dataset, and one whose dataset has many files."""
 
 from __future__ import annotations
 
@@ -22,6 +22,19 @@ MANY = (
 )
 BAD = "{source: {type: json, path: '../../none*.jsonl'}, fields: {input: q, target: a}}"
 MakeCatalog = Callable[..., Catalog]
+QA = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
+RECORDS = "q,a\nOne?,1\nTwo?,2\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a catalog with one dataset, `qa`."""
+    folder = tmp_path / "catalog"
+    (folder / "m").mkdir(parents=True)
+    (folder / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n")
+    (folder / "m" / "qa.yaml").write_text(QA)
+    (folder / "qa.csv").write_text(RECORDS)
+    return folder
 
 
 @pytest.fixture

@@ -22,25 +22,9 @@ from registry.workflows.lock import (
     new_lock,
 )
 from tests.lockfile.pins import DIGEST, pin_of
+from tests.workflows.conftest import QA, RECORDS
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\n"
-QA = """\
-datasets:
-  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}
-"""
-RECORDS = "q,a\nOne?,1\nTwo?,2\n"
 AWAY = "datasets:\n  qa: {source: {type: csv, path: 'https://127.0.0.1:1/qa.csv'}}\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Write a catalog with one dataset, `qa`."""
-    folder = tmp_path / "catalog"
-    (folder / "m").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text(INDEX)
-    (folder / "m" / "qa.yaml").write_text(QA)
-    (folder / "qa.csv").write_text(RECORDS)
-    return folder
 
 
 def lock_one(

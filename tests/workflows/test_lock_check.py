@@ -17,25 +17,14 @@ from registry.workflows import lock_check
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock, check_pin, is_as_written
 from registry.workflows.pin_check import Difference, PinCheck, Reason
+from tests.workflows.conftest import QA
 
-INDEX = "version: 1\ninclude: [m/*.yaml]\n"
-QA = """\
-datasets:
-  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}
-"""
 AWAY = "  away: {source: {type: csv, path: 'https://127.0.0.1:1/qa.csv'}}\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, cache_dir: Path) -> Path:
-    """Write a catalog with one dataset, `qa`, and its lock."""
-    folder = tmp_path / "catalog"
-    (folder / "m").mkdir(parents=True)
-    (folder / "datasets.yaml").write_text(INDEX)
-    (folder / "m" / "qa.yaml").write_text(QA)
-    (folder / "qa.csv").write_text("q,a\nOne?,1\n")
-    lock(folder, cache_dir)
-    return folder
+@pytest.fixture(autouse=True)
+def pin(folder: Path, cache_dir: Path) -> Pin:
+    return lock(folder, cache_dir)
 
 
 def lock(folder: Path, cache_dir: Path) -> Pin:
@@ -146,11 +135,6 @@ def test_lockfile_must_have_the_bytes_that_lock_writes(folder: Path) -> None:
     assert not is_as_written(path, lock)
 
 
-@pytest.fixture
-def pin(folder: Path, cache_dir: Path) -> Pin:
-    return lock(folder, cache_dir)
-
-
 def check(folder: Path, pin: Pin, cache_dir: Path, *, build: bool = True) -> PinCheck:
     catalog = Catalog.open(folder)
     return check_pin(catalog["qa"], pin, catalog, Cache(cache_dir), build=build, report=silent)
@@ -164,7 +148,7 @@ def test_samples_are_built_where_they_are_not_cached(
     assert unbuilt.differences == []
     assert {one.reason for one in unbuilt.unchecked} == {Reason.SAMPLES}
     built = check(folder, replace(pin, samples=7), cold)
-    assert [one.message for one in built.differences] == ["samples is 7 in its pin, but 1"]
+    assert [one.message for one in built.differences] == ["samples is 7 in its pin, but 2"]
     assert built.unchecked == []
     assert check(folder, pin, cold, build=False).unchecked == []
 
