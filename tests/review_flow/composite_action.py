@@ -19,7 +19,7 @@ import yaml
 from tests.conftest import REPOSITORY
 from tests.git_repository import HERMETIC
 
-__all__ = ["BASH", "Action", "Done", "install", "parsed", "prepare"]
+__all__ = ["BASH", "Action", "Done", "install", "parsed", "prepare", "program"]
 
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
 """The command that the runner uses for `shell: bash`."""
@@ -177,10 +177,16 @@ def _python() -> str:
     folder = TemporaryDirectory(prefix="registry-tests-")
     atexit.register(folder.cleanup)
     subprocess.run([sys.executable, "-I", "-m", "venv", f"{folder.name}/venv"], check=True)
-    program = Path(folder.name, "python")
-    program.write_text(_COPYING.format(venv=f"{folder.name}/venv", python=sys.executable))
-    program.chmod(0o755)
-    return str(program)
+    text = _COPYING.format(venv=f"{folder.name}/venv", python=sys.executable)
+    return str(program(Path(folder.name, "python"), text))
+
+
+def program(path: Path, text: str) -> Path:
+    """Write a script that can be run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
 
 
 def parsed(text: str) -> Any:

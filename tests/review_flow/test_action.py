@@ -20,22 +20,10 @@ import yaml
 from registry.cli import main
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
-from tests.review_flow.composite_action import Action, Done, install, prepare
+from tests.review_flow.composite_action import Action, Done, install, prepare, program
+from tests.review_flow.test_pre_commit_hooks import CATALOG
 
-CATALOG = {
-    "datasets.yaml": "version: 1\ninclude: [registry/*.yaml]\n",
-    "registry/qa.yaml": """\
-datasets:
-  qa:
-    description: Questions.
-    license: mit
-    source: {type: csv, path: data/qa.csv}
-    fields: {input: q, target: a}
-  qa-one: {extends: qa, limit: 1}
-""",
-    "data/qa.csv": "q,a\nOne?,1\nTwo?,2\n",
-}
-QA = CATALOG["registry/qa.yaml"]
+QA = CATALOG["registry/qa.yaml"] + "  qa-one: {extends: qa, limit: 1}\n"
 LARGER = {"registry/qa.yaml": QA.replace("limit: 1", "limit: 2")}
 UNKNOWN_KEY = {"registry/qa.yaml": QA.replace("license", "licence")}
 
@@ -53,7 +41,7 @@ class Job:
         action, done = installed
         self.action = replace(action, temp=folder / "temp")
         self.known = dict(done.outputs)
-        upstream = GitRepository.make(folder / "upstream", CATALOG)
+        upstream = GitRepository.make(folder / "upstream", {**CATALOG, "registry/qa.yaml": QA})
         upstream.git("clone", "--quiet", ".", str(folder / "clone"))
         self.upstream = upstream
         self.repository = GitRepository(folder / "clone")
@@ -162,9 +150,7 @@ class Release:
     def make(cls, top: Path) -> Release:
         action, assets = prepare(top), top / "assets"
         assets.mkdir()
-        (top / "bin").mkdir()
-        (top / "bin" / "gh").write_text(GH)
-        (top / "bin" / "gh").chmod(0o755)
+        program(top / "bin" / "gh", GH)
         build = "import builder, sys; builder.build_wheel(sys.argv[1])"
         subprocess.run([sys.executable, "-c", build, str(assets)], cwd=action.checkout, check=True)
         (wheel,) = assets.glob("*.whl")
@@ -347,12 +333,9 @@ exit 1
 @pytest.fixture
 def noting(job: Job, tmp_path: Path) -> Path:
     """Return the file in which the job's Python notes its arguments, one a line."""
-    program = tmp_path / "noting" / "bin" / "python"
-    program.parent.mkdir(parents=True)
-    program.write_text(NOTING, encoding="utf-8")
-    program.chmod(0o755)
+    python = program(tmp_path / "noting" / "bin" / "python", NOTING)
     job.known["steps.install.outputs.folder"] = str(tmp_path / "noting")
-    return program.with_name("python.words")
+    return python.with_name("python.words")
 
 
 def test_arguments_are_split_at_whitespace(job: Job, noting: Path) -> None:

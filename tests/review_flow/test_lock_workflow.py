@@ -17,7 +17,8 @@ import yaml
 
 from registry.manifest.source_models import HfSource
 from tests.conftest import REPOSITORY
-from tests.review_flow.composite_action import BASH, parsed
+from tests.git_repository import git
+from tests.review_flow.composite_action import BASH, parsed, program
 from tests.servers.hub import HubEmulator
 from tests.test_shipped_manifests import RECORDS, SPECS
 
@@ -109,13 +110,6 @@ class Runner:
         return json.loads((self.folder / "pulls.json").read_text(encoding="utf-8"))
 
 
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    return subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout
-
-
 def hub_sources() -> dict[tuple[str, str], dict[str, dict[str, list[Any]]]]:
     """Return (repository, commit) -> configuration -> split -> recorded records."""
     found: dict[tuple[str, str], dict[str, dict[str, list[Any]]]] = defaultdict(dict)
@@ -163,13 +157,8 @@ def repository_of(configs: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
     """The built-in manifests in a repository, without the numbers that they expect."""
-    (tmp_path / "bin").mkdir()
-    for name, program in (("gh", GH), ("registry", REGISTRY)):
-        (tmp_path / f"{name}_.py").write_text(program, encoding="utf-8")
-        script = tmp_path / "bin" / name
-        run = f'exec {sys.executable} "{tmp_path / f"{name}_.py"}" "$@"'
-        script.write_text(f"#!/bin/sh\n{run}\n", encoding="utf-8")
-        script.chmod(0o755)
+    for name, script in (("gh", GH), ("registry", REGISTRY)):
+        program(tmp_path / "bin" / name, f"#!{sys.executable}\n{script}")
     catalog = tmp_path / "catalog"
     catalog.mkdir()
     for file in git(REPOSITORY, "ls-files", "registry", "datasets.yaml", "datasets.lock").split():

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.review_flow.composite_action import BASH, parsed
+from tests.review_flow.composite_action import BASH, parsed, program
 
 TEXT = (REPOSITORY / ".github" / "workflows" / "verify.yml").read_text(encoding="utf-8")
 WORKFLOW = parsed(TEXT)
@@ -89,12 +89,9 @@ class Runner:
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "gh.py").write_text(GH, encoding="utf-8")
-    for name, arguments in (("gh", f"{tmp_path / 'gh.py'}"), ("registry", "-I -m registry")):
-        script = tmp_path / "bin" / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n', encoding="utf-8")
-        script.chmod(0o755)
+    program(tmp_path / "bin" / "gh", f"#!{sys.executable}\n{GH}")
+    registry = f'#!/bin/sh\nexec {sys.executable} -I -m registry "$@"\n'
+    program(tmp_path / "bin" / "registry", registry)
     catalog = tmp_path / "catalog"
     catalog.mkdir()
     index = "version: 1\ndatasets: {qa: {source: {type: csv, path: qa.csv}}}\n"
