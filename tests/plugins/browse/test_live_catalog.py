@@ -199,11 +199,6 @@ def test_remote_dataset_is_not_asked_for(live: LiveCatalog, manifest: Path) -> N
     assert "notice bad" not in text
 
 
-def test_unknown_dataset_has_no_page(live: LiveCatalog) -> None:
-    assert live.dataset_page("nothing") is None
-    assert live.dataset_page("../m") is None
-
-
 def test_list_has_the_datasets_and_the_search(live: LiveCatalog, manifest: Path) -> None:
     home, search = live.list_file("index.html"), live.list_file("search/0.js")
     assert home is not None

@@ -250,39 +250,28 @@ def test_the_cache_format_of_another_release_is_refused(file: Path, tmp_path: Pa
         taken(file, tmp_path)
 
 
-@pytest.fixture
-def bundle_file(run: Run, own: Path, tmp_path: Path) -> Path:
-    """Give a bundle of one dataset."""
-    assert run("lock").code == 0
-    path = tmp_path / "out.tar.zst"
-    assert run("bundle", "qa", "-o", str(path)).code == 0
-    return path
-
-
-def test_the_datasets_open_from_the_new_folder(run: Run, bundle_file: Path, tmp_path: Path) -> None:
+def test_the_datasets_open_from_the_new_folder(run: Run, file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new"
-    result = run("unbundle", str(bundle_file), "--root", str(folder))
+    result = run("unbundle", str(file), "--root", str(folder))
     assert result.code == 0, result.err
-    assert result.lines[0] == f"1 dataset in {folder}: qa"
-    assert run("preview", "qa", "--root", str(folder), "--offline").code == 0
-    again = run("unbundle", str(bundle_file), "--root", str(folder), "--json").json
-    assert (again["datasets"], again["written"]) == (["qa"], [])
+    assert f"1 dataset in {folder}: data" in result.lines
+    assert run("preview", "data", "--root", str(folder), "--offline").code == 0
+    again = run("unbundle", str(file), "--root", str(folder), "--json").json
+    assert (again["datasets"], again["written"]) == (["data"], [])
 
 
 @pytest.mark.parametrize("prefix", ["", "sha256:"])
-def test_only_the_expected_file_is_taken(
-    run: Run, bundle_file: Path, tmp_path: Path, prefix: str
-) -> None:
-    digest = run("bundle", "qa", "-o", str(bundle_file), "--json").json["sha256"]
+def test_only_the_expected_file_is_taken(run: Run, file: Path, tmp_path: Path, prefix: str) -> None:
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
     root = ("--root", str(tmp_path / "new"))
-    assert run("unbundle", str(bundle_file), *root, "--digest", f"{prefix}{digest}").code == 0
-    refused = run("unbundle", str(bundle_file), *root, "--digest", f"{prefix}{'0' * 64}")
+    assert run("unbundle", str(file), *root, "--digest", f"{prefix}{digest}").code == 0
+    refused = run("unbundle", str(file), *root, "--digest", f"{prefix}{'0' * 64}")
     assert refused.code == 1
     assert f"its sha256 is {digest}, not" in refused.err
 
 
-def test_a_limit_of_the_size_is_kept(run: Run, bundle_file: Path, tmp_path: Path) -> None:
-    result = run("unbundle", str(bundle_file), "--root", str(tmp_path / "new"), "--max-size", "1kB")
+def test_a_limit_of_the_size_is_kept(run: Run, file: Path, tmp_path: Path) -> None:
+    result = run("unbundle", str(file), "--root", str(tmp_path / "new"), "--max-size", "1kB")
     assert result.code == 1
     assert "1,000 are allowed" in result.err
 

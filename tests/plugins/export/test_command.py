@@ -20,6 +20,7 @@ from registry.plugins.export.command import (
 )
 from registry.plugins.export.exported import Exported
 from registry.plugins.export.formats import FORMATS, Format, find_format
+from registry.samples.provenance import read_provenance
 from tests.cli.invocation import MISSING_FILE, Run, write
 from tests.plugins.export.conftest import Opener
 
@@ -27,13 +28,16 @@ JSONL = find_format("jsonl")
 
 
 def test_one_dataset_is_written_with_its_provenance(run: Run, own: Path) -> None:
-    result = run("export", "qa", "--to", "out.jsonl")
+    result = run("export", "qa", "--to", "a/out.jsonl")
     assert result.code == 0
     (line,) = result.lines
-    assert re.fullmatch(r"qa: 3 samples, \d+ B: out\.jsonl, out\.jsonl\.provenance\.json", line)
-    lines = (own / "out.jsonl").read_text().splitlines()
-    assert [json.loads(line)["input"] for line in lines] == ["One?", "Two?", "Three?"]
-    assert json.loads((own / "out.jsonl.provenance.json").read_text())["name"] == "qa"
+    files = r"a/out\.jsonl, a/out\.jsonl\.provenance\.json"
+    assert re.fullmatch(rf"qa: 3 samples, \d+ B: {files}", line)
+    samples, provenance = sorted((own / "a").iterdir())
+    inputs = [json.loads(line)["input"] for line in samples.read_text().splitlines()]
+    assert inputs == ["One?", "Two?", "Three?"]
+    found = read_provenance(json.loads(provenance.read_text()))
+    assert (found.name, found.samples) == ("qa", 3)
 
 
 def test_stdout_has_the_bytes_alone(run: Run, own: Path) -> None:
@@ -89,17 +93,6 @@ def test_force_replaces_no_pipe(run: Run, own: Path) -> None:
     assert found.code == 1
     assert "out.jsonl is a device or a pipe" in found.err
     assert (own / "out.jsonl").is_fifo()
-
-
-def test_file_and_provenance_are_written_and_nothing_else(opened: Opener, catalog: Path) -> None:
-    target = catalog / "deep" / "out.jsonl"
-    exported = opened("mixed")
-    assert publish(exported, JSONL, target) == [target, provenance_path(target)]
-    assert sorted(path.name for path in target.parent.iterdir()) == [
-        "out.jsonl",
-        "out.jsonl.provenance.json",
-    ]
-    assert json.loads(provenance_path(target).read_text()) == exported.provenance.as_data()
 
 
 def test_failed_export_leaves_the_old_file(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from datetime import date
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +25,7 @@ from registry import (
     json_dataset,
 )
 from registry.plugins.export import tables
+from registry.plugins.export.exported import Exported
 from registry.plugins.export.tables import (
     json_line,
     message_data,
@@ -106,23 +109,23 @@ def test_columns_are_those_of_every_frame_and_have_the_provenance(opened: Opener
         )
 
 
-def written(opened: Opener, name: str) -> bytes:
-    file = io.BytesIO()
-    write_jsonl(opened(name), file)
-    return file.getvalue()
+def saved(exported: Exported, write: Callable[[Exported, BinaryIO], None]) -> str:
+    """Write an export to a file of the working directory; return its name."""
+    name = f"out.{write.__name__.removeprefix('write_')}"
+    with open(name, "wb") as file:
+        write(exported, file)
+    return name
 
 
 def test_lines_are_read_as_equal_samples(opened: Opener) -> None:
     for name in ("mixed", "few", "mcq"):
-        with open("out.jsonl", "wb") as file:
-            file.write(written(opened, name))
-        assert list(json_dataset("out.jsonl")) == list(get_dataset(name))
+        file = saved(opened(name), write_jsonl)
+        assert list(json_dataset(file)) == list(get_dataset(name))
 
 
 def test_conversations_are_read_as_equal_messages(opened: Opener) -> None:
-    with open("out.jsonl", "wb") as file:
-        file.write(written(opened, "chat"))
-    for read, own in zip(json_dataset("out.jsonl"), get_dataset("chat"), strict=True):
+    file = saved(opened("chat"), write_jsonl)
+    for read, own in zip(json_dataset(file), get_dataset("chat"), strict=True):
         assert sample_digest(read) == sample_digest(own)
 
 
@@ -132,13 +135,8 @@ def test_lone_surrogate_is_escaped() -> None:
 
 
 def test_every_record_has_the_same_first_keys() -> None:
-    assert record_of(Sample(input="a")) == {
-        "input": "a",
-        "target": "",
-        "choices": None,
-        "id": None,
-        "metadata": None,
-    }
+    unset = {"choices": None, "id": None, "metadata": None}
+    assert record_of(Sample(input="a")) == {"input": "a", "target": "", **unset}
 
 
 def test_rare_fields_are_written_where_they_are_set() -> None:
@@ -180,9 +178,7 @@ def test_messages_have_no_random_id_and_keep_their_calls() -> None:
 
 
 def rows_of(opened: Opener, name: str) -> tuple[str, list[dict[str, str]]]:
-    file = io.BytesIO()
-    write_csv(opened(name), file)
-    text = file.getvalue().decode()
+    text = Path(saved(opened(name), write_csv)).read_bytes().decode()
     return text, list(csv.DictReader(io.StringIO(text)))
 
 
@@ -204,22 +200,19 @@ def test_conversations_are_json(opened: Opener) -> None:
 
 
 def test_loader_reads_questions_and_targets(opened: Opener) -> None:
-    with open("out.csv", "wb") as file:
-        write_csv(opened("mcq"), file)
+    file = saved(opened("mcq"), write_csv)
 
     def sample(record: dict[str, str]) -> Sample:
         return Sample(
             input=record["input"], target=record["target"], choices=json.loads(record["choices"])
         )
 
-    assert list(csv_dataset("out.csv", sample)) == list(get_dataset("mcq"))
+    assert list(csv_dataset(file, sample)) == list(get_dataset("mcq"))
 
 
 def test_table_is_that_of_the_dataset(opened: Opener) -> None:
     for name in ("mixed", "chat", "mcq"):
-        with open("out.parquet", "wb") as file:
-            write_parquet(opened(name), file)
-        table = pq.read_table("out.parquet")
+        table = pq.read_table(saved(opened(name), write_parquet))
         assert table.equals(get_dataset(name).to_arrow())
         assert json.loads(table.schema.metadata[b"registry"])["name"] == name
 
@@ -229,18 +222,15 @@ def test_row_groups_are_those_of_the_samples(
 ) -> None:
     monkeypatch.setattr(tables, "_UNIT_ROWS", 1)
     monkeypatch.setattr(tables, "_GROUP_UNITS", 3)
-    with open("out.parquet", "wb") as file:
-        write_parquet(opened("mixed"), file)
-    metadata = pq.read_metadata("out.parquet")
+    metadata = pq.read_metadata(saved(opened("mixed"), write_parquet))
     groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     assert groups == [3, 1]
 
 
 def test_file_is_mapped_without_a_copy(opened: Opener) -> None:
-    with open("out.arrow", "wb") as file:
-        write_arrow(opened("mixed"), file)
+    file = saved(opened("mixed"), write_arrow)
     before = pa.total_allocated_bytes()
-    with pa.memory_map("out.arrow") as mapped:
+    with pa.memory_map(file) as mapped:
         table = pa.ipc.open_file(mapped).read_all()
         assert pa.total_allocated_bytes() == before
         assert table.to_pylist() == get_dataset("mixed").to_arrow().to_pylist()
@@ -248,9 +238,7 @@ def test_file_is_mapped_without_a_copy(opened: Opener) -> None:
 
 
 def test_dataset_without_samples_has_the_columns(opened: Opener) -> None:
-    with open("out.arrow", "wb") as file:
-        write_arrow(opened("mixed", limit=0), file)
-    with pa.memory_map("out.arrow") as mapped:
+    with pa.memory_map(saved(opened("mixed", limit=0), write_arrow)) as mapped:
         table = pa.ipc.open_file(mapped).read_all()
         assert table.schema.equals(get_dataset("mixed").to_arrow().schema)
         assert table.num_rows == 0
