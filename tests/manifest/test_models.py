@@ -76,16 +76,10 @@ def test_numbered_samples_keep_duplicates(rule: str) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        {"name": ""},
-        {"folder": "/c"},
-        {"limit": 3},
-        {"view": {"limit": -1}},
-        {"view": {"limit": True}},
-        {"source": {"type": "csv", "path": []}},
-        {"source": {**CSV, "splt": "x"}},
-        {"concat": [{"type": "cvs", "path": ["x"]}]},
-        {"join": {"source": CSV, "on": "a"}},
-        {"on_duplicate": "keep"},
+        *[{"name": ""}, {"folder": "/c"}, {"limit": 3}, {"view": {"limit": -1}}],
+        *[{"view": {"limit": True}}, {"source": {"type": "csv", "path": []}}],
+        *[{"source": {**CSV, "splt": "x"}}, {"concat": [{"type": "cvs", "path": ["x"]}]}],
+        *[{"join": {"source": CSV, "on": "a"}}, {"on_duplicate": "keep"}],
     ],
     ids=str,
 )
