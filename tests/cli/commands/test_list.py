@@ -104,7 +104,7 @@ def test_tags_and_root_select_datasets(
 
 
 def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> None:
-    same = {
+    same: dict[str, object] = {
         **dict.fromkeys(("homepage", "deprecated", "license", "access", "version")),
         **dict.fromkeys(("samples", "bytes")),
         **dict.fromkeys(("cached", "locked", "stale", "newer"), False),

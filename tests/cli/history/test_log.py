@@ -27,6 +27,12 @@ CHANGES = {
 }
 
 
+def commit(folder: Path, *paths: str) -> None:
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    git(folder, "add", *(paths or ("--all",)))
+    git(folder, "commit", "--quiet", "--message", "step")
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_commits_that_changed_a_dataset_are_listed(name: str, story: Story, run: Run) -> None:
     result = run("log", name, "--json")
@@ -55,12 +61,9 @@ def test_line_has_classes_keys_and_the_pin(story: Story, run: Run) -> None:
 
 
 def test_pin_is_shown_as_the_lock_had_it(own: Path, run: Run) -> None:
-    git(own, "init", "--quiet", "--initial-branch", "main")
-    for step in ("first", "pin"):
-        if step == "pin":
-            assert run("lock", "qa").code == 0
-        git(own, "add", "--all")
-        git(own, "commit", "--quiet", "--message", step)
+    commit(own)
+    assert run("lock", "qa").code == 0
+    commit(own)
     pinned, first = run("log", "qa").lines
     assert "pin: version 1-A, 3 samples, sha256:" in pinned
     assert first.endswith("added: as qa; not pinned")
@@ -85,30 +88,22 @@ def test_shallow_clone_ends_with_what_it_lacks(
 
 
 def test_commit_at_which_the_dataset_is_invalid_is_said(story: Story, own: Path, run: Run) -> None:
-    git(own, "init", "--quiet", "--initial-branch", "main")
     manifest = own / "m" / "qa.yaml"
     text = manifest.read_text()
     for content in (text, text.replace("input: q", "input: {nothing: 1}"), text):
         manifest.write_text(content)
-        git(own, "add", "--all")
-        git(own, "commit", "--quiet", "--message", "step")
+        commit(own)
     result = run("log", "qa")
     assert result.code == 4
-    assert [("unknown: qa can't be read in" in line) for line in result.lines] == [
-        True,
-        True,
-        False,
-    ]
+    unknown = [("unknown: qa can't be read in" in line) for line in result.lines]
+    assert unknown == [True, True, False]
 
 
 def test_what_is_not_committed_comes_first(own: Path, run: Run) -> None:
-    git(own, "init", "--quiet", "--initial-branch", "main")
-    git(own, "add", "datasets.yaml")
-    git(own, "commit", "--quiet", "--message", "index alone")
+    commit(own, "datasets.yaml")
     (line,) = run("log", "qa").lines
     assert line == "not committed  added: as qa; not pinned"
-    git(own, "add", "--all")
-    git(own, "commit", "--quiet", "--message", "all")
+    commit(own)
     (own / "qa.csv").write_text("q,a\nOne?,one\n", encoding="utf-8")
     assert run("log", "qa").lines[0] == ("not committed  source bytes: bytes.qa.csv; not pinned")
 
@@ -116,9 +111,7 @@ def test_what_is_not_committed_comes_first(own: Path, run: Run) -> None:
 def test_manifest_of_a_package_has_its_history_elsewhere(
     shipped: Path, own: Path, run: Run
 ) -> None:
-    git(own, "init", "--quiet", "--initial-branch", "main")
-    git(own, "add", "--all")
-    git(own, "commit", "--quiet", "--message", "all")
+    commit(own)
     result = run("log", "theirs")
     assert result.code == 0
     assert "of an installed package, whose history is not here" in result.err
