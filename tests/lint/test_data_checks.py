@@ -15,16 +15,16 @@ import pytest
 from registry.base.materials import Material
 from registry.lint.data_checks import missing_data, unknown_column, unknown_pinned_column
 from registry.lint.lock_checks import PinnedDataset
-from registry.lockfile.models import PIN_FORMAT, Pin
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.manifest.resolve import resolve
 from registry.rules import Finding
 from registry.yamldoc.reader import parse_yaml
+from tests.git_repository import write_files
+from tests.lint.pins import pin
 
 CSV = "source: {type: csv, path: x.csv}"
 KNOWN = "source: {type: csv, path: x.csv, fieldnames: [question, hint, A, B]}"
-DIGEST = f"sha256:{'0' * 64}"
 
 
 def found(folder: Path, path: str, **keys: Any) -> list[str]:
@@ -37,50 +37,44 @@ def found(folder: Path, path: str, **keys: Any) -> list[str]:
     "path", ["a.csv", "s/*.csv", "s", "https://host/x.csv", "s3://b/x.csv", "/etc/none.csv"]
 )
 def test_existing_and_remote_files_are_accepted(tmp_path: Path, path: str) -> None:
-    (tmp_path / "s").mkdir()
-    for name in ("a.csv", "s/b.csv"):
-        (tmp_path / name).write_text("q\n", encoding="utf-8")
+    write_files(tmp_path, dict.fromkeys(["a.csv", "s/b.csv"], "q\n"))
     assert found(tmp_path, path) == []
 
 
-def test_similar_name_is_proposed(tmp_path: Path) -> None:
-    (tmp_path / "questions.csv").write_text("q\n", encoding="utf-8")
-    assert found(tmp_path, "question.csv") == [
-        "source.path: no file 'question.csv' (did you mean 'questions.csv'?)"
-    ]
-    assert found(tmp_path, "zzz/gone.csv") == [
-        "source.path: no file 'zzz/gone.csv' (correct the path, or add the file)"
-    ]
+BESIDE = ("registry/qa/questions.csv", "questions.csv.bak", ".git/questions.csv")
+PROPOSED = "did you mean 'registry/qa/questions.csv'?"
 
 
-def test_file_beside_the_manifest_is_proposed(tmp_path: Path) -> None:
-    for name in ("registry/qa/questions.csv", "questions.csv.bak", ".git/questions.csv"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("q\n", encoding="utf-8")
-    expected = "did you mean 'registry/qa/questions.csv'? Paths are relative to the index"
-    assert found(tmp_path, "questions.csv") == [
-        f"source.path: no file 'questions.csv' ({expected})"
-    ]
-    assert found(tmp_path, "data/questions.cvs") == [
-        "source.path: no file 'data/questions.cvs' (did you mean 'registry/qa/questions.csv'?)"
-    ]
+@pytest.mark.parametrize(
+    ("files", "path", "problem"),
+    [
+        (["questions.csv"], "question.csv", "no file {} (did you mean 'questions.csv'?)"),
+        ([], "zzz/gone.csv", "no file {} (correct the path, or add the file)"),
+        ([], "*.csv", "no file matches {} (correct the pattern, or add the files)"),
+        (
+            BESIDE,
+            "questions.csv",
+            f"no file {{}} ({PROPOSED} Paths are relative to the index)",
+        ),
+        (BESIDE, "data/questions.cvs", f"no file {{}} ({PROPOSED})"),
+    ],
+)
+def test_missing_file_is_reported_with_a_similar_name(
+    tmp_path: Path, files: list[str], path: str, problem: str
+) -> None:
+    write_files(tmp_path, dict.fromkeys(files, "q\n"))
+    assert found(tmp_path, path) == [f"source.path: {problem.format(repr(path))}"]
 
 
 def test_search_for_a_file_ends_in_folders_without_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("registry.lint.data_checks._MOST_NAMES", 4)
-    for name in ("a/a", "b/a", "z/z"):
+    for name in ("a/a", "b/a"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "z" / "z" / "questions.csv").touch()
+    write_files(tmp_path, {"z/z/questions.csv": ""})
     assert found(tmp_path, "questions.csv") == [
         "source.path: no file 'questions.csv' (correct the path, or add the file)"
-    ]
-
-
-def test_glob_without_a_match_is_reported(tmp_path: Path) -> None:
-    assert found(tmp_path, "*.csv") == [
-        "source.path: no file matches '*.csv' (correct the pattern, or add the files)"
     ]
 
 
@@ -150,14 +144,8 @@ def test_column_missing_from_the_manifest_is_reported(fields: str, expected: lis
         "source: {type: json, path: x.json}, fields: {input: [gone]}",
         "source: {type: hf, path: a/b, split: test}, fields: {input: [gone]}",
         f"{KNOWN}, explode: {{column: A, item: gone}}, fields: {{input: [gone]}}",
-        (
-            f"{KNOWN}, join: {{on: A, source: {{type: csv, path: y}}, into: gone}},"
-            " fields: {input: [gone, gone.x]}"
-        ),
-        (
-            "source: {type: csv, path: x, fieldnames: [A], columns: {gone: str}},"
-            " fields: {input: [gone]}"
-        ),
+        f"{KNOWN}, join: {{on: A, source: {{type: csv, path: y}}, into: gone}}, fields: {{input: [gone, gone.x]}}",
+        "source: {type: csv, path: x, fieldnames: [A], columns: {gone: str}}, fields: {input: [gone]}",
     ],
 )
 def test_column_that_may_exist_is_accepted(keys: str) -> None:
@@ -168,16 +156,15 @@ RECORDS = [{"q": "x", "a": {"b": 1}}, {"q": "y", "a": None}]
 
 
 def written(folder: Path, name: str) -> str:
-    lines = [json.dumps(one) for one in RECORDS]
-    match Path(name).suffix:
-        case ".csv":
-            (folder / name).write_text("q,a\nx,1\n", encoding="utf-8")
-        case ".jsonl":
-            (folder / name).write_text("\n".join(lines), encoding="utf-8")
-        case ".json":
-            (folder / name).write_text(json.dumps({"rows": RECORDS}), encoding="utf-8")
-        case _:
-            pq.write_table(pa.Table.from_pylist(RECORDS), folder / name)
+    texts = {
+        ".csv": "q,a\nx,1\n",
+        ".jsonl": "\n".join(map(json.dumps, RECORDS)),
+        ".json": json.dumps({"rows": RECORDS}),
+    }
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(RECORDS), folder / name)
+    else:
+        write_files(folder, {name: texts[Path(name).suffix]})
     return name
 
 
@@ -197,12 +184,11 @@ def test_columns_of_local_files_are_known(tmp_path: Path, name: str) -> None:
 
 
 def test_columns_of_a_local_lookup_table_are_known(tmp_path: Path) -> None:
-    (tmp_path / "side.csv").write_text("name,rubric\nx,1\n", encoding="utf-8")
+    write_files(tmp_path, {"side.csv": "name,rubric\nx,1\n"})
     source = f"source: {{type: csv, path: {written(tmp_path, 'd.csv')}}}"
     join = "join: {source: {type: csv, path: side.csv}, on: q, key: nam, into: row}"
-    assert found_columns(
-        f"{source}, {join}, fields: {{input: q, target: row.rubrik}}", tmp_path
-    ) == [
+    keys = f"{source}, {join}, fields: {{input: q, target: row.rubrik}}"
+    assert found_columns(keys, tmp_path) == [
         "join.key: no column 'nam' in the lookup table side.csv (did you mean 'name'?)",
         "fields.target: no column 'row.rubrik' (did you mean 'row.rubric'?)",
     ]
@@ -211,11 +197,9 @@ def test_columns_of_a_local_lookup_table_are_known(tmp_path: Path) -> None:
 def test_files_that_must_not_or_can_not_be_read_are_left_to_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = tmp_path / "catalog"
-    catalog.mkdir()
-    (catalog / "cut.csv").write_text('q,a\n"x', encoding="utf-8")
-    (catalog / "bad.jsonl").write_text("{", encoding="utf-8")
-    (catalog / "d.csv.gz").write_bytes(gzip.compress(b"q,a\nx,1\n")[:20])
+    packed = gzip.compress(b"q,a\nx,1\n")[:20]
+    files = {"cut.csv": 'q,a\n"x', "bad.jsonl": "{"}
+    catalog = write_files(tmp_path / "catalog", {**files, "d.csv.gz": packed})
     (catalog / "link.csv").symlink_to(tmp_path / written(tmp_path, "outside.csv"))
     for path in ("../outside.csv", "link.csv", "cut.csv", "d.csv.gz", "gone.csv", "/dev/null"):
         source = f"source: {{type: csv, path: {path}}}"
@@ -232,17 +216,10 @@ def test_files_that_must_not_or_can_not_be_read_are_left_to_the_build(
     assert found_columns(source, catalog) == []
 
 
-def pin(*columns: str) -> Pin:
+def unknown_in_pin(columns: str, spec: DatasetSpec | None) -> list[str]:
     source = Material(location="hf://datasets/a/b", requested="main", revision="0" * 40)
-    return Pin(
-        spec=DIGEST,
-        sources=(source,),
-        samples=1,
-        columns=columns,
-        ordered=DIGEST,
-        unordered=DIGEST,
-        format=PIN_FORMAT,
-    )
+    pinned = PinnedDataset("d", pin(source, columns=tuple(columns.split())), spec)
+    return texts(unknown_pinned_column(pinned))
 
 
 HUB = "source: {type: hf, path: a/b, split: test, revision: main}"
@@ -255,10 +232,7 @@ HUB = "source: {type: hf, path: a/b, split: test, revision: main}"
         (
             f"{HUB}, fields: {{input: q, target: anwser}}",
             [
-                (
-                    "fields.target: no column 'anwser' in the records that datasets.lock pins"
-                    " (did you mean 'answer'?; `registry lock d` looks again)"
-                )
+                "fields.target: no column 'anwser' in the records that datasets.lock pins (did you mean 'answer'?; `registry lock d` looks again)"
             ],
         ),
         (f"{HUB}, explode: a, fields: {{input: item.x}}", []),
@@ -271,13 +245,10 @@ HUB = "source: {type: hf, path: a/b, split: test, revision: main}"
 def test_columns_in_the_lockfile_are_known_while_it_pins_the_source(
     keys: str, expected: list[str]
 ) -> None:
-    pinned = PinnedDataset("d", pin("q", "a", "answer"), spec_of(keys))
-    assert texts(unknown_pinned_column(pinned)) == expected
+    assert unknown_in_pin("q a answer", spec_of(keys)) == expected
 
 
 def test_a_local_file_is_known_better_than_by_its_pin(tmp_path: Path) -> None:
     source = f"source: {{type: csv, path: {written(tmp_path, 'd.csv')}}}, fields: {{input: q}}"
-    assert (
-        texts(unknown_pinned_column(PinnedDataset("d", pin("x"), spec_of(source, tmp_path)))) == []
-    )
-    assert texts(unknown_pinned_column(PinnedDataset("d", pin("x"), None))) == []
+    assert unknown_in_pin("x", spec_of(source, tmp_path)) == []
+    assert unknown_in_pin("x", None) == []

@@ -11,20 +11,17 @@ from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.lint.dataset_checks import CheckableEntries, checkable_entries
 from registry.lint.runner import check, check_catalog
+from tests.git_repository import write_files
 
-SOURCE = "source: {type: csv, path: x}"
-INDEX = "version: 1\ninclude: [m.yaml]\nvalidate: {ignore: [description]}\n"
 CSV = "source: {type: csv, path: x}"
+INDEX = "version: 1\ninclude: [m.yaml]\nvalidate: {ignore: [description]}\n"
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    text = "".join(f"  d{number}: {{{SOURCE}, seed: 1}}\n" for number in range(100))
-    (tmp_path / "x").write_text("", encoding="utf-8")
-    (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    (tmp_path / "m.yaml").write_text(f"datasets:\n{text}", encoding="utf-8")
-    return tmp_path
+    text = "".join(f"  d{number}: {{{CSV}, seed: 1}}\n" for number in range(100))
+    return write_files(tmp_path, {"x": "", "datasets.yaml": INDEX, "m.yaml": f"datasets:\n{text}"})
 
 
 def limits(problems: list[Problem]) -> list[str]:
@@ -70,7 +67,7 @@ def test_manifests_that_there_is_no_time_to_read_are_reported_and_read_next_time
 
 
 def test_violations_of_the_schema_are_listed_up_to_a_number(root: Path) -> None:
-    text = "".join(f"  d{number}: {{{SOURCE}, limitt: 1}}\n" for number in range(2_000))
+    text = "".join(f"  d{number}: {{{CSV}, limitt: 1}}\n" for number in range(2_000))
     (root / "m.yaml").write_text(f"datasets:\n{text}", encoding="utf-8")
     found = check(Catalog.open())
     assert limits(found) == [
@@ -81,8 +78,8 @@ def test_violations_of_the_schema_are_listed_up_to_a_number(root: Path) -> None:
 
 
 def checkable_of(root: Path, datasets: str) -> CheckableEntries:
-    (root / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
-    (root / "m.yaml").write_text(f"datasets: {datasets}\n", encoding="utf-8")
+    index = "version: 1\ninclude: [m.yaml]\n"
+    write_files(root, {"datasets.yaml": index, "m.yaml": f"datasets: {datasets}\n"})
     return checkable_entries(Catalog.open(root))
 
 
@@ -113,11 +110,8 @@ def test_invalid_keys_and_keys_that_depend_on_them_are_unchecked(
 
 
 def test_invalid_keys_of_an_ancestor_are_unchecked_in_its_dependents(tmp_path: Path) -> None:
-    checkable = checkable_of(
-        tmp_path,
-        f"{{a: {{{CSV}, limit: few}}, b: {{extends: a, seed: x}}, c: {{extends: b}},"
-        f" other: {{{CSV}}}}}",
-    )
+    invalid = f"a: {{{CSV}, limit: few}}, b: {{extends: a, seed: x}}, c: {{extends: b}}"
+    checkable = checkable_of(tmp_path, f"{{{invalid}, other: {{{CSV}}}}}")
     assert checkable.unchecked_keys("c") == frozenset({"limit", "seed", "shuffle"})
     assert checkable.unchecked_keys("a") == frozenset({"limit"})
     assert checkable.unchecked_keys("other") is None

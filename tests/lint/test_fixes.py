@@ -21,6 +21,8 @@ from registry.manifest.schema import read_schema
 from registry.rules import RULES
 from registry.yamldoc.document import DataPath
 from registry.yamldoc.reader import parse_yaml
+from tests.git_repository import write_files
+from tests.lint import pins
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = "datasets:\n  d:\n    limit: 1\n    source: {type: csv, path: x.csv}\n"
@@ -29,17 +31,13 @@ ALIASES_GO_DOWN = {"agents.yaml"}
 """Files with an alias in one dataset's keys, whose keys can't stand in reverse."""
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 OTHER = "d" * 40
-DIGEST = "sha256:" + "0" * 64
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create a catalog with one manifest in the current folder."""
-    (tmp_path / "m").mkdir()
-    (tmp_path / "datasets.yaml").write_text(INDEX, encoding="utf-8")
-    (tmp_path / "m" / "a.yaml").write_text(MANIFEST, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return write_files(tmp_path, {"datasets.yaml": INDEX, "m/a.yaml": MANIFEST})
 
 
 def fixed(*paths: Path) -> list[FixResult]:
@@ -65,14 +63,12 @@ def test_files_are_fixed_and_a_second_run_changes_nothing(root: Path) -> None:
 def test_schema_inside_the_catalog_is_referenced_by_path(root: Path) -> None:
     shutil.copytree(ROOT / "schemas", root / "schemas")
     fixed()
-    lines = [
-        (root / name).read_text(encoding="utf-8").splitlines()[0]
-        for name in ("datasets.yaml", "m/a.yaml")
-    ]
-    assert [line.partition("$schema=")[2] for line in lines] == [
-        "schemas/index.schema.json",
-        "../schemas/manifest.schema.json",
-    ]
+    for name, schema in {
+        "datasets.yaml": "schemas/index.schema.json",
+        "m/a.yaml": "../schemas/manifest.schema.json",
+    }.items():
+        first = (root / name).read_text(encoding="utf-8").splitlines()[0]
+        assert first.partition("$schema=")[2] == schema
 
 
 def test_only_the_named_files_are_fixed(root: Path) -> None:
@@ -126,21 +122,6 @@ def test_problems_that_could_not_be_fixed_are_reported(root: Path) -> None:
     )
 
 
-def test_mode_mark_line_endings_and_links_are_preserved(root: Path) -> None:
-    real = root / "real.txt"
-    real.write_bytes(b"\xef\xbb\xbf" + MANIFEST.replace("\n", "\r\n").encode())
-    real.chmod(0o640)
-    link = root / "m" / "a.yaml"
-    link.unlink()
-    link.symlink_to(real)
-    fixed()
-    data = real.read_bytes()
-    assert link.is_symlink()
-    assert real.stat().st_mode & 0o777 == 0o640
-    assert data.startswith(b"\xef\xbb\xbf# yaml-language-server")
-    assert data.count(b"\n") == data.count(b"\r\n") == 5
-
-
 def test_files_of_other_catalogs_are_not_changed(root: Path, tmp_path: Path) -> None:
     before = (ROOT / "datasets.yaml").read_bytes()
     index = "version: 1\ninclude: [m/*.yaml, 'package:registry']\n"
@@ -152,15 +133,6 @@ def test_files_of_other_catalogs_are_not_changed(root: Path, tmp_path: Path) -> 
 def test_built_in_catalog_cannot_be_fixed(root: Path) -> None:
     with pytest.raises(ManifestError, match="the built-in catalog is read-only"):
         list(fix(Catalog.open(ROOT)))
-
-
-def test_unwritable_file_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("registry.lint.layout.write_atomic", refuse)
-    with pytest.raises(ManifestError, match=r"datasets\.yaml: can't write the file: Permission"):
-        fixed()
 
 
 def reversed_keys(text: str, keys: Container[str], indent: int) -> str:
@@ -207,9 +179,8 @@ def test_shipped_manifests_with_shuffled_keys_are_fixed_and_resolve_the_same(
     catalog = Catalog.open()
     before = {name: catalog[name] for name in wanted}
 
-    mixed = reversed_keys(
-        reversed_keys(text, [*ranks_of(("datasets", "d"))], 4), [*ranks_of(())], 6
-    )
+    mixed = reversed_keys(text, [*ranks_of(("datasets", "d"))], 4)
+    mixed = reversed_keys(mixed, [*ranks_of(())], 6)
     if path.name in ALIASES_GO_DOWN:
         mixed = text
     (root / "m" / path.name).write_text(mixed.partition("\n")[2], encoding="utf-8")
@@ -225,16 +196,8 @@ def test_shipped_manifests_with_shuffled_keys_are_fixed_and_resolve_the_same(
 
 
 def pin(commit: str, requested: str | None = "main", path: str = "a/b") -> Pin:
-    source = Material(location=f"hf://datasets/{path}", requested=requested, revision=commit)
-    return Pin(
-        spec=DIGEST,
-        sources=(source,),
-        samples=1,
-        columns=("q",),
-        ordered=DIGEST,
-        unordered=DIGEST,
-        format=1,
-    )
+    location = f"hf://datasets/{path}"
+    return pins.pin(Material(location=location, requested=requested, revision=commit))
 
 
 def manifest(text: str) -> ManifestFile:
@@ -243,51 +206,49 @@ def manifest(text: str) -> ManifestFile:
 
 
 def block(*lines: str, end: str = "\n") -> str:
-    rows = [
-        "datasets:",
-        "  d:",
-        "    source:",
-        *(f"      {line}" for line in lines),
-        "    limit: 1",
-    ]
-    return end.join([*rows, ""])
+    head = ["datasets:", "  d:", "    source:"]
+    return end.join([*head, *(f"      {line}" for line in lines), "    limit: 1", ""])
 
 
 def flow(keys: str) -> str:
     return f"datasets:\n  d: {{source: {{{keys}}}, limit: 1}}  # why\n"
 
 
+HF = ("type: hf", "path: a/b")
 WRITTEN = [
     (
-        block("type: hf", "path: a/b", "revision: main  # moves", "split: t"),
-        block("type: hf", "path: a/b", f"revision: {COMMIT}  # moves", "split: t"),
-        pin(COMMIT),
+        block(*HF, "revision: main  # moves", "split: t"),
+        block(*HF, f"revision: {COMMIT}  # moves", "split: t"),
+        "main",
     ),
     (
         block("type: hf", "path: 'a/b'  # there", "split: t"),
         block("type: hf", "path: 'a/b'  # there", f"revision: {COMMIT}", "split: t"),
-        pin(COMMIT, None),
+        None,
     ),
     (
-        block("type: hf", "path: a/b", "split: t", end="\r\n"),
-        block("type: hf", "path: a/b", f"revision: {COMMIT}", "split: t", end="\r\n"),
-        pin(COMMIT, None),
+        block(*HF, "split: t", end="\r\n"),
+        block(*HF, f"revision: {COMMIT}", "split: t", end="\r\n"),
+        None,
     ),
     (
         flow("type: hf, path: a/b, split: ünï"),
         flow(f"type: hf, path: a/b, revision: {COMMIT}, split: ünï"),
-        pin(COMMIT, None),
+        None,
     ),
     (
         flow("type: hf, path: a/b, revision: 'main'"),
         flow(f'type: hf, path: a/b, revision: "{"1" * 40}"'),
-        pin("1" * 40),
+        "main",
     ),
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "pinned"), WRITTEN)
-def test_commit_is_written_and_nothing_else_changes(before: str, after: str, pinned: Pin) -> None:
+@pytest.mark.parametrize(("before", "after", "requested"), WRITTEN)
+def test_commit_is_written_and_nothing_else_changes(
+    before: str, after: str, requested: str | None
+) -> None:
+    pinned = pin(COMMIT if COMMIT in after else "1" * 40, requested)
     file, done, left = pin_revisions(manifest(before), Lock({"d": pinned}))
     assert file.text == after
     assert file.document == parse_yaml(after, file="m.yaml")
@@ -327,11 +288,7 @@ def test_source_with_several_commits_is_not_changed() -> None:
     assert pin_revisions(file, lock) == (file, [], left)
 
 
-SHARED = (
-    "datasets:\n"
-    "  d: {source: &s {type: hf, path: a/b, revision: main}}\n"
-    "  e: {source: *s}\n"
-)  # fmt: skip
+SHARED = "datasets: {d: {source: &s {type: hf, path: a/b, revision: main}}, e: {source: *s}}\n"
 
 
 def test_source_with_an_alias_in_another_dataset_is_not_changed() -> None:
@@ -355,7 +312,7 @@ RANKS = {"a": 0, "b": 1, "c": 2}
         ("b: 1\r\na: 2", (), "a: 2\r\nb: 1"),
         ("b: 1\r\na: 2\r\n", (), "a: 2\r\nb: 1\r\n"),
         ("x: {b: 1,  a: 2}  # c\n", ("x",), "x: {a: 2,  b: 1}  # c\n"),
-        ("x: {b: 1,\n    a: 2}\n", ("x",), "x: {a: 2,\n    b: 1}\n"),
+        ("x: {b: 1,\n    a: 'é, {x}'}\n", ("x",), "x: {a: 'é, {x}',\n    b: 1}\n"),
         ("x:\n- y:\n    b: 1\n    a: 2\n", ("x", 0, "y"), "x:\n- y:\n    a: 2\n    b: 1\n"),
     ],
 )  # fmt: skip

@@ -8,51 +8,33 @@ import pytest
 
 from registry.base.materials import Material
 from registry.lint.lock_checks import PinnedDataset, orphaned_pins, read_lock_content, stale_lock
-from registry.lockfile.models import Pin
+from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source_models import CsvSource
 from registry.rules import Finding
+from tests.lint.pins import DIGEST, pin
 
-DIGEST = "sha256:" + "0" * 64
 SPEC = DatasetSpec(name="d", source=CsvSource(path=("/c/x.csv",)), folder=Path("/c"))
-LOCK = f"""\
-version: 1
-datasets:
-  d:
-    spec: {DIGEST}
-    sources:
-      - location: x.csv
-        size: 3
-        sha256: {"0a" * 32}
-    samples: 1
-    columns: [q]
-    ordered: {DIGEST}
-    unordered: {DIGEST}
-    format: 1
-"""
 
 
-def pin(spec: str = DIGEST, location: str = "x.csv") -> Pin:
-    source = Material(location=location, size=3, sha256="0" * 64)
-    return Pin(
-        spec=spec,
-        sources=(source,),
-        samples=1,
-        columns=("q",),
-        ordered=DIGEST,
-        unordered=DIGEST,
-        format=1,
-    )
+def pinned(
+    spec: DatasetSpec | None, digest: str = DIGEST, location: str = "x.csv"
+) -> PinnedDataset:
+    source = Material(location=location, size=3, sha256="0a" * 32)
+    return PinnedDataset("d", pin(source, spec=digest), spec)
+
+
+LOCK = lock_text(Lock({"d": pin(Material(location="x.csv", size=3, sha256="0a" * 32))}))
 
 
 def test_pin_of_the_same_manifest_is_accepted() -> None:
-    assert list(stale_lock(PinnedDataset("d", pin(spec_digest(SPEC)), SPEC))) == []
+    assert list(stale_lock(pinned(SPEC, spec_digest(SPEC)))) == []
 
 
 def test_pin_of_an_older_manifest_is_reported_with_the_changes() -> None:
-    (mapping,) = stale_lock(PinnedDataset("d", pin(), SPEC))
-    (source,) = stale_lock(PinnedDataset("d", pin(location="old.csv"), SPEC))
+    (mapping,) = stale_lock(pinned(SPEC))
+    (source,) = stale_lock(pinned(SPEC, location="old.csv"))
     assert mapping.path == source.path == ()
     assert mapping.message.startswith("pinned for an older manifest: ")
     assert source.message == "pinned for an older manifest: x.csv is not pinned"
@@ -61,7 +43,7 @@ def test_pin_of_an_older_manifest_is_reported_with_the_changes() -> None:
 
 def test_pin_without_a_manifest_is_reported() -> None:
     message, hint = "'d' is pinned and in no manifest", "`registry lock` drops it"
-    assert list(stale_lock(PinnedDataset("d", pin(), None))) == [Finding((), message, hint)]
+    assert list(stale_lock(pinned(None))) == [Finding((), message, hint)]
 
 
 def test_orphaned_pin_is_reported_at_its_line(tmp_path: Path) -> None:
@@ -71,7 +53,7 @@ def test_orphaned_pin_is_reported_at_its_line(tmp_path: Path) -> None:
     assert content.problems == ()
     assert list(orphaned_pins(content, {"d"})) == []
     (problem,) = orphaned_pins(content, {"e"})
-    assert (problem.line, problem.column, problem.path) == (3, 3, "$.datasets.d")
+    assert (problem.line, problem.column, problem.path) == (5, 3, "$.datasets.d")
     assert (problem.rule, problem.severity) == ("stale-lock", "warning")
 
 

@@ -14,6 +14,9 @@ from registry.base.fs import best_effort_path
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.runner import CheckResult, check, check_catalog, count_checked, files_under
+from tests.git_repository import write_files
+
+INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 
 # --- schema problems do not hide the others ---
 
@@ -21,25 +24,21 @@ from registry.lint.runner import CheckResult, check, check_catalog, count_checke
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ("source: data.csv", ["source: must be a mapping, is 'data.csv'"]),
-        ("fields: question", ["fields: must be a mapping, is 'question'"]),
-        ("join: side.csv", ["join: must be a mapping, is 'side.csv'"]),
-        ("extends: [a]", ["extends: must be a string, is ['a']"]),
-        ("source: {type: [csv], path: x}", ["source.type: "]),
-        ("source: {type: csv, path: x}, shuffle: true", ["shuffle: `shuffle` without `seed` "]),
+        ("source: data.csv", "source: must be a mapping, is 'data.csv'"),
+        ("fields: question", "fields: must be a mapping, is 'question'"),
+        ("join: side.csv", "join: must be a mapping, is 'side.csv'"),
+        ("extends: [a]", "extends: must be a string, is ['a']"),
+        ("source: {type: [csv], path: x}", "source.type: "),
+        ("source: {type: csv, path: x}, shuffle: true", "shuffle: `shuffle` without `seed` "),
     ],
 )
-def test_invalid_name_hides_no_other_problem(
-    tmp_path: Path, keys: str, expected: list[str]
-) -> None:
-    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m/*.yaml]\n", encoding="utf-8")
-    (tmp_path / "m").mkdir()
-    (tmp_path / "m/a.yaml").write_text(f"datasets:\n  MMLU: {{{keys}}}\n", encoding="utf-8")
+def test_invalid_name_hides_no_other_problem(tmp_path: Path, keys: str, expected: str) -> None:
+    manifest = f"datasets:\n  MMLU: {{{keys}}}\n"
+    write_files(tmp_path, {"datasets.yaml": INDEX, "m/a.yaml": manifest})
     found = check(Catalog.open(tmp_path), ignore=["description"])
     places = [f"{one.path.removeprefix('$.datasets.MMLU')}: {one.message}" for one in found]
     assert places[0] == ": 'MMLU' is not a valid dataset name"
-    for wanted in expected:
-        assert any(place.startswith(f".{wanted}") for place in places), places
+    assert any(place.startswith(f".{expected}") for place in places), places
 
 
 @pytest.mark.parametrize(
@@ -63,13 +62,11 @@ def test_invalid_name_hides_no_other_problem(
 def test_valid_keys_are_checked_beside_invalid_ones(
     tmp_path: Path, keys: str, expected: list[str]
 ) -> None:
-    (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [m.yaml]\n", encoding="utf-8")
     text = (
         f"datasets:\n  d: {{{keys}}}\n  kid: {{extends: d, license: mit}}\n"
         "  other: {source: {type: csv, path: x}, seed: 2}\n"
     )
-    (tmp_path / "m.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "x").write_text("", encoding="utf-8")
+    write_files(tmp_path, {"datasets.yaml": INDEX, "m/a.yaml": text, "x": ""})
     found = check(Catalog.open(tmp_path), ignore=["description"])
     messages = [f"{one.path.removeprefix('$.datasets.')}: {one.message}" for one in found]
     assert messages == [
@@ -87,18 +84,15 @@ BAD_SEED = "{source: {type: csv, path: x}, seed: 2}"
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a catalog of two manifests, each with one mistake, and one file outside it."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "m").mkdir()
     files = {
-        "datasets.yaml": "version: 1\ninclude: [m/*.yaml]\nvalidate: {ignore: [description]}\n",
+        "datasets.yaml": f"{INDEX}validate: {{ignore: [description]}}\n",
         "m/a.yaml": f"datasets: {{a: {BAD_SEED}}}\n",
         "m/b.yml": "not: a manifest\n",
         "m/c.yaml": f"datasets: {{c: {BAD_SEED}, e: {{extends: c, seed: null}}}}\n",
         "new.yaml": f"datasets: {{new: {BAD_SEED}}}\n",
         "x": "",
     }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+    return write_files(tmp_path, files)
 
 
 @pytest.mark.parametrize(
@@ -144,15 +138,14 @@ def test_blocking_problem_is_not_repeated_by_later_stages(root: Path) -> None:
 
 
 def test_invalid_configuration_hides_no_unused_comment(tmp_path: Path) -> None:
-    (tmp_path / "datasets.yaml").write_text(
-        "version: 1\nvalidate:\n  ignore: [no-such-rule]\n"
-        "# registry: ignore missing-data -- the file is made later\ndatasets: {}\n",
-        encoding="utf-8",
-    )
+    comment = "# registry: ignore missing-data -- the file is made later"
+    index = f"version: 1\nvalidate:\n  ignore: [no-such-rule]\n{comment}\ndatasets: {{}}\n"
+    write_files(tmp_path, {"datasets.yaml": index})
     rules = [problem.rule for problem in check(Catalog.open(tmp_path, lenient=True))]
     assert rules == ["unknown-rule", "unused-ignore"]
 
 
+Change = Callable[[Path, pytest.MonkeyPatch], object]
 DATASET = "datasets:\n  {}: {{source: {{type: csv, path: x.csv}}, {}}}\n"
 
 
@@ -161,7 +154,7 @@ def cached_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a catalog of two datasets, one with a mistake."""
     folder = tmp_path / "catalog"
     (folder / "m").mkdir(parents=True)
-    write(folder / "datasets.yaml", "version: 1\ninclude: [m/*.yaml]\n")
+    write(folder / "datasets.yaml", INDEX)
     write(folder / "x.csv", "")
     write(folder / "m/a.yaml", DATASET.format("a", "seed: 3"))
     write(folder / "m/b.yaml", DATASET.format("b", "limit: 3"))
@@ -203,22 +196,20 @@ def test_second_check_returns_the_cached_result(
     assert len(runs) == 1
 
 
-CHANGES: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
-    "a manifest": lambda cached_root, _: write(
-        cached_root / "m/b.yaml", DATASET.format("b", "seed: 3")
-    ),
-    "a new manifest": lambda cached_root, _: write(
-        cached_root / "m/c.yaml", DATASET.format("c", "limit: 1")
-    ),
-    "the lockfile": lambda cached_root, _: write(
-        cached_root / "datasets.lock", "version: 1\ndatasets: {}\n"
-    ),
+def writing(name: str, text: str) -> Change:
+    return lambda root, _: write(root / name, text)
+
+
+CHANGES: dict[str, Change] = {
+    "a manifest": writing("m/b.yaml", DATASET.format("b", "seed: 3")),
+    "a new manifest": writing("m/c.yaml", DATASET.format("c", "limit: 1")),
+    "the lockfile": writing("datasets.lock", "version: 1\ndatasets: {}\n"),
+    "a new data file": writing("x.csv", "question\nx\n"),
+    "a nested index": writing("m/datasets.yaml", "version: 1\n"),
     # Problems show paths relative to it.
-    "the working directory": lambda cached_root, patch: patch.chdir(cached_root / "m"),
+    "the working directory": lambda root, patch: patch.chdir(root / "m"),
     # Paths with `~` lie there.
-    "the home folder": lambda cached_root, patch: patch.setenv("HOME", str(cached_root)),
-    "a new data file": lambda cached_root, _: write(cached_root / "x.csv", "question\nx\n"),
-    "a nested index": lambda cached_root, _: write(cached_root / "m/datasets.yaml", "version: 1\n"),
+    "the home folder": lambda root, patch: patch.setenv("HOME", str(root)),
     "a validator": lambda _, patch: patch.setattr("registry.lint.runner.version", str.upper),
 }
 
@@ -229,7 +220,7 @@ def test_check_runs_again_after_a_change(
     cache_dir: Path,
     runs: list[Catalog],
     monkeypatch: pytest.MonkeyPatch,
-    change: Callable[[Path, pytest.MonkeyPatch], object],
+    change: Change,
 ) -> None:
     check_catalog(Catalog.open(), cache_dir)
     change(cached_root, monkeypatch)
@@ -243,9 +234,8 @@ def test_check_runs_again_after_a_change_of_a_data_file(
 ) -> None:
     write(cached_root / "x.csv", "input\nx\n")
     for _ in range(2):
-        assert errors(check_catalog(Catalog.open(), cache_dir)) == [
-            ("m/a.yaml", "seed-without-shuffle")
-        ]
+        found = errors(check_catalog(Catalog.open(), cache_dir))
+        assert found == [("m/a.yaml", "seed-without-shuffle")]
     assert len(runs) == 1
     write(cached_root / "x.csv", "inputs\nx\n")
     for _ in range(2):
@@ -301,8 +291,7 @@ def test_catalog_with_a_file_outside_its_index_is_neither_read_nor_cached(
     catalog = Catalog.open()
     check_catalog(catalog, cache_dir)
     result = check_catalog(catalog.including([cached_root / "more.yaml"]), cache_dir)
-    assert ("more.yaml", "seed-without-shuffle") in {
-        (Path(f).name, rule) for f, rule in errors(result)
-    }
+    found = {(Path(file).name, rule) for file, rule in errors(result)}
+    assert ("more.yaml", "seed-without-shuffle") in found
     assert errors(check_catalog(catalog, cache_dir)) == [("m/a.yaml", "seed-without-shuffle")]
     assert len(runs) == 2

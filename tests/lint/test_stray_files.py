@@ -8,6 +8,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.lint.runner import check, check_catalog
+from tests.git_repository import write_files
 
 MANIFEST = """\
 datasets:
@@ -18,21 +19,15 @@ datasets:
     fields: {input: q}
 """
 
+INDEX = "version: 1\ninclude: ['m/**/*.yaml']\n"
 IGNORED = "# registry: ignore nested-index -- a fixture\n\n"
 
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, "datasets.yaml", "version: 1\ninclude: ['m/**/*.yaml']\n")
-    write(tmp_path, "m/deep/one.yaml", MANIFEST)
-    write(tmp_path, "qa.csv", "q\nWhy?\n")
-    return tmp_path
-
-
-def write(root: Path, name: str, text: str = "") -> None:
-    (root / name).parent.mkdir(parents=True, exist_ok=True)
-    (root / name).write_text(text, encoding="utf-8")
+    files = {"datasets.yaml": INDEX, "m/deep/one.yaml": MANIFEST, "qa.csv": "q\nWhy?\n"}
+    return write_files(tmp_path, files)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +39,7 @@ def write(root: Path, name: str, text: str = "") -> None:
     ],
 )
 def test_code_beside_manifests_is_reported(root: Path, name: str) -> None:
-    write(root, name)
+    write_files(root, {name: ""})
     (problem,) = check(Catalog.open())
     assert (problem.file, problem.rule, problem.severity) == (name, "python-in-catalog", "error")
     assert str(problem) == (
@@ -55,14 +50,14 @@ def test_code_beside_manifests_is_reported(root: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["setup.py", "src/x.py", "tests/__init__.py", "m/data/x.py"])
 def test_other_code_of_a_project_is_not_reported(root: Path, name: str) -> None:
-    write(root, name)
+    write_files(root, {name: ""})
     assert check(Catalog.open()) == []
 
 
 def test_code_that_appears_after_a_cached_check_is_reported(root: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert check_catalog(Catalog.open(), cache).problems == []
-    write(root, "m/deep/x.py")
+    write_files(root, {"m/deep/x.py": ""})
     (problem,) = check_catalog(Catalog.open(), cache).problems
     assert problem.file == "m/deep/x.py"
     (root / "m/deep/x.py").unlink()
@@ -70,16 +65,14 @@ def test_code_that_appears_after_a_cached_check_is_reported(root: Path, tmp_path
 
 
 def test_number_of_reported_files_is_limited(root: Path) -> None:
-    for number in range(150):
-        write(root, f"m/deep/x{number}.py")
+    write_files(root, {f"m/deep/x{number}.py": "" for number in range(150)})
     assert len(check(Catalog.open())) == 100
 
 
 def test_rule_cannot_be_ignored(root: Path) -> None:
-    write(root, "m/deep/x.py", "# registry: ignore python-in-catalog -- harmless\n")
-    write(
-        root, "datasets.yaml", "version: 1\ninclude: ['m/**/*.yaml']\nvalidate: {ignore: [all]}\n"
-    )
+    comment = "# registry: ignore python-in-catalog -- harmless\n"
+    index = f"{INDEX}validate: {{ignore: [all]}}\n"
+    write_files(root, {"m/deep/x.py": comment, "datasets.yaml": index})
     found = check(Catalog.open(), ignore=["all"])
     assert "python-in-catalog" in [problem.rule for problem in found]
 
@@ -87,8 +80,7 @@ def test_rule_cannot_be_ignored(root: Path) -> None:
 @pytest.fixture
 def nested_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, "datasets.yaml", "version: 1\n")
-    return tmp_path
+    return write_files(tmp_path, {"datasets.yaml": "version: 1\n"})
 
 
 def problems(*, ignore: tuple[str, ...] = ()) -> list[tuple[str, int, str]]:
@@ -97,7 +89,7 @@ def problems(*, ignore: tuple[str, ...] = ()) -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize("text", ["version: 1\n", "\n\nversion: 1\n", "]", ""])
 def test_nested_index_is_reported_at_its_version(nested_root: Path, text: str) -> None:
-    write(nested_root, "a/b/datasets.yaml", text)
+    write_files(nested_root, {"a/b/datasets.yaml": text})
     line = 1 + text.count("\n\n") * 2
     assert problems() == [("a/b/datasets.yaml", line, "nested-index")]
     assert problems(ignore=("nested-index",)) == []
@@ -107,7 +99,7 @@ def test_comment_in_the_nested_index_ignores_it(
     nested_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = "# registry: ignore unpinned-revision -- about its own datasets\n"
-    write(nested_root, "a/datasets.yaml", f"{IGNORED}version: 1\n{other}")
+    write_files(nested_root, {"a/datasets.yaml": f"{IGNORED}version: 1\n{other}"})
     assert problems() == []
     monkeypatch.chdir(nested_root / "a")
     # There the comment is about what the catalog above reports; the other one has no use.
@@ -118,6 +110,5 @@ def test_comment_in_the_nested_index_ignores_it(
     "name", [".venv/datasets.yaml", "node_modules/x/datasets.yaml", "venv/lib/x/datasets.yaml"]
 )
 def test_folders_of_other_programs_are_left_out(nested_root: Path, name: str) -> None:
-    write(nested_root, "venv/pyvenv.cfg", "")
-    write(nested_root, name, "version: 1\n")
+    write_files(nested_root, {"venv/pyvenv.cfg": "", name: "version: 1\n"})
     assert problems() == []
