@@ -26,6 +26,8 @@ INDEX = "version: 1\ninclude: [m.yaml]\nhosts: [h]\nsecrets: {K: [s3.amazonaws.c
 COMMIT = "c30699e8356da336a370243923dbaf21066bb9fe"
 CSV = "source: {type: csv, path: x.csv}"
 DESCRIBED = "description: Questions., license: mit"
+VALID = f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"
+"""A manifest without a mistake."""
 MARK = "▸"
 """Precedes the place of each expected problem; removed before a file is written."""
 
@@ -58,9 +60,34 @@ def one(rule: str, keys: str, path: str = "", **more: object) -> Case:
     return Case(rule, manifest, f"$.datasets.d{path}", **more)  # type: ignore[arg-type]
 
 
+def indexed(rule: str, keys: str, path: str, index: str = INDEX) -> Case:
+    """Return a case of keys that follow those of the index; there is no dataset."""
+    return Case(rule, "datasets: {}\n", f"$.{path}", f"{index}{keys}\n")
+
+
+def own(rule: str, datasets: str, path: str = "") -> Case:
+    """Return a case of a dataset `d` that is written out."""
+    return Case(rule, f"datasets:\n{datasets}\n", f"$.datasets.d{path}")
+
+
+def grouped(rule: str, groups: str, place: int) -> Case:
+    """Return a case of groups of the datasets `d`, its former name `e`, and `f`."""
+    manifest = f"{VALID}  e: {{renamed_to: d}}\n  f: {{{DESCRIBED}, {CSV}}}\ngroups:\n  {groups}\n"
+    return Case(rule, manifest, f"$.groups.g.datasets[{place}]")
+
+
 def located(rule: str, location: str) -> Case:
     keys = f"source: {{type: json, {MARK}path: '{location}'}}"
     return one(rule, keys, ".source.path")
+
+
+def s3(rule: str, option: str, value: str) -> Case:
+    keys = f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}{option}: {value}}}}}"
+    return one(rule, keys, f".source.fs_options.{option}")
+
+
+def including(rule: str, pattern: str) -> Case:
+    return indexed(rule, f"include: [m.yaml, {MARK}{pattern}]", "include[1]", "version: 1\n")
 
 
 DIGITS = "0123456789abcdef" * 4
@@ -96,42 +123,22 @@ CASES = [
     one("yaml-number", f"{CSV}, limit: {MARK}.inf", ".limit"),
     one("duplicate-key", f"{CSV}, limit: 1, {MARK}limit: 2", ".limit"),
     one("unknown-key", f"{CSV}, {MARK}limitt: 1", ".limitt"),
-    Case("missing-key", f"datasets:\n  {MARK}d: {{{DESCRIBED}}}\n", "$.datasets.d"),
+    own("missing-key", f"  {MARK}d: {{{DESCRIBED}}}"),
     one("missing-key", f"{MARK}source: {{type: hf, path: a/b, revision: {COMMIT}}}", ".source"),
     one("wrong-type", f"{CSV}, {MARK}limit: few", ".limit"),
     one("wrong-value", f"{CSV}, {MARK}limit: -1", ".limit"),
     one("wrong-value", f"source: {{{MARK}type: cvs, path: x}}", ".source.type"),
     Case("bad-name", f"datasets:\n  {MARK}D: {{{DESCRIBED}, {CSV}}}\n", "$.datasets.D", used="D"),
-    Case(
-        "include-nothing",
-        "datasets: {}\n",
-        "$.include[1]",
-        index=f"version: 1\ninclude: [m.yaml, {MARK}gone/*.yaml]\n",
-    ),
-    Case(
-        "include-limit",
-        "datasets: {}\n",
-        "$.include[1]",
-        index=f"version: 1\ninclude: [m.yaml, {MARK}'**/**/m.yaml']\n",
-    ),
-    Case(
-        "python-in-catalog",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
-        "",
-        others={"registry.py": f"{MARK}import os\n"},
-    ),
-    Case(
-        "nested-index",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
-        "",
-        others={"data/datasets.yaml": f"{MARK}version: 1\n"},
-    ),
+    including("include-nothing", "gone/*.yaml"),
+    including("include-limit", "'**/**/m.yaml'"),
+    Case("python-in-catalog", VALID, "", others={"registry.py": f"{MARK}import os\n"}),
+    Case("nested-index", VALID, "", others={"data/datasets.yaml": f"{MARK}version: 1\n"}),
     Case(
         "duplicate-name",
         f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
         "$.datasets.d",
         index="version: 1\ninclude: [a.yaml, m.yaml]\n",
-        others={"a.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"},
+        others={"a.yaml": VALID},
         used="e",
     ),
     one("override-nothing", f"{CSV}, {MARK}override: true", ".override"),
@@ -145,56 +152,31 @@ CASES = [
         index=f"{INDEX}limits: {{extends: 1}}\n",
     ),
     one("unknown-replacement", f"{CSV}, deprecated: {{{MARK}use: dd}}", ".deprecated.use"),
-    Case(
-        "rename-cycle",
-        f"datasets:\n  d: {{{MARK}renamed_to: d}}\n  e: {{{DESCRIBED}, {CSV}}}\n",
-        "$.datasets.d.renamed_to",
-    ),
-    Case(
+    own("rename-cycle", f"  d: {{{MARK}renamed_to: d}}\n  e: {{{DESCRIBED}, {CSV}}}", ".renamed_to"),
+    own(
         "deprecated-parent",
-        f"datasets:\n  a: {{{DESCRIBED}, {CSV}, deprecated: {{}}}}\n"
-        f"  e: {{{DESCRIBED}, {CSV}}}\n  d: {{{DESCRIBED}, {MARK}extends: a}}\n",
-        "$.datasets.d.extends",
+        f"  a: {{{DESCRIBED}, {CSV}, deprecated: {{}}}}\n  e: {{{DESCRIBED}, {CSV}}}\n"
+        f"  d: {{{DESCRIBED}, {MARK}extends: a}}",
+        ".extends",
     ),
-    Case(
-        "unknown-member",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\ngroups:\n  g: {{datasets: [{MARK}dd]}}\n",
-        "$.groups.g.datasets[0]",
-    ),
-    Case(
-        "group-cycle",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\ngroups:\n  g: {{datasets: [d, {MARK}g]}}\n",
-        "$.groups.g.datasets[1]",
-    ),
-    Case(
-        "repeated-member",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n  e: {{renamed_to: d}}\n"
-        f"  f: {{{DESCRIBED}, {CSV}}}\n"
-        f"groups:\n  h: {{datasets: [d]}}\n  g: {{datasets: [h, {MARK}d]}}\n",
-        "$.groups.g.datasets[1]",
-    ),
-    Case(
-        "deprecated-member",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n  e: {{renamed_to: d}}\n"
-        f"groups:\n  g: {{datasets: [{MARK}e]}}\n",
-        "$.groups.g.datasets[0]",
-    ),
+    grouped("unknown-member", f"g: {{datasets: [{MARK}dd]}}", 0),
+    grouped("group-cycle", f"g: {{datasets: [d, {MARK}g]}}", 1),
+    grouped("repeated-member", f"h: {{datasets: [d]}}\n  g: {{datasets: [h, {MARK}d]}}", 1),
+    grouped("deprecated-member", f"g: {{datasets: [{MARK}e]}}", 0),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle: true", ".shuffle"),
     one("unseeded-shuffle", f"{CSV}, {MARK}shuffle_choices: true", ".shuffle_choices"),
     one("unknown-split", f"{CSV}, splits: {{a: {{path: x.csv}}}}, {MARK}default_split: b", ".default_split"),
     one("seed-without-shuffle", f"{CSV}, {MARK}seed: 1", ".seed"),
-    one(
-        "literal-secret",
-        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}secret: hush}}}}",
-        ".source.fs_options.secret",
+    s3("literal-secret", "secret", "hush"),
+    *(
+        located("secret-in-url", f"https://h/x.json?{query}")
+        for query in ("X-Amz-Signature=abc", "a=b&sig=abc", "api_key=abc")
     ),
-    located("secret-in-url", "https://h/x.json?X-Amz-Signature=abc"),
-    located("secret-in-url", "https://h/x.json?a=b&sig=abc"),
-    located("secret-in-url", "https://h/x.json?api_key=abc"),
-    located("secret-in-url", "https://me:hush@h/x.json"),
     located("secret-in-url", "https://token@h/x.json"),
-    located("secret-in-url", "sftp://me:hush@h/x.json"),
-    located("secret-in-url", "simplecache::https://me:hush@h/x.json"),
+    *(
+        located("secret-in-url", f"{protocol}://me:hush@h/x.json")
+        for protocol in ("https", "sftp", "simplecache::https")
+    ),
     one(
         "secret-in-url",
         f"source: {{type: hf, path: json, split: train, {MARK}data_files: 'https://h/x?token=t'}}",
@@ -212,16 +194,13 @@ CASES = [
     one("mapper-and-fields", f"{CSV}, {MARK}mapper: 'p:f', fields: {{input: q}}", ".mapper"),
     one("bad-fewshot", f"{CSV}, {MARK}fewshot: {{n: 5}}", ".fewshot"),
     one("bad-fewshot", f"{CSV}, {MARK}fewshot: {{dataset: d, apply: true}}", ".fewshot"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}dataset: gone}}", ".fewshot.dataset"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}pick: random}}", ".fewshot.pick"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}seed: 1}}", ".fewshot.seed"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}each: true}}", ".fewshot.each"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}n: 2, ids: [a]}}", ".fewshot.n"),
-    one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}answer: '{{q'}}", ".fewshot.answer"),
-    one(
-        "bad-fewshot",
-        f"{CSV}, fewshot: {{split: dev, {MARK}ids: [a], pick: random, seed: 1}}",
-        ".fewshot.ids",
+    *(
+        one("bad-fewshot", f"{CSV}, fewshot: {{split: dev, {MARK}{keys}}}", f".fewshot.{key}")
+        for key, keys in (
+            *(("dataset", "dataset: gone"), ("pick", "pick: random"), ("seed", "seed: 1")),
+            *(("each", "each: true"), ("n", "n: 2, ids: [a]"), ("answer", "answer: '{q'")),
+            ("ids", "ids: [a], pick: random, seed: 1"),
+        )
     ),
     one(
         "bad-fewshot",
@@ -243,12 +222,7 @@ CASES = [
         f"{CSV}, fields: {{input: {{from: {{{MARK}const: /proc/self/environ}}, do: [{{each: [data_uri]}}]}}}}",
         ".fields.input.from.const",
     ),
-    Case(
-        "outside-path",
-        "datasets: {}\n",
-        "$.include[1]",
-        index=f"version: 1\ninclude: [m.yaml, {MARK}../*/m.yaml]\n",
-    ),
+    including("outside-path", "../*/m.yaml"),
     located("plain-http", "http://h/x.json"),
     located("refused-protocol", "simplecache::https://h/x.json"),
     located("refused-protocol", "zip://x.json::reference://h/x.zip"),
@@ -257,44 +231,23 @@ CASES = [
         f"source: {{type: hf, path: a/b, split: t, revision: {COMMIT}, {MARK}data_files: 'https://h/x.csv'}}",
         ".source.data_files",
     ),
-    one(
-        "refused-option",
-        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}anonn: true}}}}",
-        ".source.fs_options.anonn",
-    ),
-    one(
-        "refused-option",
-        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}anon: {{env: K}}}}}}",
-        ".source.fs_options.anon",
-    ),
+    s3("refused-option", "anonn", "true"),
+    s3("refused-option", "anon", "{env: K}"),
     located("unlisted-host", "http://other/x.json"),
     located("unlisted-host", "https://169.254.169.254/x.json"),
-    one(
-        "unlisted-host",
-        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}endpoint_url: 'https://other'}}}}",
-        ".source.fs_options.endpoint_url",
-    ),
+    s3("unlisted-host", "endpoint_url", "'https://other'"),
     one(
         "unlisted-host",
         f"{CSV}, concat: [{{path: y.csv}}, {{{MARK}path: 'http://other/y.csv'}}]",
         ".concat[1].path",
     ),
-    one(
-        "unlisted-secret",
-        f"source: {{type: csv, path: s3://b/x.csv, fs_options: {{{MARK}key: {{env: KEY}}}}}}",
-        ".source.fs_options.key",
-    ),
+    s3("unlisted-secret", "key", "{env: KEY}"),
     one(
         "unlisted-secret",
         f"source: {{type: csv, path: 'https://h/x', fs_options: {{headers: {{{MARK}a: {{env: K}}}}}}}}",
         ".source.fs_options.headers.a",
     ),
-    one(
-        "plain-http",
-        "source: {type: csv, path: s3://b/x.csv, fs_options: {anon: true,"
-        f" {MARK}endpoint_url: 'http://h:9000'}}}}",
-        ".source.fs_options.endpoint_url",
-    ),
+    s3("plain-http", "endpoint_url", "'http://h:9000'"),
     one("unpinned-revision", f"source: {{type: hf, {MARK}path: a/b, split: t}}", ".source.path"),
     *(
         one(
@@ -314,27 +267,15 @@ CASES = [
     located("unpinned-revision", "hf://datasets/a/b@main/x.json"),
     located("unpinned-revision", "https://huggingface.co/datasets/a/b/resolve/main/x.json"),
     located("unpinned-revision", "https://raw.githubusercontent.com/a/b/v1.0/x.json"),
-    Case(
-        "missing-license",
-        f"datasets:\n  {MARK}d: {{description: Questions., {CSV}}}\n",
-        "$.datasets.d.license",
-    ),
-    Case(
+    own("missing-license", f"  {MARK}d: {{description: Questions., {CSV}}}", ".license"),
+    own("bad-license", f"  d: {{description: Questions., {MARK}license: MITT, {CSV}}}", ".license"),
+    own(
         "bad-license",
-        f"datasets:\n  d: {{description: Questions., {MARK}license: MITT, {CSV}}}\n",
-        "$.datasets.d.license",
+        "  d:\n    description: Questions.\n"
+        f"    license: {{{MARK}spdx: all rights reserved, read-at: 'https://x.org'}}\n    {CSV}",
+        ".license.spdx",
     ),
-    Case(
-        "bad-license",
-        "datasets:\n  d:\n    description: Questions.\n"
-        f"    license: {{{MARK}spdx: all rights reserved, read-at: 'https://x.org'}}\n    {CSV}\n",
-        "$.datasets.d.license.spdx",
-    ),
-    Case(
-        "missing-description",
-        f"datasets:\n  {MARK}d: {{license: mit, {CSV}}}\n",
-        "$.datasets.d.description",
-    ),
+    own("missing-description", f"  {MARK}d: {{license: mit, {CSV}}}", ".description"),
     Case(
         "missing-license",
         f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n  e: {{extends: d, {MARK}license: null}}\n",
@@ -353,37 +294,22 @@ CASES = [
         index=f"# yaml-language-server: $schema=x\n{INDEX}",
     ),
     one("unknown-rule", f"{CSV}}}  {MARK}# registry: ignore plain-htp -- why\n#", NO_PATH),
-    Case(
-        "unknown-rule",
-        "datasets: {}\n",
-        "$.validate.ignore[1]",
-        index=f"{INDEX}validate: {{ignore: [style, {MARK}plain-htp]}}\n",
+    indexed(
+        "unknown-rule", f"validate: {{ignore: [style, {MARK}plain-htp]}}", "validate.ignore[1]"
     ),
-    Case(
+    indexed(
         "unknown-rule",
-        "datasets: {}\n",
-        "$.validate.severity.plain-htp",
-        index=f"{INDEX}validate: {{severity: {{{MARK}plain-htp: error}}}}\n",
+        f"validate: {{severity: {{{MARK}plain-htp: error}}}}",
+        "validate.severity.plain-htp",
     ),
     one("rule-not-ignorable", f"{CSV}}}  {MARK}# registry: ignore literal-secret -- why\n#", NO_PATH),
-    Case(
+    indexed(
         "rule-not-ignorable",
-        "datasets: {}\n",
-        "$.validate.severity.duplicate-key",
-        index=f"{INDEX}validate: {{severity: {{{MARK}duplicate-key: warning}}}}\n",
+        f"validate: {{severity: {{{MARK}duplicate-key: warning}}}}",
+        "validate.severity.duplicate-key",
     ),
-    Case(
-        "stale-lock",
-        f"datasets:\n  {MARK}d: {{{DESCRIBED}, {CSV}}}\n",
-        "$.datasets.d",
-        others=lock_with("d"),
-    ),
-    Case(
-        "stale-lock",
-        f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n",
-        "$.datasets.gone",
-        others=lock_with(f"{MARK}gone"),
-    ),
+    Case("stale-lock", VALID.replace("d:", f"{MARK}d:", 1), "$.datasets.d", others=lock_with("d")),
+    Case("stale-lock", VALID, "$.datasets.gone", others=lock_with(f"{MARK}gone")),
     Case(
         "bad-lock",
         "datasets: {}\n",
@@ -548,11 +474,8 @@ def test_dataset_with_a_blocking_problem_cannot_be_used(found: Found, case: Case
 def use(catalog: Catalog, name: str) -> None:
     """Resolve and compile as for reading records; there is no file to read."""
     spec = catalog[name]
-    samples_in_order(
-        spec,
-        Pins(()),
-        SourceContext(boundary=UNBOUNDED, cache=Cache(Path("nowhere")), offline=True),
-    )
+    context = SourceContext(boundary=UNBOUNDED, cache=Cache(Path("nowhere")), offline=True)
+    samples_in_order(spec, Pins(()), context)
 
 
 @pytest.mark.parametrize(
@@ -596,8 +519,7 @@ def test_inherited_problem_is_reported_once_where_it_was_written(found: Found) -
 
 
 def test_signed_url_passed_from_python_is_accepted(found: Found) -> None:
-    files = {"datasets.yaml": INDEX, "m.yaml": f"datasets:\n  d: {{{DESCRIBED}, {CSV}}}\n"}
-    assert found(files) == []
+    assert found({"datasets.yaml": INDEX, "m.yaml": VALID}) == []
     signed = "https://h/x.csv?X-Amz-Signature=abc"
     assert Catalog.open().resolve("d", source=signed).source.path == (signed,)
 
@@ -703,11 +625,8 @@ def test_findings_for_invalid_keys_and_for_the_dataset_can_be_dropped() -> None:
     found = problems_of({"shuffle": True})
     assert found >= {"missing-key", "unseeded-shuffle", "missing-license"}
     assert problems_of({"shuffle": True}, unchecked_keys=[]) == found - {"missing-key"}
-    assert problems_of({"shuffle": True}, unchecked_keys=["shuffle", "license"]) == found - {
-        "missing-key",
-        "unseeded-shuffle",
-        "missing-license",
-    }
+    dropped = {"missing-key", "unseeded-shuffle", "missing-license"}
+    assert problems_of({"shuffle": True}, unchecked_keys=["shuffle", "license"]) == found - dropped
 
 
 def test_advisory_checks_can_be_skipped() -> None:
