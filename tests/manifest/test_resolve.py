@@ -99,15 +99,6 @@ def test_eval_is_merged_and_removed_by_null() -> None:
     assert merged(parent, "eval: null").eval is None
 
 
-def test_expect_is_merged_and_removed_by_null() -> None:
-    parent = f"{CSV}, expect: {{samples: 3}}"
-    assert merged(parent, "limit: 1").expect.samples == 3
-    assert merged(parent, "expect: {}").expect.samples == 3
-    assert merged(parent, "expect: {samples: 4}").expect.samples == 4
-    assert merged(parent, "expect: {samples: null}").expect.samples is None
-    assert merged(parent, "expect: null").expect.samples is None
-
-
 @pytest.mark.parametrize(
     ("parent", "child", "key", "value"),
     [
@@ -119,6 +110,11 @@ def test_expect_is_merged_and_removed_by_null() -> None:
         ("shuffle_choices: 3", "shuffle_choices: null", "view.shuffle_choices", None),
         ("shuffle_choices: 3", "shuffle_choices: false", "view.shuffle_choices", None),
         ("limit: 5", "limit: 0", "view.limit", 0),
+        ("expect: {samples: 3}", "limit: 1", "expect.samples", 3),
+        ("expect: {samples: 3}", "expect: {}", "expect.samples", 3),
+        ("expect: {samples: 3}", "expect: {samples: 4}", "expect.samples", 4),
+        ("expect: {samples: 3}", "expect: {samples: null}", "expect.samples", None),
+        ("expect: {samples: 3}", "expect: null", "expect.samples", None),
         ("license: mit", "tags: [a]", "license", License(spdx="mit")),
         ("license: mit", "license: {spdx: MIT, read-at: 'https://x.org'}", "license", License(spdx="MIT", read_at="https://x.org")),
         ("license: {spdx: MIT, read-at: 'https://x.org'}", "license: {none-stated: 2026-11-23, looked-at: 'https://x.org'}", "license", License(none_stated="2026-11-23", looked_at="https://x.org")),

@@ -47,7 +47,9 @@ def over_arrow(samples: Sequence[Sample], name: str = "data") -> Dataset:
     return ArrowDataset(file_of(samples), name=name, location="place")
 
 
-KINDS: dict[str, Callable[..., Dataset]] = {"memory": in_memory, "arrow": over_arrow}
+Make = Callable[..., Dataset]
+Child = Callable[[Dataset], Dataset]
+KINDS: dict[str, Make] = {"memory": in_memory, "arrow": over_arrow}
 
 kinds = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 
@@ -85,7 +87,7 @@ MCQ = mcq(8)
 
 
 @kinds
-def test_indexes_of_any_integer_type_count_from_both_ends(make: Callable[..., Dataset]) -> None:
+def test_indexes_of_any_integer_type_count_from_both_ends(make: Make) -> None:
     dataset = make(of_ours(MCQ))
     for index in (0, 3, 7, -1, -8):
         expected = Sample(**MCQ[index])
@@ -96,14 +98,14 @@ def test_indexes_of_any_integer_type_count_from_both_ends(make: Callable[..., Da
 
 @kinds
 @pytest.mark.parametrize("index", [8, -9, 10**30, np.int64(8), np.int8(-9), np.uint8(200)])
-def test_an_index_out_of_range_is_an_index_error(make: Callable[..., Dataset], index: Any) -> None:
+def test_an_index_out_of_range_is_an_index_error(make: Make, index: Any) -> None:
     with pytest.raises(IndexError):
         make(of_ours(MCQ))[index]
 
 
 @kinds
 @pytest.mark.parametrize("index", [0, -1, np.int64(0)])
-def test_an_empty_dataset_has_no_sample(make: Callable[..., Dataset], index: Any) -> None:
+def test_an_empty_dataset_has_no_sample(make: Make, index: Any) -> None:
     dataset = make([])
     assert len(dataset) == 0
     assert not list(dataset)
@@ -118,13 +120,13 @@ def test_an_empty_dataset_has_no_sample(make: Callable[..., Dataset], index: Any
 
 @kinds
 @pytest.mark.parametrize("index", ["0", 1.0, None, (0, 1), np.float64(1)])
-def test_only_integers_are_indexes(make: Callable[..., Dataset], index: Any) -> None:
+def test_only_integers_are_indexes(make: Make, index: Any) -> None:
     with pytest.raises(TypeError):
         make(of_ours(MCQ))[index]
 
 
 @kinds
-def test_a_dataset_is_a_sequence(make: Callable[..., Dataset]) -> None:
+def test_a_dataset_is_a_sequence(make: Make) -> None:
     dataset, samples = make(of_ours(MCQ)), of_ours(MCQ)
     assert list(dataset) == list(dataset) == samples
     assert list(reversed(dataset)) == samples[::-1]
@@ -285,7 +287,7 @@ def test_any_operations_give_equal_samples_in_equal_order(
 
 
 @kinds
-def test_sort_key_of_a_conversation_is_the_length_of_its_text(make: Callable[..., Dataset]) -> None:
+def test_sort_key_of_a_conversation_is_the_length_of_its_text(make: Make) -> None:
     picture: list[Content] = [
         ContentText(text="12"),
         ContentImage(image="x" * 99),
@@ -302,7 +304,7 @@ def test_sort_key_of_a_conversation_is_the_length_of_its_text(make: Callable[...
 
 
 @kinds
-def test_unseeded_shuffle_uses_the_global_random_state(make: Callable[..., Dataset]) -> None:
+def test_unseeded_shuffle_uses_the_global_random_state(make: Make) -> None:
     dataset, expected = make(of_ours(MCQ)), of_inspect(MCQ)
     for shuffled in (dataset, expected):
         random.seed(11)
@@ -312,7 +314,7 @@ def test_unseeded_shuffle_uses_the_global_random_state(make: Callable[..., Datas
 
 
 @kinds
-def test_unseeded_shuffle_of_choices_keeps_the_answer_correct(make: Callable[..., Dataset]) -> None:
+def test_unseeded_shuffle_of_choices_keeps_the_answer_correct(make: Make) -> None:
     choices = [f"choice {n}" for n in range(30)]
     dataset = make([Sample("?", choices=choices, target=["C", "4"])])
     dataset.shuffle_choices()
@@ -331,9 +333,7 @@ BAD_TARGETS = ["", "C", "Z", "AA", "0", "1", "A ", "maybe", "²", "½", "一", "
 
 @kinds
 @pytest.mark.parametrize("target", [*BAD_TARGETS, *([target] for target in BAD_TARGETS)])
-def test_error_of_an_invalid_target_names_the_sample(
-    make: Callable[..., Dataset], target: str | list[str]
-) -> None:
+def test_error_of_an_invalid_target_names_the_sample(make: Make, target: str | list[str]) -> None:
     fine = Sample("a", choices=["x", "y"], target="B")
     dataset = make([fine, Sample("b", choices=["x", "y"], target=target)])
     message = f"data: sample 1: the target {target!r} is not a letter of its 2 choices"
@@ -343,7 +343,7 @@ def test_error_of_an_invalid_target_names_the_sample(
 
 
 @kinds
-def test_failed_shuffle_of_choices_leaves_the_sample_readable(make: Callable[..., Dataset]) -> None:
+def test_failed_shuffle_of_choices_leaves_the_sample_readable(make: Make) -> None:
     bad = Sample("b", choices=["x", "y"], target="Z")
     dataset = make([Sample("a", choices=["x", "y"], target="B"), bad])
     with pytest.raises(ValueError, match="the target 'Z' is not a letter"):
@@ -400,7 +400,7 @@ def change(sample: Sample) -> None:
     sample.setup = "changed"
 
 
-CHILDREN: dict[str, Callable[[Dataset], Dataset]] = {
+CHILDREN: dict[str, Child] = {
     "slice": lambda dataset: dataset[:],
     "slice of one": lambda dataset: dataset[1:2],
     "filter": lambda dataset: dataset.filter(lambda sample: True),
@@ -410,9 +410,7 @@ CHILDREN: dict[str, Callable[[Dataset], Dataset]] = {
 
 @kinds
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
-def test_parent_and_child_share_no_mutable_state(
-    make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
-) -> None:
+def test_parent_and_child_share_no_mutable_state(make: Make, child: Child) -> None:
     for changed_first in (True, False):
         dataset = make([rich_sample(), rich_sample()])
         part = child(dataset)
@@ -428,9 +426,7 @@ def test_parent_and_child_share_no_mutable_state(
 
 @kinds
 @pytest.mark.parametrize("child", CHILDREN.values(), ids=CHILDREN)
-def test_choices_of_parent_and_child_are_shuffled_independently(
-    make: Callable[..., Dataset], child: Callable[[Dataset], Dataset]
-) -> None:
+def test_choices_of_parent_and_child_are_shuffled_independently(make: Make, child: Child) -> None:
     dataset = make([rich_sample(), rich_sample()])
     dataset.shuffle_choices(5)
     before = as_texts(dataset)
@@ -455,9 +451,7 @@ def test_memory_dataset_does_not_change_its_argument() -> None:
 
 
 @kinds
-def test_a_sample_is_the_dataset_s_once_it_is_accessed_or_assigned_to(
-    make: Callable[..., Dataset],
-) -> None:
+def test_a_sample_is_the_dataset_s_once_it_is_accessed_or_assigned_to(make: Make) -> None:
     dataset = make([rich_sample() for _ in range(4)])
     change(dataset[0])
     by_id, *_, last = list(dataset)
@@ -473,7 +467,7 @@ def test_a_sample_is_the_dataset_s_once_it_is_accessed_or_assigned_to(
 
 
 @kinds
-def test_a_changed_id_is_found(make: Callable[..., Dataset]) -> None:
+def test_a_changed_id_is_found(make: Make) -> None:
     dataset = make(of_ours(MCQ))
     dataset[2].id = "new"
     assert dataset.by_id("new") is dataset[2]
@@ -501,7 +495,7 @@ def shout(sample: Sample) -> Sample:
 
 
 @kinds
-def test_map_gives_a_dataset_of_its_own(make: Callable[..., Dataset]) -> None:
+def test_map_gives_a_dataset_of_its_own(make: Make) -> None:
     dataset = make(of_ours(mcq(3)))
     before = as_texts(dataset)
     mapped = dataset.map(shout, name="loud")
@@ -514,7 +508,7 @@ def test_map_gives_a_dataset_of_its_own(make: Callable[..., Dataset]) -> None:
 
 
 @kinds
-def test_provenance_of_mapped_samples_names_the_function(make: Callable[..., Dataset]) -> None:
+def test_provenance_of_mapped_samples_names_the_function(make: Make) -> None:
     dataset = make(of_ours(mcq(3)))
     found = dataset.map(shout)[:2].provenance
     assert found.modified == ("mapped: shout",)
@@ -533,8 +527,6 @@ def test_provenance_of_mapped_samples_names_the_function(make: Callable[..., Dat
         (3, "returned int for"),
     ],
 )
-def test_function_of_map_returns_samples(
-    make: Callable[..., Dataset], returned: Any, words: str
-) -> None:
+def test_function_of_map_returns_samples(make: Make, returned: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         make(of_ours(mcq(1))).map(lambda sample: returned)

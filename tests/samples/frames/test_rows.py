@@ -45,9 +45,9 @@ from registry.store.conversations import conversation_data, conversation_to_json
 from registry.store.schema import metadata_type_of
 
 VALUES: list[list[Any]] = [
-    *[["a", None], [1, 2], [1.5, None], [True], [["a", None], []], [[1]], [{"a": 1}], [1, 1.5]],
-    *[[True, 1], [1 << 63], [b"x"], [None]],
-]
+    ["a", None], [1, 2], [1.5, None], [True], [["a", None], []], [[1]],
+    [{"a": 1}], [1, 1.5], [True, 1], [1 << 63], [b"x"], [None],
+]  # fmt: skip
 
 CITED: list[Citation] = [
     ContentCitation(cited_text=(0, 3)),
