@@ -600,8 +600,7 @@ def test_every_check_is_named_after_its_rule_and_takes_the_arguments_of_its_stag
 
 
 @pytest.mark.parametrize(
-    ("rule", "module"),
-    [(rule.id, check.module) for rule, check in CHECKS if check.stage == "read"],
+    ("rule", "module"), [(rule.id, check.module) for rule, check in CHECKS if check.stage == "read"]
 )
 def test_rule_without_a_check_function_appears_in_the_reporting_module(
     rule: str, module: str

@@ -51,11 +51,7 @@ PROPOSED = "did you mean 'registry/qa/questions.csv'?"
         (["questions.csv"], "question.csv", "no file {} (did you mean 'questions.csv'?)"),
         ([], "zzz/gone.csv", "no file {} (correct the path, or add the file)"),
         ([], "*.csv", "no file matches {} (correct the pattern, or add the files)"),
-        (
-            BESIDE,
-            "questions.csv",
-            f"no file {{}} ({PROPOSED} Paths are relative to the index)",
-        ),
+        (BESIDE, "questions.csv", f"no file {{}} ({PROPOSED} Paths are relative to the index)"),
         (BESIDE, "data/questions.cvs", f"no file {{}} ({PROPOSED})"),
     ],
 )

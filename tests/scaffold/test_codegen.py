@@ -11,9 +11,8 @@ from tests.conftest import CatalogRoot, permit
 
 def call(catalog_root: CatalogRoot, text: str) -> str:
     """Return the call for a dataset `d`, given in YAML's flow style."""
-    root = permit(
-        catalog_root({"d": f"datasets:\n  d: {text}\n"}), secrets={"QA_KEY": ["s3.amazonaws.com"]}
-    )
+    root = catalog_root({"d": f"datasets:\n  d: {text}\n"})
+    permit(root, secrets={"QA_KEY": ["s3.amazonaws.com"]})
     return loader_call(Catalog.open(root)["d"])
 
 
@@ -96,9 +95,8 @@ def test_default_fields_are_omitted(catalog_root: CatalogRoot) -> None:
 
 def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> None:
     options = "{key: {env: QA_KEY}, client_kwargs: {region_name: eu}}"
-    text = call(
-        catalog_root, f"{{source: {{type: csv, path: s3://b/x.csv, fs_options: {options}}}}}"
-    )
+    source = f"{{type: csv, path: s3://b/x.csv, fs_options: {options}}}"
+    text = call(catalog_root, f"{{source: {source}}}")
     code = "{'key': __import__('os').environ['QA_KEY'], 'client_kwargs': {'region_name': 'eu'}}"
     assert f"    fs_options={code},\n" in text
 
@@ -117,7 +115,6 @@ def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> Non
 def test_comment_names_features_that_no_loader_has(
     catalog_root: CatalogRoot, keys: str, words: str
 ) -> None:
-    lines = call(catalog_root, f"{{{keys}}}").splitlines()
-    assert any(line.startswith("# get_dataset also does: ") and words in line for line in lines), (
-        lines
-    )
+    text = call(catalog_root, f"{{{keys}}}")
+    (line,) = (one for one in text.splitlines() if one.startswith("# get_dataset also does: "))
+    assert words in line

@@ -8,6 +8,7 @@ import pytest
 
 from registry.scaffold.columns import Columns
 from registry.scaffold.conversation import infer_conversation
+from tests.scaffold.pipes import pipe
 
 ASK = {"role": "user", "content": "?"}
 SAY = {"role": "assistant", "content": "!"}
@@ -30,8 +31,8 @@ def infer(*records: dict[str, Any]) -> tuple[Any, Any] | None:
         (
             [{"messages": [ASK, SAY]}],
             (
-                {"from": "messages", "do": [{"slice": [0, -1]}]},
-                {"from": "messages", "do": [{"index": -1}, {"index": {"const": "content"}}]},
+                pipe("messages", {"slice": [0, -1]}),
+                pipe("messages", {"index": -1}, {"index": {"const": "content"}}),
             ),
         ),
         ([{"messages": [ASK, SAY], "answer": "4"}], ("messages", None)),
@@ -39,34 +40,28 @@ def infer(*records: dict[str, Any]) -> tuple[Any, Any] | None:
         (
             [{"conversations": SHARE}],
             (
-                {"from": "conversations", "do": [{"slice": [0, -1]}, "messages"]},
-                {"from": "conversations", "do": [{"index": -1}, {"index": {"const": "value"}}]},
+                pipe("conversations", {"slice": [0, -1]}, "messages"),
+                pipe("conversations", {"index": -1}, {"index": {"const": "value"}}),
             ),
         ),
         (
             [{"traj": [ASK, CALL]}],
             (
-                {"from": "traj", "do": [{"slice": [0, -1]}, "messages"]},
-                {
-                    "from": "traj",
-                    "do": ["messages", {"index": -1}, {"index": {"const": "tool_calls"}}, "dump"],
-                },
+                pipe("traj", {"slice": [0, -1]}, "messages"),
+                pipe("traj", "messages", {"index": -1}, {"index": {"const": "tool_calls"}}, "dump"),
             ),
         ),
         (
             [{"messages": [ASK, CALL]}, {"messages": [ASK, SAY]}],
             (
-                {"from": "messages", "do": [{"slice": [0, -1]}, "messages"]},
-                {"from": "messages", "do": ["messages", {"index": -1}, "dump"]},
+                pipe("messages", {"slice": [0, -1]}, "messages"),
+                pipe("messages", "messages", {"index": -1}, "dump"),
             ),
         ),
-        (
-            [{"question": [[ASK]], "answer": "4"}],
-            ({"from": "question", "do": [{"index": 0}]}, None),
-        ),
+        ([{"question": [[ASK]], "answer": "4"}], (pipe("question", {"index": 0}), None)),
         (
             [{"system": "Be brief.", "messages": [ASK]}],
-            ({"from": "messages", "do": [{"messages": {"system": "system"}}]}, None),
+            (pipe("messages", {"messages": {"system": "system"}}), None),
         ),
     ],
     ids=[

@@ -25,18 +25,9 @@ ENGLISH = "question,answer\nWhat\u2019s the caf\u00e9 called?,Nero\nHow much is 
 SHORT = "q,a\nWhere is the café?,Nice\n"
 
 TEXTS = [
-    (GERMAN, "cp1252"),
-    (GERMAN, "latin-1"),
-    (FRENCH, "cp1252"),
-    (FRENCH, "latin-1"),
-    (SPANISH, "latin-1"),
-    (POLISH, "cp1250"),
-    (RUSSIAN, "cp1251"),
-    (RUSSIAN, "koi8_r"),
-    (JAPANESE, "shift_jis"),
-    (JAPANESE, "euc_jp"),
-    (GREEK, "cp1253"),
-    (ENGLISH, "cp1252"),
+    *((GERMAN, "cp1252"), (GERMAN, "latin-1"), (FRENCH, "cp1252"), (FRENCH, "latin-1")),
+    *((SPANISH, "latin-1"), (POLISH, "cp1250"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8_r")),
+    *((JAPANESE, "shift_jis"), (JAPANESE, "euc_jp"), (GREEK, "cp1253"), (ENGLISH, "cp1252")),
     (SHORT, "latin-1"),
 ]
 WORDS = ["q", "Łódź", "größte", "質問", "日本の首都", "вопрос", "x9x", "12", "answer" * 30]
@@ -142,10 +133,6 @@ def test_binary_file_is_refused(data: bytes, words: str) -> None:
     assert words in str(caught.value)
 
 
-def test_short_text_is_its_own_excerpt() -> None:
-    assert excerpts(b"caf\xe9, or not") == b"caf\xe9, or not"
-
-
 @settings(max_examples=30)
 @given(
     words=st.lists(st.sampled_from(WORDS), min_size=5, max_size=40),
@@ -168,6 +155,10 @@ def test_excerpts_come_from_everywhere() -> None:
     assert all(part.split()[-1] in found for part in parts)
 
 
-def test_text_without_breaks_is_its_own_excerpt() -> None:
-    data = b"x" * (1 << 20) + b"\xe9" * 100 + b"x" * (1 << 20)
+@pytest.mark.parametrize(
+    "data",
+    [b"caf\xe9, or not", b"x" * (1 << 20) + b"\xe9" * 100 + b"x" * (1 << 20)],
+    ids=["short", "without breaks"],
+)
+def test_text_is_its_own_excerpt(data: bytes) -> None:
     assert excerpts(data) == data

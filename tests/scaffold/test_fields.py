@@ -12,6 +12,7 @@ from registry.errors import DecodeError, RegistryError
 from registry.scaffold.fields import infer_fields
 from registry.scaffold.new_manifest import About, manifest_text
 from registry.yamldoc.reader import parse_yaml
+from tests.scaffold.pipes import pipe
 
 
 def fields(*records: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +34,7 @@ HASHED = {"prefix": "d", "length": 8}
             {
                 "input": "question",
                 "choices": "choices",
-                "target": {"from": "answer", "do": ["letter"]},
+                "target": pipe("answer", "letter"),
                 "id": {"hash": ["question", "choices"], **HASHED},
                 "metadata": ["subject"],
             },
@@ -46,7 +47,7 @@ HASHED = {"prefix": "d", "length": 8}
             {
                 "input": "prompt",
                 "choices": "options",
-                "target": {"from": "label", "do": [{"letter": {"base": 1}}]},
+                "target": pipe("label", {"letter": {"base": 1}}),
                 "id": {"hash": ["prompt", "options"], **HASHED},
                 "metadata": ["q"],
             },
@@ -56,7 +57,7 @@ HASHED = {"prefix": "d", "length": 8}
             {
                 "input": "question",
                 "choices": "choices.text",
-                "target": {"from": "answerKey", "do": [{"letter_in": "choices.label"}]},
+                "target": pipe("answerKey", {"letter_in": "choices.label"}),
                 "id": {"hash": ["question", "choices.text"], **HASHED},
             },
         ),
@@ -64,7 +65,7 @@ HASHED = {"prefix": "d", "length": 8}
             [{"question": "?", "answer": "steps #### 4"}],
             {
                 "input": "question",
-                "target": {"from": "answer", "do": [{"split": "####"}, {"index": -1}, "strip"]},
+                "target": pipe("answer", {"split": "####"}, {"index": -1}, "strip"),
                 "id": {"hash": ["question"], **HASHED},
             },
         ),
@@ -73,7 +74,7 @@ HASHED = {"prefix": "d", "length": 8}
             {
                 "input": "sentence",
                 "choices": ["option1", "option2"],
-                "target": {"from": "answer", "do": [{"letter_in": ["option1", "option2"]}]},
+                "target": pipe("answer", {"letter_in": ["option1", "option2"]}),
                 "id": {"hash": ["sentence", "option1", "option2"], **HASHED},
             },
         ),
@@ -128,7 +129,7 @@ def test_each_inference_has_its_reason(
 
 def test_column_is_used_for_one_field_only() -> None:
     found = fields({"question": "?", "answers": ["x", "y"], "label": 0})
-    assert (found["choices"], found["target"]) == ("answers", {"from": "label", "do": ["letter"]})
+    assert (found["choices"], found["target"]) == ("answers", pipe("label", "letter"))
 
 
 def test_long_values_are_not_metadata() -> None:
@@ -183,7 +184,7 @@ def test_paths_of_the_user_are_taken() -> None:
     inferred = infer_fields("d", records, given=own)
     found = {name: one.expression for name, one in inferred.fields.items()}
     assert (found["input"], found["choices"], found["id"]) == ("in.q", "in.opts", "meta.id")
-    assert found["target"] == {"from": "in.a", "do": [{"letter_in": "in.opts"}]}
+    assert found["target"] == pipe("in.a", {"letter_in": "in.opts"})
     assert inferred.unused == ()
 
 
@@ -197,7 +198,7 @@ def test_several_columns_of_the_user_are_choices() -> None:
     record = {"question": "?", "right": "x", "x": "y", "answer": "x"}
     found = infer_fields("d", [record], given={"choices": "right, x"}).fields
     assert found["choices"].expression == ["right", "x"]
-    assert found["target"].expression == {"from": "answer", "do": [{"letter_in": ["right", "x"]}]}
+    assert found["target"].expression == pipe("answer", {"letter_in": ["right", "x"]})
     with pytest.raises(RegistryError, match="no column 'y' for choices"):
         infer_fields("d", [record], given={"choices": "right,y"})
 
@@ -228,14 +229,7 @@ VALUES = st.one_of(
 )
 NAMES = ("messages", "question", "passage", "choices", "options", "answers", "answer", "label")
 OTHERS = (
-    "A",
-    "B",
-    "answer_1",
-    "answer_2",
-    "Correct Answer",
-    "Incorrect Answer 1",
-    "id",
-    "metadata",
+    *("A", "B", "answer_1", "answer_2", "Correct Answer", "Incorrect Answer 1", "id", "metadata"),
 )
 
 
@@ -274,21 +268,17 @@ def test_records_without_columns_are_an_error(record: dict[str, str]) -> None:
 
 
 def test_column_without_a_name_is_left_out() -> None:
-    found = fields(
-        {"": "0", "question": "Who?", "answer": "me"}, {"": "1", "question": "Why?", "answer": "so"}
-    )
+    rows = (("0", "Who?", "me"), ("1", "Why?", "so"))
+    found = fields(*({"": n, "question": q, "answer": a} for n, q, a in rows))
     assert found["input"] == "question"
     assert "" not in found.get("metadata", [])
 
 
 def test_texts_are_better_inputs_than_numbers_which_become_texts() -> None:
     assert fields({"a": 123456789.5, "b": "x"}, {"a": 2, "b": "y"})["input"] == "b"
-    assert fields({"a": 123456789.5, "b": 1}, {"a": 2, "b": 3})["input"] == {
-        "from": "a",
-        "do": ["str"],
-    }
+    assert fields({"a": 123456789.5, "b": 1}, {"a": 2, "b": 3})["input"] == pipe("a", "str")
     numbers: list[dict[str, Any]] = [{"question": 1}, {"question": None}, {"question": 2.5}]
-    assert fields(*numbers)["input"] == {"from": "question", "do": ["str"]}
+    assert fields(*numbers)["input"] == pipe("question", "str")
     assert infer_fields("d", numbers).without_input == 1
 
 

@@ -9,10 +9,11 @@ import pytest
 from registry.mapping.field_mapper import map_fields
 from registry.scaffold.columns import Columns, Inference
 from registry.scaffold.pictures import with_pictures
+from tests.scaffold.pipes import pipe
 
 PNG = b"\x89PNG\r\n\x1a\n"
-URI = {"from": "x", "do": ["data_uri"]}
-LIST = {"from": "x", "do": [{"each": ["data_uri"]}]}
+URI = pipe("x", "data_uri")
+LIST = pipe("x", {"each": ["data_uri"]})
 
 
 @pytest.mark.parametrize(

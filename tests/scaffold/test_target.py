@@ -9,6 +9,7 @@ import pytest
 from registry.scaffold.choices import infer_choices
 from registry.scaffold.columns import Columns
 from registry.scaffold.target import infer_target
+from tests.scaffold.pipes import pipe
 
 
 def target(
@@ -23,104 +24,92 @@ def target(
     return None if found is None else found.expression
 
 
-KEYS = {"from": "options", "do": ["keys"]}
+KEYS = pipe("options", "keys")
 FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
     "a text": ([{"answer": "x"}], "answer"),
     "one or several": ([{"ideal": "x"}, {"ideal": ["y", "z"]}], "ideal"),
     "after ####": (
         [{"answer": "so #### 4"}],
-        {"from": "answer", "do": [{"split": "####"}, {"index": -1}, "strip"]},
+        pipe("answer", {"split": "####"}, {"index": -1}, "strip"),
     ),
     "the key of a map": (
         [{"options": {"A": "a", "B": "b"}, "answer": "B"}],
-        {"from": "answer", "do": [{"letter_in": KEYS}]},
+        pipe("answer", {"letter_in": KEYS}),
     ),
     "the value of a map": (
         [{"options": {"A": "x", "B": "y"}, "answer": "y"}],
-        {"from": "answer", "do": [{"letter_in": {"from": "options", "do": ["items"]}}]},
+        pipe("answer", {"letter_in": pipe("options", "items")}),
     ),
     "an index": (
         [{"options": ["x", "y"], "answer": number} for number in (0, 1)],
-        {"from": "answer", "do": ["letter"]},
+        pipe("answer", "letter"),
     ),
-    "a small letter": (
-        [{"options": ["x", "y"], "answer": "b"}],
-        {"from": "answer", "do": ["upper"]},
-    ),
+    "a small letter": ([{"options": ["x", "y"], "answer": "b"}], pipe("answer", "upper")),
     "a small letter that is a choice": (
         [{"options": ["x", "b"], "answer": "b"}],
-        {"from": "answer", "do": [{"letter_in": "options"}]},
+        pipe("answer", {"letter_in": "options"}),
     ),
     "a letter in brackets": (
         [{"options": ["x", "y"], "answer": one} for one in ("(B)", "A.")],
-        {"from": "answer", "do": [{"regex": "[A-Z]"}]},
+        pipe("answer", {"regex": "[A-Z]"}),
     ),
-    "a JSON list in a cell": ([{"answers": '["x", "y"]'}], {"from": "answers", "do": ["parse"]}),
-    "a list of numbers in a cell, such as the output of code": (
-        [{"answer": "[1, 2]"}],
-        "answer",
-    ),
+    "a JSON list in a cell": ([{"answers": '["x", "y"]'}], pipe("answers", "parse")),
+    "a list of numbers in a cell, such as the output of code": ([{"answer": "[1, 2]"}], "answer"),
     "several between semicolons, as the name says": (
         [{"answers": "x; y"}, {"answers": "z"}],
-        {"from": "answers", "do": [{"split": ";"}, {"each": ["strip"]}]},
+        pipe("answers", {"split": ";"}, {"each": ["strip"]}),
     ),
     "one with a semicolon": ([{"answer": "x; y"}], "answer"),
     "several between two bars": (
         [{"answer": "x || y"}],
-        {"from": "answer", "do": [{"split": "||"}, {"each": ["strip"]}]},
+        pipe("answer", {"split": "||"}, {"each": ["strip"]}),
     ),
     "a constant beside the question": ([{"unit": "cm"}, {"unit": "cm"}], None),
     "a column of any name that selects": (
         [{"options": ["x", "y"], "cop": n, "level": n, "note": "z"} for n in (0, 1)],
-        {"from": "cop", "do": ["letter"]},
+        pipe("cop", "letter"),
     ),
     "the text with its letter": (
         [{"options": ["A. x", "B. y"], "answer": "B. y"}],
-        {"from": "answer", "do": [{"regex": "[A-Z]"}]},
+        pipe("answer", {"regex": "[A-Z]"}),
     ),
     "a JSON list of letters": (
         [{"options": ["x", "y"], "answer": '["A", "B"]'}],
-        {"from": "answer", "do": ["parse"]},
+        pipe("answer", "parse"),
     ),
     "a map from text to mark": (
         [{"mc1_targets": {"x": 0, "y": 1}}],
-        {"from": "mc1_targets", "do": ["items", "letters_where"]},
+        pipe("mc1_targets", "items", "letters_where"),
     ),
     "several letters in a text": (
         [{"options": ["x", "y"], "answer": one} for one in ("A, B", "B")],
-        {"from": "answer", "do": [{"regex": {"pattern": "[A-Z]", "all": True}}]},
+        pipe("answer", {"regex": {"pattern": "[A-Z]", "all": True}}),
     ),
     "several indexes in a text": (
         [{"options": ["x", "y"], "answer": one} for one in ("0,1", "[1]")],
-        {
-            "from": "answer",
-            "do": [{"regex": {"pattern": "[0-9]+", "all": True}}, {"each": ["letter"]}],
-        },
+        pipe("answer", {"regex": {"pattern": "[0-9]+", "all": True}}, {"each": ["letter"]}),
     ),
     "a list of indexes": (
         [{"options": ["x", "y", "z"], "answer": one} for one in ([1, 3], [2])],
-        {"from": "answer", "do": [{"each": [{"letter": {"base": 1}}]}]},
+        pipe("answer", {"each": [{"letter": {"base": 1}}]}),
     ),
     "a mask": (
         [{"options": ["x", "y", "z"], "answer": [True, False, True]}],
-        {"from": "answer", "do": ["letters_where"]},
+        pipe("answer", "letters_where"),
     ),
     "several choices": (
         [{"options": ["x", "y", "z"], "answer": ["z", "x"]}],
-        {"from": "answer", "do": [{"each": [{"letter_in": "options"}]}]},
+        pipe("answer", {"each": [{"letter_in": "options"}]}),
     ),
     "answers between bars": (
         [{"answer": "x | y"}, {"answer": "z"}],
-        {"from": "answer", "do": [{"split": "|"}, {"each": ["strip"]}]},
+        pipe("answer", {"split": "|"}, {"each": ["strip"]}),
     ),
     "a bar in one answer of many": ([{"answer": "a|b"}, *[{"answer": "x"}] * 4], "answer"),
     "an object with the answer": ([{"answer": {"answer": "4", "steps": []}}], "answer.answer"),
-    "any object": ([{"answer": {"x": [4]}}], {"from": "answer", "do": ["dump"]}),
-    "a list of objects": ([{"answer": [{"x": 4}]}], {"from": "answer", "do": ["dump"]}),
-    "a list with a null": (
-        [{"answer": ["x", None]}],
-        {"from": "answer", "do": ["drop_null"]},
-    ),
+    "any object": ([{"answer": {"x": [4]}}], pipe("answer", "dump")),
+    "a list of objects": ([{"answer": [{"x": 4}]}], pipe("answer", "dump")),
+    "a list with a null": ([{"answer": ["x", None]}], pipe("answer", "drop_null")),
     "letters in a list": ([{"options": ["x", "y"], "answer": ["A", "B"]}], "answer"),
     "neither letter nor choice": ([{"options": ["x", "y"], "answer": "zz"}], "answer"),
     "a list": ([{"answers": ["x", "y"]}], "answers"),
@@ -145,7 +134,7 @@ def test_target_fits_the_records(records: list[dict[str, Any]], expected: Any) -
 
 
 def test_names_of_labels_are_those_of_the_card() -> None:
-    expected = {"from": "label", "do": [{"map": {"0": "neg", "1": "pos"}}]}
+    expected = pipe("label", {"map": {"0": "neg", "1": "pos"}})
     assert target({"label": 1}, labels={"label": ("neg", "pos")}) == expected
 
 

@@ -43,10 +43,7 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "invalid names": (lambda: rows("  N{}: 1", 500_000), "more problems, which are not listed"),
     "brackets": (lambda: "    x: " + "[" * 1_000_000 + "\n", "nested deeper than 64 levels"),
     "aliases": (lambda: "    x: &a [1]\n" + "    y: *a\n" * 100_000, "more than 32 aliases"),
-    "conflicts": (
-        lambda: "<<<<<<< a\n=======\n>>>>>>> b\n" * 200_000,
-        "unresolved merge conflict",
-    ),
+    "conflicts": (lambda: "<<<<<<< a\n=======\n>>>>>>> b\n" * 200_000, "unresolved merge conflict"),
 }
 
 

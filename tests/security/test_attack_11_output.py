@@ -189,9 +189,7 @@ def test_nothing_prints_controls_or_commands(outputs: dict[tuple[str, ...], Ran]
         assert_harmless(arguments, output.err)
 
 
-def test_annotations_are_one_line_for_each_problem(
-    outputs: dict[tuple[str, ...], Ran],
-) -> None:
+def test_annotations_are_one_line_for_each_problem(outputs: dict[tuple[str, ...], Ran]) -> None:
     problems, annotations = (outputs[arguments].out for arguments in ANNOTATIONS)
     lines = annotations.split("\n")
     assert lines.pop() == ""

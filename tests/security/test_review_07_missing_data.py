@@ -116,10 +116,7 @@ def csv(path: str) -> str:
             csv("data/gone*.csv"),
             "source.path: no file matches 'data/gone*.csv' (correct the pattern,",
         ),
-        (
-            csv("[data/qa.csv, data/zzz.csv.gz]"),
-            "source.path[1]: no file 'data/zzz.csv.gz' (",
-        ),
+        (csv("[data/qa.csv, data/zzz.csv.gz]"), "source.path[1]: no file 'data/zzz.csv.gz' ("),
         (
             csv("'zip://in/qa.csv::data/q.zip'"),
             "source.path: no file 'data/q.zip' (did you mean 'data/qa.zip'?)",

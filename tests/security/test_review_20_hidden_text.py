@@ -22,8 +22,7 @@ TELUGU = "\u0c2c\u0c21\u0c4d\u0c1c\u0c46\u0c1f\u0c4d\u200c\u0c15\u0c41"
 
 
 @pytest.mark.parametrize(
-    "command",
-    [*(f"diff main --build --offline --format {one}" for one in FORMATS), *PREVIEWS],
+    "command", [*(f"diff main --build --offline --format {one}" for one in FORMATS), *PREVIEWS]
 )
 def test_hidden_text_is_shown_as_codes(tmp_path: Path, command: str) -> None:
     row = f"2,q3{HIDDEN} {BLANK} {TELUGU},no\n"
