@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from registry.base.locations import Location
-from registry.base.materials import Material
+from registry.base.materials import Material, Materials
 from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
 from registry.errors import LockError
@@ -27,6 +27,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.pipeline.execute import LoadResult
 from registry.samples.digest import digest_samples
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
+from tests.git_repository import write_files
 from tests.load.conftest import Spec
 
 FOLDER = Path("/home/me/catalog")
@@ -73,16 +74,16 @@ def test_code_is_that_of_the_top_level_package(spec: Spec) -> None:
 
 # --- files that samples name ---
 
+Opened = tuple[DatasetSpec, LoadResult, Materials, SourceContext]
+
 
 @pytest.fixture
-def opened(spec: Spec, cache: Cache) -> tuple[DatasetSpec, LoadResult, SourceContext]:
-    """A dataset with 60 pictures in one folder, a note, and a sandbox."""
+def opened(spec: Spec, cache: Cache) -> Opened:
+    """A dataset with 60 pictures in one folder, a note, and a sandbox, and what it depends on."""
     folder = spec().folder
-    (folder / "img").mkdir()
-    for number in range(60):
-        (folder / "img" / f"{number}.png").write_text(str(number))
-    (folder / "note.txt").write_text("note")
-    (folder / "compose.yaml").write_text("services: {default: {image: python}}")
+    write_files(folder / "img", {f"{number}.png": str(number) for number in range(60)})
+    services = "services: {default: {image: python}}"
+    write_files(folder, {"note.txt": "note", "compose.yaml": services})
     records = [
         {"q": str(n), "f": {"a": f"img/{n}.png", "b": "note.txt"}, "s": ["docker", "compose.yaml"]}
         for n in range(60)
@@ -93,21 +94,18 @@ def opened(spec: Spec, cache: Cache) -> tuple[DatasetSpec, LoadResult, SourceCon
     made = spec(text, fields={"input": "q", "files": "f", "sandbox": "s"})
     boundary = Boundary(folders=(str(folder),))
     context = SourceContext(boundary=boundary, cache=cache)
-    return made, load(made, cache, boundary=boundary), context
-
-
-Opened = tuple[DatasetSpec, LoadResult, SourceContext]
+    result = load(made, cache, boundary=boundary)
+    digest = digest_samples(result.dataset.as_stored())
+    return made, result, materials_of(made, result, digest, context), context
 
 
 def test_many_files_of_a_folder_are_one_row(opened: Opened) -> None:
-    spec, result, context = opened
-    digest = digest_samples(result.dataset.as_stored())
-    found = materials_of(spec, result, digest, context)
+    _, result, found, _ = opened
     assert [one.location for one in found.files] == ["note.txt", "img/"]
     assert [one.size for one in found.files] == [4, 110]
     assert [one.location for one in found.sandbox] == ["compose.yaml"]
     assert found.images == ("python",)
-    assert found.samples_id == digest.samples_id
+    assert found.samples_id == digest_samples(result.dataset.as_stored()).samples_id
 
 
 @pytest.mark.parametrize(
@@ -122,9 +120,8 @@ def test_many_files_of_a_folder_are_one_row(opened: Opened) -> None:
     ],
 )
 def test_changed_file_is_refused(opened: Opened, name: str, text: str | None, message: str) -> None:
-    spec, result, context = opened
+    spec, result, pinned, context = opened
     (spec.folder / "x").write_text("")
-    pinned = materials_of(spec, result, digest_samples(result.dataset.as_stored()), context)
     check_named(spec, result, pinned, context)
     path = spec.folder / name
     path.unlink() if text is None else path.write_text(text)
@@ -134,8 +131,7 @@ def test_changed_file_is_refused(opened: Opened, name: str, text: str | None, me
 
 
 def test_same_state_is_checked_once(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec, result, context = opened
-    pinned = materials_of(spec, result, digest_samples(result.dataset.as_stored()), context)
+    spec, result, pinned, context = opened
     for path in (spec.folder, spec.folder / "img"):
         os.utime(path, (1e9, 1e9))
     check_named(spec, result, pinned, context)
@@ -144,6 +140,5 @@ def test_same_state_is_checked_once(opened: Opened, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_named_is_no_difference(opened: Opened) -> None:
-    spec, result, context = opened
-    pinned = materials_of(spec, result, digest_samples(result.dataset.as_stored()), context)
+    pinned = opened[2]
     assert list(named_differences(replace(pinned, files=(), sandbox=(), images=()), {})) == []

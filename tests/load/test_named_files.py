@@ -12,6 +12,7 @@ from registry.load.named_files import NamedFiles, named_files
 from registry.samples.content import Content, ContentImage, ContentText
 from registry.samples.messages import ChatMessageUser
 from registry.samples.sample import Sample
+from tests.git_repository import write_files
 
 TREE = {
     "data.jsonl": "",
@@ -61,18 +62,13 @@ DOCKERFILES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "outside.env").touch()
-    for name, text in TREE.items():
-        path = tmp_path / "catalog" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "catalog"
+    return write_files(tmp_path / "catalog", TREE)
 
 
 def found_in(folder: Path, **fields: object) -> NamedFiles:
     sample = Sample(**{"input": "q", **fields})  # type: ignore[arg-type]
-    return named_files(
-        [sample], Location(str(folder / "data.jsonl")), Boundary(folders=(str(folder),))
-    )
+    boundary = Boundary(folders=(str(folder),))
+    return named_files([sample], Location(str(folder / "data.jsonl")), boundary)
 
 
 def names(folder: Path, paths: tuple[str, ...]) -> list[str]:

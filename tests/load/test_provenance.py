@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from registry.load.provenance import catalog_version
 from registry.samples.provenance import CatalogVersion
 from registry.settings import INDEX_NAME
 from registry.store.arrow_dataset import ArrowDataset
+from tests.git_repository import GitRepository, git, write_files
 
 ROWS = "id,q,a\n1,one?,x\n2,longer two?,y\n3,three?,z\n4,four?,w\n"
 QA: dict[str, Any] = {
@@ -74,14 +73,6 @@ def test_state_and_digest_are_those_of_the_lock_while_it_pins_the_manifest(catal
     assert get_dataset("qa").provenance.state == "floating"
 
 
-def sort(dataset: Dataset) -> None:
-    dataset.sort(reverse=True)
-
-
-def shuffle(dataset: Dataset) -> None:
-    dataset.shuffle(1)
-
-
 def change(dataset: Dataset) -> None:
     dataset[1].target = "other"
 
@@ -95,8 +86,8 @@ def change_in_a_loop(dataset: Dataset) -> None:
 @pytest.mark.parametrize(
     ("do", "modified"),
     [
-        (sort, "sorted"),
-        (shuffle, "shuffled"),
+        (lambda dataset: dataset.sort(reverse=True), "sorted"),
+        (lambda dataset: dataset.shuffle(1), "shuffled"),
         (change, "changed: 2"),
         (change_in_a_loop, "changed: 2"),
     ],
@@ -130,10 +121,7 @@ def test_nothing_was_read_for_a_digest_that_the_lock_has(
     dataset = get_dataset("qa")
     dataset.provenance  # noqa: B018 (the modules are loaded)
 
-    def refuse(_: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr("registry.samples.digest.digest_samples", refuse)
+    monkeypatch.setattr("registry.samples.digest.digest_samples", None)
     assert dataset.provenance.ordered is not None
 
 
@@ -159,27 +147,12 @@ def test_file_outside_the_folder_is_named_without_its_folders(
     assert dataset.provenance.pins[0].location.startswith("mine.csv")
 
 
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=N", "-c", "user.email=n@example.org", *arguments],
-        cwd=folder,
-        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "repository" / "evals"
-    made.mkdir(parents=True)
-    (made / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
-    git(tmp_path / "repository", "init", "-q")
-    git(made, "add", ".")
-    git(made, "commit", "-qm", "Start")
-    return made
+    repository = GitRepository.make(
+        tmp_path / "repository", {f"evals/{INDEX_NAME}": "version: 1\n"}
+    )
+    return repository.folder / "evals"
 
 
 def test_commit_and_uncommitted_changes_of_the_catalog(folder: Path) -> None:
@@ -188,8 +161,7 @@ def test_commit_and_uncommitted_changes_of_the_catalog(folder: Path) -> None:
     (folder / "notes.txt").write_text("not read", encoding="utf-8")
     (folder.parent / "other.yaml").write_text("outside: 1", encoding="utf-8")
     assert not catalog_version(folder).changed
-    (folder / "deep").mkdir()
-    (folder / "deep" / "new.yaml").write_text("datasets: {}", encoding="utf-8")
+    write_files(folder, {"deep/new.yaml": "datasets: {}"})
     assert catalog_version(folder).changed
 
 
@@ -216,17 +188,12 @@ def test_folder_in_no_repository_or_only_below_one_has_no_commit(
     folder: Path, tmp_path: Path
 ) -> None:
     assert catalog_version(tmp_path) == CatalogVersion()
-    installed = folder / ".venv" / "registry"
-    installed.mkdir(parents=True)
-    (installed / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
+    installed = write_files(folder / ".venv" / "registry", {INDEX_NAME: "version: 1\n"})
     assert catalog_version(installed) == CatalogVersion()
-
-
-def test_repository_without_a_commit(tmp_path: Path) -> None:
-    (tmp_path / INDEX_NAME).write_text("version: 1\n", encoding="utf-8")
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    assert catalog_version(tmp_path) == CatalogVersion()
+    without_a_commit = write_files(tmp_path / "new", {INDEX_NAME: "version: 1\n"})
+    git(without_a_commit, "init", "-q")
+    git(without_a_commit, "add", ".")
+    assert catalog_version(without_a_commit) == CatalogVersion()
 
 
 def test_installed_catalog_is_named_by_its_package(
