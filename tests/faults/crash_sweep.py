@@ -43,6 +43,12 @@ class Site:
             encoding="utf-8",
         )
 
+    def crashes(self, *watched: Path) -> Crashes:
+        """Make the process that runs commands here; those on watched folders can be killed."""
+        downloads = self.cache.parent / "huggingface"
+        environment = {"REGISTRY_CACHE_DIR": str(self.cache), "HF_HOME": str(downloads)}
+        return Crashes(self.catalog, environment, watched)
+
     def publish(self, version: float) -> None:
         """Change what the sources have."""
         rows = [
@@ -104,9 +110,7 @@ class Site:
 def site(folder: Path, https: Https, hub: HubEmulator) -> Iterator[tuple[Site, Crashes]]:
     """Make the catalog, and a process that forks those that are killed."""
     made = Site(folder, https, hub)
-    downloads = folder / "huggingface"
-    environment = {"REGISTRY_CACHE_DIR": str(made.cache), "HF_HOME": str(downloads)}
-    with Crashes(made.catalog, environment, [made.cache, made.catalog, downloads]) as crashes:
+    with made.crashes(made.cache, made.catalog, folder / "huggingface") as crashes:
         warmed = crashes.warm("sync", "lock", *PREVIEWS)
         assert warmed.code == 0, warmed.out
         made.reset()

@@ -116,6 +116,11 @@ def _flip(path: Path, damage: Mapping[str, Any]) -> None:
         file.write(bytes([byte ^ damage["mask"]]))
 
 
+def _write_zeros(path: Path, start: int) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:start] + bytes(len(data) - start))
+
+
 def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
@@ -148,8 +153,9 @@ HARMS: dict[str, Callable[[Path, Mapping[str, Any]], object]] = {
     "flip": _flip,
     "cut": lambda path, _: os.truncate(path, path.stat().st_size // 2),
     "cut by a byte": lambda path, _: os.truncate(path, path.stat().st_size - 1),
+    "zeros at the end": lambda path, _: _write_zeros(path, path.stat().st_size // 2),
     "empty": lambda path, _: os.truncate(path, 0),
-    "zero": lambda path, _: path.write_bytes(bytes(path.stat().st_size)),
+    "zero": lambda path, _: _write_zeros(path, 0),
     "longer": lambda path, _: path.write_bytes(path.read_bytes() + b"x"),
     "gone": lambda path, _: _remove(path),
     "foreign": lambda path, _: _replace(path, b"not what was here"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.command_line import Ran
-from tests.faults.process import registry, write_catalog
+from tests.faults.process import datasets_of, registry, write_catalog
 from tests.servers.fault_proxy import FaultProxy
 
 __all__ = [
@@ -37,12 +37,9 @@ QUICK = {"REGISTRY_DEADLINE": "3", "REGISTRY_READ_TIMEOUT": "1"}
 
 def catalog_of(folder: Path, urls: Iterable[str]) -> Path:
     """Write a catalog with a dataset for each URL, named as its file; return its folder."""
-    text = "".join(
-        f"  {url.rpartition('/')[2].partition('.')[0]}:\n"
-        f"    source: {{type: csv, path: '{url}'}}\n    fields: {{input: q, target: a}}\n"
-        for url in urls
-    )
-    return write_catalog(folder, text)
+    paths = {url.rpartition("/")[2].partition(".")[0]: f"'{url}'" for url in urls}
+    datasets = datasets_of("csv", paths, ", fields: {input: q, target: a}")
+    return write_catalog(folder, datasets)
 
 
 def sync(catalog: Path, **settings: str) -> Ran:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.command_line import Ran, run_each
 
-__all__ = ["registry", "registry_each", "write_catalog"]
+__all__ = ["datasets_of", "registry", "registry_each", "write_catalog"]
 
 
 def write_catalog(folder: Path, datasets: str, *, index: str = "") -> Path:
@@ -15,6 +16,14 @@ def write_catalog(folder: Path, datasets: str, *, index: str = "") -> Path:
     text = f"version: 1\n{index}datasets:\n{datasets}"
     (folder / "datasets.yaml").write_text(text, encoding="utf-8")
     return folder
+
+
+def datasets_of(kind: str, paths: Mapping[str, str], more: str = "") -> str:
+    """Return the YAML of datasets, by their names, of a source of one type and path each."""
+    return "".join(
+        f"  {name}: {{source: {{type: {kind}, path: {path}}}{more}}}\n"
+        for name, path in paths.items()
+    )
 
 
 def registry(folder: Path, *arguments: str, **environment: str) -> Ran:

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.faults.background import registry, start
-from tests.faults.process import write_catalog
+from tests.faults.process import datasets_of, write_catalog
 
 __all__ = ["Soak"]
 
@@ -65,12 +65,8 @@ class Soak:
             rows = "".join(f"question {name} {n},answer {n}\n" for n in range(ROWS))
             root.mkdir(parents=True, exist_ok=True)
             (root / f"{name}.csv").write_text(f"q,a\n{rows}", encoding="utf-8")
-        text = "".join(
-            f"  {name}:\n    source: {{type: csv, path: {name}.csv}}\n"
-            "    fields: {input: q, target: a}\n"
-            for name in self._names
-        )
-        write_catalog(root, text)
+        paths = {name: f"{name}.csv" for name in self._names}
+        write_catalog(root, datasets_of("csv", paths, ", fields: {input: q, target: a}"))
         os.environ["REGISTRY_CACHE_DIR"] = str(root / "cache")
 
     def run(self, seconds: float, *, drivers: int = 2, readers: int = 2) -> None:

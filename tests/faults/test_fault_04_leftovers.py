@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from tests.conftest import Https, OneDataset
 from tests.faults.background import finish, load, registry
 from tests.faults.crash_sweep import PREVIEWS, Site, points
 from tests.faults.crashes import Crashes
+from tests.faults.damaged_cache import HARMS
 
 
 def strays(made: Site) -> list[str]:
@@ -104,42 +104,21 @@ def until(happened: Callable[[], bool]) -> None:
     pytest.fail("it did not happen in 30 seconds")
 
 
-def put_file(entry: Path) -> None:
-    shutil.rmtree(entry)
-    entry.write_bytes(b"")
-
-
-def put_folder(entry: Path) -> None:
-    shutil.rmtree(entry)
-    entry.mkdir()
-
-
-def put_folder_as_meta(entry: Path) -> None:
-    (entry / "meta.json").unlink()
-    (entry / "meta.json").mkdir()
-
-
-def nest_meta(entry: Path) -> None:
-    (entry / "meta.json").write_bytes(b"[" * 100_000)
+DAMAGES = (("file", "."), ("folder", "."), ("folder", "meta.json"), ("deep JSON", "meta.json"))
 
 
 def test_what_is_in_the_place_of_an_entry(place: tuple[Site, Crashes]) -> None:
     made, crashes = place
     expected = crashes.run(PREVIEWS[0])
-    for damage in (put_file, put_folder, put_folder_as_meta, nest_meta):
+    for harm, name in DAMAGES:
         parts = versioned_folder(made.cache)
         for kind in ("samples", "views"):
             (entry,) = (parts / kind).iterdir()
-            damage(entry)
+            HARMS[harm](entry / name, {})
         healed = crashes.run(PREVIEWS[0])
-        assert (healed.code, healed.samples) == (0, expected.samples), damage
-        damage(next((parts / "samples").iterdir()))
+        assert (healed.code, healed.samples) == (0, expected.samples), harm
+        HARMS[harm](next((parts / "samples").iterdir()) / name, {})
         done = crashes.run("cache list", "cache prune", "sync local", "cache verify")
-        assert done.code == 0, (damage, done.out)
-    check_emptied(made, crashes)
-
-
-def check_emptied(made: Site, crashes: Crashes) -> None:
-    """Expect that everything can be cleared, whatever it is."""
-    assert crashes.run("cache clear --yes").code == 0
+        assert done.code == 0, (harm, done.out)
+    assert crashes.run("cache clear --yes").code == 0  # whatever it is
     assert not [path for path in made.cache.rglob("*") if path.is_file()]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 
 from registry.base.cache_access import versioned_folder
 from tests.conftest import Https
+from tests.faults.background import finish, start
 from tests.faults.crash_sweep import PREVIEWS, Site
 from tests.faults.crashes import Crashes
 from tests.faults.disks import fill, small_disk
@@ -34,11 +32,7 @@ def made(tmp_path: Path, https: Https, hub: HubEmulator) -> Iterator[Site]:
 
 @pytest.fixture
 def crashes(made: Site) -> Iterator[Crashes]:
-    environment = {
-        "REGISTRY_CACHE_DIR": str(made.cache),
-        "HF_HOME": str(made.folder / "huggingface"),
-    }
-    with Crashes(made.catalog, environment, []) as running:
+    with made.crashes() as running:
         yield running
 
 
@@ -108,11 +102,8 @@ def test_builds(made: Site, crashes: Crashes) -> None:
 def test_a_lockfile_on_a_full_disk(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
     with small_disk(tmp_path / "site", SIZE):
         made = Site(tmp_path / "site", https, hub)
-        environment = {
-            "REGISTRY_CACHE_DIR": str(tmp_path / "cache"),
-            "HF_HOME": str(tmp_path / "h"),
-        }
-        with Crashes(made.catalog, environment, []) as crashes:
+        made.cache = tmp_path / "cache"
+        with made.crashes() as crashes:
             assert crashes.run("lock").code == 0
             before = made.lockfile.read_bytes()
             made.publish(2)
@@ -121,27 +112,16 @@ def test_a_lockfile_on_a_full_disk(tmp_path: Path, https: Https, hub: HubEmulato
             assert done.code == 1
             assert "datasets.lock: can't be written: No space left on device" in done.out
             assert made.lockfile.read_bytes() == before
-            assert sorted(path.name for path in made.catalog.iterdir()) == [
-                "d.csv",
-                "datasets.lock",
-                "datasets.yaml",
-            ]
+            names = {path.name for path in made.catalog.iterdir()}
+            assert names == {"d.csv", "datasets.lock", "datasets.yaml"}
 
 
 def test_a_limit_of_the_size_of_files(tmp_path: Path) -> None:
     rows = "".join(json.dumps({"input": "x" * 99, "target": str(n)}) + "\n" for n in range(2000))
     (tmp_path / "d.jsonl").write_text(rows, encoding="utf-8")
-    index = "version: 1\ndatasets:\n  data: {source: {type: json, path: d.jsonl}}\n"
-    (tmp_path / "datasets.yaml").write_text(index, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-B", "-m", "registry", "sync"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16)),
-    )
-    assert done.returncode == 1, done.stderr
-    assert "can't write to the cache in " in done.stderr
-    assert "File too large" in done.stderr
+    write_catalog(tmp_path, "  data: {source: {type: json, path: d.jsonl}}\n")
+    limited = ["sh", "-c", 'ulimit -f 128 && exec "$@"', "sh"]  # of half a KiB each
+    code, _, err = finish(start(["-B", "-m", "registry", "sync"], tmp_path, before=limited))
+    assert code == 1, err
+    assert "can't write to the cache in " in err
+    assert "File too large" in err

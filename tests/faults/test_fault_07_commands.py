@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Https
+from tests.faults.background import finish
+from tests.faults.background import registry as background
 from tests.faults.process import registry, registry_each, write_catalog
 
 ROWS = [{"q": f"question {n}", "a": "ABC"[n % 3], "c": ["x", "y", f"{n}"]} for n in range(300)]
@@ -78,9 +78,8 @@ def test_sync_repairs_a_file_that_can_not_be_read(
     (path,) = cache_dir.glob("v*/samples/*/samples.arrow")
     inode = path.stat().st_ino
     broken = [strace, "-f", "-q", "-o", "/dev/null", "-P", str(path), "-e", "inject=read:error=EIO"]
-    command = [*broken, sys.executable, "-I", "-m", "registry", "sync"]
-    done = subprocess.run(command, cwd=catalog, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.split()[5:7]) == (0, ["data", "built"]), done
+    code, out, err = finish(background("sync", root=catalog, before=broken))
+    assert (code, out.split()[5:7]) == (0, ["data", "built"]), err
     assert path.stat().st_ino != inode
 
 

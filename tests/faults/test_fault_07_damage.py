@@ -42,7 +42,10 @@ datasets:
     seed: 3
     shuffle_choices: 4
 """
-ONE_FILE = (*("cut", "cut by a byte", "empty", "zero", "longer", "gone", "foreign", "deep JSON"),)
+ONE_FILE = (
+    *("cut", "cut by a byte", "empty", "zero", "zeros at the end", "longer", "gone", "foreign"),
+    "deep JSON",
+)
 ANY = ("folder", "link to nothing", "link to itself")
 
 

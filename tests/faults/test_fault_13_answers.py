@@ -23,7 +23,9 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 import trustme
 
 from tests.faults import background
@@ -50,6 +52,10 @@ def digest(body: bytes, name: str = "sha-256") -> str:
     return f"{name}=:{base64.b64encode(found).decode()}:"
 
 
+def old_digest(body: bytes) -> str:
+    return f"SHA-256={base64.b64encode(hashlib.sha256(body).digest()).decode()}"
+
+
 def raw(*parts: bytes | float | str) -> Reply:
     return lambda _: parts
 
@@ -58,9 +64,16 @@ def head(*headers: str, status: str = "HTTP/1.1 200 OK") -> bytes:
     return "\r\n".join([status, *headers, "", ""]).encode("latin-1")
 
 
-def chunked(*parts: bytes, end: bytes = b"0\r\n\r\n") -> Reply:
+def chunked(*parts: bytes, end: bytes = b"0\r\n\r\n", named: str = "", tls_end: Any = b"") -> Reply:
+    headers = ["Transfer-Encoding: chunked", "Connection: close", *filter(None, [named])]
     chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
-    return raw(head("Transfer-Encoding: chunked", "Connection: close"), chunks + end)
+    return raw(head(*headers), chunks + end, *filter(None, [tls_end]))
+
+
+def part(start: int, end: int, *headers: str, of: bytes | None = None) -> Reply:
+    """Send the bytes of a part, or others, as that part."""
+    span = f"Content-Range: bytes {start}-{end - 1}/{len(ROWS)}"
+    return whole(of or ROWS[start:end], span, *headers, status="206 Partial Content")
 
 
 def unpaired(body: bytes) -> Script:
@@ -103,8 +116,7 @@ def rest_of(start: int | None = None, *, etag: str = ETAG) -> Reply:
         if asked.start == 0:
             return broken()(asked)
         begin = asked.start if start is None else start
-        span = f"Content-Range: bytes {begin}-{len(ROWS) - 1}/{len(ROWS)}"
-        return whole(ROWS[asked.start :], span, etag, status="206 Partial Content")(asked)
+        return part(begin, len(ROWS), etag, of=ROWS[asked.start :])(asked)
 
     return answer
 
@@ -195,10 +207,7 @@ HEADERS: dict[str, Row] = {
 }
 CHUNKS: dict[str, Row] = {
     "chunks": (chunked(ROWS[:HALF], ROWS[HALF:]), RIGHT),
-    "chunk_extension": (
-        raw(head("Transfer-Encoding: chunked"), b"%x;a=b\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)),
-        RIGHT,
-    ),
+    "chunk_extension": (chunked(end=b"%x;a=b\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)), RIGHT),
     "chunk_trailer": (chunked(ROWS, end=b"0\r\nX-Sum: 1\r\n\r\n"), RIGHT),
     "chunk_no_end": (chunked(ROWS, end=b""), LOST),
     "chunk_cut": (chunked(ROWS[:LAST_ROWS], end=b"fff\r\nquestion"), LOST),
@@ -255,38 +264,17 @@ DIGESTS: dict[str, Row] = {
     "digest_malformed": (whole(ROWS, "Content-Digest: sha-256=:none"), RIGHT),
     "digest_packed": (coded(PACKED, "gzip", f"Content-Digest: {digest(PACKED)}"), RIGHT),
     "digest_packed_wrong": (coded(PACKED, "gzip", f"Content-Digest: {digest(ROWS)}"), DIFFER),
-    "digest_chunks": (
-        raw(
-            head("Transfer-Encoding: chunked", f"Content-Digest: {digest(b'')}"),
-            b"%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS),
-        ),
-        DIFFER,
-    ),
+    "digest_chunks": (chunked(ROWS, named=f"Content-Digest: {digest(b'')}"), DIFFER),
     "repr_512_wrong": (whole(ROWS, f"Repr-Digest: {digest(b'', 'sha-512')}"), DIFFER),
-    "old_digest": (
-        whole(ROWS, "Digest: SHA-256=" + base64.b64encode(hashlib.sha256(ROWS).digest()).decode()),
-        RIGHT,
-    ),
-    "old_digest_wrong": (
-        whole(ROWS, "Digest: SHA-256=" + base64.b64encode(hashlib.sha256(b"").digest()).decode()),
-        DIFFER,
-    ),
+    "old_digest": (whole(ROWS, f"Digest: {old_digest(ROWS)}"), RIGHT),
+    "old_digest_wrong": (whole(ROWS, f"Digest: {old_digest(b'')}"), DIFFER),
     "md5_wrong": (whole(ROWS, "Content-MD5: 1B2M2Y8AsgTpgAmY7PhCfg=="), DIFFER),
 }
 VERSIONS: dict[str, Row] = {
     "part_unasked": (whole(ROWS[9:], status="206 Partial Content"), PART),
-    "part_elsewhere": (
-        whole(ROWS[9:], f"Content-Range: bytes 9-{len(ROWS) - 1}/{len(ROWS)}", status="206 Part"),
-        PART,
-    ),
-    "part_whole": (
-        whole(ROWS, f"Content-Range: bytes 0-{len(ROWS) - 1}/{len(ROWS)}", status="206 Part"),
-        RIGHT,
-    ),
-    "part_first": (
-        whole(ROWS[:HALF], f"Content-Range: bytes 0-{HALF - 1}/{len(ROWS)}", status="206 Part"),
-        PART,
-    ),
+    "part_elsewhere": (part(9, len(ROWS)), PART),
+    "part_whole": (part(0, len(ROWS)), RIGHT),
+    "part_first": (part(0, HALF), PART),
     "rest": (rest_of(), RIGHT),
     "rest_elsewhere": (rest_of(3), RIGHT),
     "rest_other_version": (rest_of(etag='ETag: "v2"'), RIGHT),
@@ -298,13 +286,7 @@ VERSIONS: dict[str, Row] = {
         first(
             broken(),
             lambda asked: (
-                whole(
-                    ROWS[asked.start :],
-                    f"Content-Range: bytes {asked.start}-{len(ROWS) - 1}/{len(ROWS)}",
-                    ETAG,
-                    f"Content-Digest: {digest(b'')}",
-                    status="206 Partial Content",
-                )(asked)
+                part(asked.start, len(ROWS), ETAG, f"Content-Digest: {digest(b'')}")(asked)
                 if asked.start
                 else whole(ROWS, ETAG)(asked)
             ),
@@ -329,14 +311,7 @@ TLS_ROWS: dict[str, Row] = {
         Script(whole(ROWS, f"Content-Digest: {digest(ROWS)}", length=False, end=RUDE)),
         RIGHT,
     ),
-    "rude_chunks": (
-        raw(
-            head("Transfer-Encoding: chunked", "Connection: close"),
-            b"%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS),
-            RUDE,
-        ),
-        RIGHT,
-    ),
+    "rude_chunks": (chunked(ROWS, tls_end=RUDE), RIGHT),
     "rude_gzip": (
         Script(
             whole(gzip.compress(ROWS[:LAST_ROWS]), "Content-Encoding: gzip", length=False, end=RUDE)
@@ -368,8 +343,13 @@ def errors_of(text: str) -> dict[str, str]:
     return found
 
 
-def faults_of(rows: Mapping[str, Row], folder: Path, urls: Iterable[str], **how: str) -> list[str]:
-    """Sync all rows at once; return what ended otherwise than expected."""
+def faults_of(rows: Mapping[str, Row], folder: Path, tls: ssl.SSLContext | None = None) -> str:
+    """Sync all rows at once from one server; return what ended otherwise than expected."""
+    with AnswerServer(scripts(rows), tls) as server:
+        return faults_at([f"{server.url}{path}" for path in scripts(rows)], rows, folder)
+
+
+def faults_at(urls: Iterable[str], rows: Mapping[str, Row], folder: Path, **how: str) -> str:
     ended = registry(catalog_of(folder, urls), "sync", "--jobs", "40", **{**LIMITS, **how})
     errors = errors_of(ended.err)
     done = sum(map(int, re.findall(r" (\d+) (?:built|cached)", ended.text)))
@@ -381,26 +361,22 @@ def faults_of(rows: Mapping[str, Row], folder: Path, urls: Iterable[str], **how:
         found.append(f"too long: {slow}")
     if wrong := [blob for blob in blobs(folder) if blob not in (ROWS, PAGE)]:
         found.append(f"cached: {wrong[0][:100]!r}")
-    return found
+    return "\n".join(found)
 
 
 def test_each_answer_ends_as_expected(tmp_path: Path) -> None:
-    with AnswerServer(scripts(PLAIN_ROWS)) as server:
-        urls = [f"{server.url}{path}" for path in scripts(PLAIN_ROWS)]
-        found = faults_of(PLAIN_ROWS, tmp_path, urls)
-    assert not found, "\n".join(found)
+    assert faults_of(PLAIN_ROWS, tmp_path) == ""
 
 
-def test_what_ends_with_the_connection_needs_the_end_of_tls(tmp_path: Path) -> None:
+def test_what_ends_with_the_connection_needs_the_end_of_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     authority, certificate = trustme.CA(), tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(str(certificate))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(tls)
-    with AnswerServer(scripts(TLS_ROWS), tls) as server:
-        urls = [f"{server.url}{path}" for path in scripts(TLS_ROWS)]
-        how = {"SSL_CERT_FILE": str(certificate)}
-        found = faults_of(TLS_ROWS, tmp_path / "catalog", urls, **how)
-    assert not found, "\n".join(found)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert faults_of(TLS_ROWS, tmp_path / "catalog", tls) == ""
 
 
 OF_S3 = ("plain", "pieces", "slow", "chunk_drip", "drip", "interim_flood", "noise", "length_long")
@@ -415,8 +391,7 @@ def test_answers_for_objects_of_s3_end_too(tmp_path: Path) -> None:
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         how = {**keys, "AWS_ENDPOINT_URL": server.url, "AWS_REGION": "us-east-1"}
         how |= {"REGISTRY_READ_TIMEOUT": "3", "REGISTRY_DEADLINE": "6"}
-        found = faults_of(expected, tmp_path, [f"s3:/{path}" for path in paths], **how)
-    assert not found, "\n".join(found)
+        assert faults_at([f"s3:/{path}" for path in paths], expected, tmp_path, **how) == ""
 
 
 OF_HUB = (
@@ -459,16 +434,13 @@ def test_answers_of_the_hub_end_too(tmp_path: Path) -> None:
         # All bytes of the file came, and have the digest that the Hub names.
         is_whole = name == "length_long" and door != "api"
         of_file = "." if expected and not is_whole else None
-        rows[f"{name}_{door}"] = (
-            reply,
-            "is not JSON" if (name, door) == ("plain", "api") else of_file,
-        )
+        end = "is not JSON" if (name, door) == ("plain", "api") else of_file
+        rows[f"{name}_{door}"] = (reply, end)
         paths |= hub_file(name, door)
         urls.append(f"hf://datasets/{door}/{name}@{COMMIT}/{name}_{door}.csv")
     with AnswerServer(paths) as server:
         how = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hub")}
-        found = faults_of(rows, tmp_path, urls, **how)
-    assert not found, "\n".join(found)
+        assert faults_at(urls, rows, tmp_path, **how) == ""
 
 
 def test_ctrl_c_does_not_wait_for_a_silent_server(tmp_path: Path) -> None:
@@ -512,7 +484,4 @@ def test_no_random_answer_is_taken_for_the_file(tmp_path: Path) -> None:
     rows: dict[str, Row] = {
         f"seed_{seed}": (Script(spoilt(seed), PLAIN.get), "") for seed in range(60)
     }
-    with AnswerServer(scripts(rows)) as server:
-        urls = [f"{server.url}{path}" for path in scripts(rows)]
-        found = faults_of(rows, tmp_path, urls)
-    assert not found, "\n".join(found)
+    assert faults_of(rows, tmp_path) == ""

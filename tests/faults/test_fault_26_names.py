@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.process import registry_each, write_catalog
+from tests.faults.process import datasets_of, registry_each, write_catalog
 
 NAMES = {
     "con": "Windows reserves it for a device",
@@ -36,10 +36,7 @@ ROWS = "input,target\nWhy?,secret\n"
 
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text(ROWS)
-    catalog = write_catalog(
-        tmp_path,
-        "".join(f"  {name}: {{source: {{type: csv, path: good.csv}}}}\n" for name in NAMES),
-    )
+    catalog = write_catalog(tmp_path, datasets_of("csv", dict.fromkeys(NAMES, "good.csv")))
     ended = registry_each(catalog, "validate --select bad-name", "sync")
     assert ended.code == 1
     lines = ended.out.splitlines()
@@ -57,18 +54,13 @@ def test_paths(tmp_path: Path) -> None:
     names = ["good.csv", "Good.csv", "in/Con", "AUX.csv", "caf\u00e9.csv", "cafe\u0301.csv"]
     for name in [*names, "com\u00b9.csv"]:
         (folder / name).write_text(ROWS)
-    datasets = "".join(
-        f"  d{number}: {{source: {{type: csv, path: {path}}}, fields: {{input: input}}}}\n"
-        for number, path in enumerate(PATHS)
-    )
+    paths = {f"d{number}": path for number, path in enumerate(PATHS)}
+    datasets = datasets_of("csv", paths, ", fields: {input: input}")
     rules = "bad-location,outside-path"
     ended = registry_each(write_catalog(folder, datasets), f"validate --select {rules}", "sync")
     assert ended.code == 1
     for number, (path, message) in enumerate(PATHS.items()):
-        assert f"datasets.yaml:{number + 3}:" in ended.out
-        assert any(
-            message in line and f"datasets.yaml:{number + 3}:" in line
-            for line in ended.out.splitlines()
-        ), path
+        lines = [one for one in ended.out.splitlines() if f"datasets.yaml:{number + 3}:" in one]
+        assert any(message in line for line in lines), path
         assert f"error: d{number}: " in ended.err
     assert not list(tmp_path.glob("cache/v*/samples/*"))

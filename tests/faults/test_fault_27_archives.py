@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from tests.faults.process import registry, write_catalog
+from tests.faults.process import datasets_of, registry, write_catalog
 
 ROW = b'{"input": "inside", "target": "1"}\n'
 SECRET = b'{"input": "outside", "target": "1"}\n'
@@ -25,16 +25,13 @@ def put_zip(path: Path, members: dict[str, bytes]) -> None:
 def put_tar(path: Path) -> None:
     """Write members that name files above, and links that lead to one."""
     with tarfile.open(path, "w") as archive:
-        for name, kind in (
-            ("../up.jsonl", tarfile.REGTYPE),
-            ("link.jsonl", tarfile.SYMTYPE),
-            ("hard.jsonl", tarfile.LNKTYPE),
-        ):
-            info = tarfile.TarInfo(name)
-            info.type = kind
-            info.linkname = "" if kind == tarfile.REGTYPE else "../secret.jsonl"
-            info.size = len(ROW) if kind == tarfile.REGTYPE else 0
-            archive.addfile(info, io.BytesIO(ROW))
+        info = tarfile.TarInfo("../up.jsonl")
+        info.size = len(ROW)
+        archive.addfile(info, io.BytesIO(ROW))
+        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE)):
+            info = tarfile.TarInfo(f"{name}.jsonl")
+            info.type, info.linkname = kind, "../secret.jsonl"
+            archive.addfile(info)
 
 
 def test_members_that_lead_out(tmp_path: Path) -> None:
@@ -53,9 +50,7 @@ def test_members_that_lead_out(tmp_path: Path) -> None:
         "hard": "tar://hard.jsonl::a.tar",
         "secret": "zip://../secret.jsonl::a.zip",
     }
-    datasets = "".join(
-        f"  {name}: {{source: {{type: json, path: '{path}'}}}}\n" for name, path in members.items()
-    )
+    datasets = datasets_of("json", {name: f"'{path}'" for name, path in members.items()})
     before = set(tmp_path.rglob("*"))
     ended = registry(write_catalog(folder, datasets), "sync")
     assert ended.code == 1
@@ -81,10 +76,7 @@ def test_bombs(tmp_path: Path) -> None:
         "gz-line": ("line.jsonl.gz", "the line has more than 1,000,000 bytes"),
         "document": ("all.json.gz", "the document has more than 1,000,000 bytes"),
     }
-    datasets = "".join(
-        f"  {name}: {{source: {{type: json, path: '{path}'}}}}\n"
-        for name, (path, _) in sources.items()
-    )
+    datasets = datasets_of("json", {name: f"'{path}'" for name, (path, _) in sources.items()})
     ended = registry(write_catalog(tmp_path, datasets, index=LIMITS), "sync")
     assert ended.code == 1
     for name, (_, message) in sources.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.faults.process import write_catalog
+from tests.faults.process import datasets_of, write_catalog
 from tests.security.audit import run_audited
 from tests.servers.recorder import Recorder
 
@@ -39,11 +39,12 @@ def test_nothing_of_it_is_read_or_asked(tmp_path: Path) -> None:
             "/to-a-file.csv": f"file://{home}/x.csv",
             "/to-inner.csv": f"http://0.0.0.0:{inner.port}/x.csv",
         }
-        datasets = ""
-        for name, text in PATHS.items():
-            path = text.replace("HOME", str(home)).replace("SITE", site.url("", "localhost"))
-            datasets += f"  {name}: {{source: {{type: csv, path: '{path}'}}}}\n"
-        catalog = write_catalog(tmp_path / "catalog", datasets)
+        here = site.url("", "localhost")
+        paths = {
+            name: f"'{path.replace('HOME', str(home)).replace('SITE', here)}'"
+            for name, path in PATHS.items()
+        }
+        catalog = write_catalog(tmp_path / "catalog", datasets_of("csv", paths))
         done = run_audited(["sync"], folder=catalog)
     assert done.code == 1
     assert "Traceback" not in done.text

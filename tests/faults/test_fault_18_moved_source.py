@@ -1,4 +1,4 @@
-"""A local file that is rewritten in place is found, even with its old size and time, and `lock` trusts bytes alone."""
+"""When a branch moves, nothing changes under a lock, and without one it is never silently stale. A local file that is rewritten in place is found, even with its old size and time, and `lock` trusts bytes alone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from registry.cache.meta import seal, unseal
 from tests.command_line import Ran
 from tests.conftest import Https
+from tests.faults.background import finish, start
+from tests.faults.faulty_hub import FaultyHub, questions
 from tests.faults.process import registry, registry_each, write_catalog
+from tests.servers.hub import HubEmulator
 
 OLD, NEW = b"input,target\nold,1\n", b"input,target\nnew,1\n"
 LONG_AGO = 1_700_000_000
@@ -88,20 +89,11 @@ def test_code(tmp_path: Path) -> None:
     datasets = "  d: {source: {type: csv, path: d.csv}, mapper: 'mapper:read'}\n"
     catalog = write_catalog(tmp_path, datasets, index="trust: ['mapper:read']\n")
     # Without byte code: Python looks at its source's size and time alone.
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def preview() -> str:
-        command = [sys.executable, "-m", "registry", "preview", "d", "--json"]
-        done = subprocess.run(
-            command,
-            cwd=catalog,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        return input_of(Ran(done.returncode, done.stdout, done.stderr))
+        command = ["-m", "registry", "preview", "d", "--json"]
+        return input_of(Ran(*finish(start(command, catalog, **environment))))
 
     assert preview() == "old"
     rewritten(folder / "mapper.py", (CODE % "new").encode())
@@ -149,3 +141,20 @@ def test_lock_reads_downloaded_bytes_again(tmp_path: Path, https: Https) -> None
     assert registry(catalog, "lock").code == 0
     assert (tmp_path / "datasets.lock").read_text() == pinned
     assert https.requests.count(("GET", "/d.csv")) == 2
+
+
+def test_a_branch_moves(hub: HubEmulator, tmp_path: Path, faulty: FaultyHub) -> None:
+    assert faulty.run("lock").code == 0
+    hub.commit("org/data", {"test.parquet": questions(100, "newer")})
+    faulty.proxy.clear()
+    assert faulty.run("sync", "--locked").code == 0
+    assert faulty.proxy.log == []
+    (tmp_path / "catalog" / "datasets.lock").rename(tmp_path / "lock")
+    assert faulty.run("sync", "--locked").code == 1
+    assert faulty.run("sync").code == 0
+    assert {text.split()[0] for text in faulty.inputs()} == {"question", "newer"}
+    (tmp_path / "lock").rename(tmp_path / "catalog" / "datasets.lock")
+    faulty.write(revision="other")
+    refused = faulty.run("sync", "--locked")
+    assert refused.code == 1
+    assert "datasets.lock pins it for an older manifest" in refused.err
