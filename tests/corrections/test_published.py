@@ -10,6 +10,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,101 +25,69 @@ from tests.cli.invocation import Run
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("REGISTRY_SHARED", ROOT.parent / "shared"))
 FILES = Path(os.environ.get("REGISTRY_EVIDENCE_CORRECTED", SHARED / "data" / "corrected"))
-_AGIEVAL = "github:ruixiangcui/AGIEval@{}:data/v1/{}.jsonl (MIT)"
-_CLASS_EVAL = (
-    "github:FudanSELab/ClassEval@{}:data/ClassEval_data.json (MIT code, CC-BY-NC-4.0 data)"
-)
-_CYBERMETRIC = "github:cybermetric/CyberMetric@{}:CyberMetric-80-v1.json (none stated)"
-_BBQ = "github:nyu-mll/BBQ@{}:data/Physical_appearance.jsonl (CC-BY-4.0)"
-# The records of a results file; each result has the record that was asked.
-_MMLU_PRO = "github:TIGER-AI-Lab/MMLU-Pro@964a136e98ff17f81b0cd11c15c70784f6ee4378:eval_results/{0}.zip/{0}.json (Apache-2.0)"
-_GPQA = "github:kennethleungty/DeepSeek-R1-Ollama-Simple-Evals@{}:data/gpqa/{}.csv (CC-BY-4.0)"
-_REDUX = (
-    "github:aryopg/mmlu-redux@4563cfa79b659d76716e5b6019f46bba85fa02db:mmlu_redux/{} (CC-BY-4.0)"
-)
-ORIGINS = {
-    "sat-math-ec5b97e.jsonl": (
-        _AGIEVAL.format("ec5b97e13f227dceb0d369ccf82f1035e5741230", "sat-math"),
-        "8da51dfc8579ac00b01fd5e9b6ca3f1a97269769e05b593ae68a9730c02cf9ef",
-    ),
-    "sat-math-879c5cc.jsonl": (
-        _AGIEVAL.format("879c5ccd28af0ce82d38a094ee4fdb0663950050", "sat-math"),
-        "9cde4c0522b6196852a5562db6e72bf8817b4802822db0fc10013d1becdab3c3",
-    ),
-    "gaokao-physics-before.jsonl": (
-        _AGIEVAL.format("54887c36044904e34ff255a40323edd0d94129f0", "gaokao-physics"),
-        "b895bd565c7ffc61aba1656ed775969ee5eaf0a0a0f0e119a4ecff3a9cb62d60",
-    ),
-    "gaokao-physics-after.jsonl": (
-        _AGIEVAL.format("19b2c5daed87e3463fe6a29f0c342bfc31e98234", "gaokao-physics"),
-        "a8cbc26d9edce4a280c5ffd9d026c5a6ca1eb6a9d801f04283861e69b3318fd5",
-    ),
-    "sat-en-before.jsonl": (
-        _AGIEVAL.format("19b2c5daed87e3463fe6a29f0c342bfc31e98234", "sat-en"),
-        "46380c9473cd39f689aa103f22b369fa2357f7074d02839bb351ec7eed139b3e",
-    ),
-    "sat-en-after.jsonl": (
-        _AGIEVAL.format("442e251e634599873644833b729c0ea83d77ce57", "sat-en"),
-        "33fe87b32ff16ae7ba52b27bb398190b082253b3617a3eb9737005262ba12dd4",
-    ),
-    "class-eval-before.json": (
-        _CLASS_EVAL.format("8ac9909c134b3cd760774cb7bb8d34202f47786a"),
-        "68940ede05257f75809d118cc40ac0b3345a660929db338b41afc5ebaac6ee33",
-    ),
-    "class-eval-after.json": (
-        _CLASS_EVAL.format("e22643b9f1c9df889886e38b47d54d845d9b4658"),
-        "50a1ac0e4d0c238573c10c0ab11feae00b14a80ae9e4c9cc28148707ecf0b6a2",
-    ),
-    "cybermetric-80-before.json": (
-        _CYBERMETRIC.format("50cc0971e3df30a101b41ea78c5c070ccf3d18b1"),
-        "b6c9b2727710cbae6491e8aef16447cd24b876ed349c7b035fd80d7f55a47f31",
-    ),
-    "cybermetric-80-after.json": (
-        _CYBERMETRIC.format("01ee9394c6dee073a2c782f9d56def1af75e4bdd"),
-        "1624aeecc54761198bff4828442ce4a10de6cb87c9da3298088b34ae11e15ba0",
-    ),
-    "bbq-physical-appearance-before.jsonl": (
-        _BBQ.format("1bf8c62880fb4dc1b84e8b56d5ad0291ba324753"),
-        "2bed773490a31adb0cce6758dbae70db70c21204860f86cabb1d51768b62df68",
-    ),
-    "bbq-physical-appearance-after.jsonl": (
-        _BBQ.format("9eba1ba179cc3169f75a1c03a8b392a58d188303"),
-        "e48d7e13508565f4801574e611043470c25c95a0a62af3699cb5ee7cb02608fb",
-    ),
-    "mmlu-pro-2024-07.json": (
-        _MMLU_PRO.format("model_outputs_Llama-2-7b-hf_5shots"),
-        "a7c5b0d83b888b4bd522733b182f63cbf4c38157e12dfc4cb466e46d32447f6d",
-    ),
-    "mmlu-pro-2024-10.json": (
-        _MMLU_PRO.format("model_outputs_jamba-1.5-large_5shots"),
-        "3d8a85a3d1a24830655b8615390a323b3249372ec20ec426b839cacce6bef219",
-    ),
-    "gpqa_extended.csv": (
-        _GPQA.format("0e56b4cc394f03faffb838b3372395c2c7c4d638", "gpqa_extended"),
-        "21a112403d94cdb0623b9dbe1d02b558c00f1ba395482e5c0467898463e3d530",
-    ),
-    "mmlu_global_facts.csv": (
-        _REDUX.format("mmlu_global_facts.csv"),
-        "8ffa62d058bf4a81916c348df67d3745047eea2fac032a67dae727c3442255a2",
-    ),
-    "mmlu_virology.csv": (
-        _REDUX.format("mmlu_virology.csv"),
-        "eca12346cf4ccabab2264878db690da5e471f5c773a146582c05356ba535d26b",
-    ),
-    "gpqa_diamond.csv": (
-        "github:openai/simple-evals@be11f462e3834c4571e4683b171101db8300944e:gpqa_diamond.csv",
-        "41d1213cd7a4998605a26c2798500652572007161b3a92817ba46b35befcd305",
-    ),
-}
+# The results files of MMLU-Pro have the records that were asked.
+ORIGINS = """\
+sat-math-ec5b97e.jsonl 8da51dfc8579ac00b01fd5e9b6ca3f1a97269769e05b593ae68a9730c02cf9ef
+  github:ruixiangcui/AGIEval@ec5b97e13f227dceb0d369ccf82f1035e5741230:data/v1/sat-math.jsonl (MIT)
+sat-math-879c5cc.jsonl 9cde4c0522b6196852a5562db6e72bf8817b4802822db0fc10013d1becdab3c3
+  github:ruixiangcui/AGIEval@879c5ccd28af0ce82d38a094ee4fdb0663950050:data/v1/sat-math.jsonl (MIT)
+gaokao-physics-before.jsonl b895bd565c7ffc61aba1656ed775969ee5eaf0a0a0f0e119a4ecff3a9cb62d60
+  github:ruixiangcui/AGIEval@54887c36044904e34ff255a40323edd0d94129f0:data/v1/gaokao-physics.jsonl
+  (MIT)
+gaokao-physics-after.jsonl a8cbc26d9edce4a280c5ffd9d026c5a6ca1eb6a9d801f04283861e69b3318fd5
+  github:ruixiangcui/AGIEval@19b2c5daed87e3463fe6a29f0c342bfc31e98234:data/v1/gaokao-physics.jsonl
+  (MIT)
+sat-en-before.jsonl 46380c9473cd39f689aa103f22b369fa2357f7074d02839bb351ec7eed139b3e
+  github:ruixiangcui/AGIEval@19b2c5daed87e3463fe6a29f0c342bfc31e98234:data/v1/sat-en.jsonl (MIT)
+sat-en-after.jsonl 33fe87b32ff16ae7ba52b27bb398190b082253b3617a3eb9737005262ba12dd4
+  github:ruixiangcui/AGIEval@442e251e634599873644833b729c0ea83d77ce57:data/v1/sat-en.jsonl (MIT)
+class-eval-before.json 68940ede05257f75809d118cc40ac0b3345a660929db338b41afc5ebaac6ee33
+  github:FudanSELab/ClassEval@8ac9909c134b3cd760774cb7bb8d34202f47786a:data/ClassEval_data.json
+  (MIT code, CC-BY-NC-4.0 data)
+class-eval-after.json 50a1ac0e4d0c238573c10c0ab11feae00b14a80ae9e4c9cc28148707ecf0b6a2
+  github:FudanSELab/ClassEval@e22643b9f1c9df889886e38b47d54d845d9b4658:data/ClassEval_data.json
+  (MIT code, CC-BY-NC-4.0 data)
+cybermetric-80-before.json b6c9b2727710cbae6491e8aef16447cd24b876ed349c7b035fd80d7f55a47f31
+  github:cybermetric/CyberMetric@50cc0971e3df30a101b41ea78c5c070ccf3d18b1:CyberMetric-80-v1.json
+  (none stated)
+cybermetric-80-after.json 1624aeecc54761198bff4828442ce4a10de6cb87c9da3298088b34ae11e15ba0
+  github:cybermetric/CyberMetric@01ee9394c6dee073a2c782f9d56def1af75e4bdd:CyberMetric-80-v1.json
+  (none stated)
+bbq-physical-appearance-before.jsonl 2bed773490a31adb0cce6758dbae70db70c21204860f86cabb1d51768b62df68
+  github:nyu-mll/BBQ@1bf8c62880fb4dc1b84e8b56d5ad0291ba324753:data/Physical_appearance.jsonl
+  (CC-BY-4.0)
+bbq-physical-appearance-after.jsonl e48d7e13508565f4801574e611043470c25c95a0a62af3699cb5ee7cb02608fb
+  github:nyu-mll/BBQ@9eba1ba179cc3169f75a1c03a8b392a58d188303:data/Physical_appearance.jsonl
+  (CC-BY-4.0)
+mmlu-pro-2024-07.json a7c5b0d83b888b4bd522733b182f63cbf4c38157e12dfc4cb466e46d32447f6d
+  github:TIGER-AI-Lab/MMLU-Pro@964a136e98ff17f81b0cd11c15c70784f6ee4378:eval_results/
+  model_outputs_Llama-2-7b-hf_5shots.zip/model_outputs_Llama-2-7b-hf_5shots.json (Apache-2.0)
+mmlu-pro-2024-10.json 3d8a85a3d1a24830655b8615390a323b3249372ec20ec426b839cacce6bef219
+  github:TIGER-AI-Lab/MMLU-Pro@964a136e98ff17f81b0cd11c15c70784f6ee4378:eval_results/
+  model_outputs_jamba-1.5-large_5shots.zip/model_outputs_jamba-1.5-large_5shots.json (Apache-2.0)
+gpqa_extended.csv 21a112403d94cdb0623b9dbe1d02b558c00f1ba395482e5c0467898463e3d530
+  github:kennethleungty/
+  DeepSeek-R1-Ollama-Simple-Evals@0e56b4cc394f03faffb838b3372395c2c7c4d638:data/gpqa/
+  gpqa_extended.csv (CC-BY-4.0)
+mmlu_global_facts.csv 8ffa62d058bf4a81916c348df67d3745047eea2fac032a67dae727c3442255a2
+  github:aryopg/mmlu-redux@4563cfa79b659d76716e5b6019f46bba85fa02db:mmlu_redux/mmlu_global_facts.csv
+  (CC-BY-4.0)
+mmlu_virology.csv eca12346cf4ccabab2264878db690da5e471f5c773a146582c05356ba535d26b
+  github:aryopg/mmlu-redux@4563cfa79b659d76716e5b6019f46bba85fa02db:mmlu_redux/mmlu_virology.csv
+  (CC-BY-4.0)
+gpqa_diamond.csv 41d1213cd7a4998605a26c2798500652572007161b3a92817ba46b35befcd305
+  github:openai/simple-evals@be11f462e3834c4571e4683b171101db8300944e:gpqa_diamond.csv
+"""
+"""Each file with its digest, and below them where it is, and its license."""
+DIGESTS = dict(re.findall(r"(?m)^(\S+) (\w{64})$", ORIGINS))
 
 
 def published(name: str) -> Path:
     """Return a published file; skip the test where it is not on this machine."""
-    origin, sha256 = ORIGINS[name]
     path = FILES / name
     if not path.is_file():
-        pytest.skip(f"{name} is not in REGISTRY_EVIDENCE_CORRECTED: it is {origin}")
-    assert hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+        pytest.skip(f"{name} is not in REGISTRY_EVIDENCE_CORRECTED: ORIGINS says where it is")
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == DIGESTS[name]
     return path
 
 
@@ -150,7 +119,7 @@ def test_corrections_inferred_from_a_corrected_version_give_it(
     tmp_path: Path, run: Run, name: str
 ) -> None:
     base, changed = CORRECTED[name]
-    old, new = (published(file) for file in ORIGINS if file.startswith(name))
+    old, new = (published(file) for file in DIGESTS if file.startswith(name))
 
     def write(corrections: str | None = None) -> None:
         # Ids that hash the question would not name a question that is corrected.
