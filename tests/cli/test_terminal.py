@@ -25,26 +25,21 @@ ROWS = [("name", "number"), ("a-long-name", "1"), ("都", "22")]
 
 
 @pytest.mark.parametrize(
-    ("stream", "environment", "styled"),
+    ("stream", "name", "value", "styled"),
     [
-        (TerminalStream(), {}, True),
-        (TerminalStream(), {"NO_COLOR": "1"}, False),
-        (TerminalStream(), {"NO_COLOR": ""}, True),
-        (TerminalStream(), {"TERM": "dumb"}, False),
-        (io.StringIO(), {}, False),
+        (TerminalStream(), "TERM", "xterm", True),
+        (TerminalStream(), "NO_COLOR", "1", False),
+        (TerminalStream(), "NO_COLOR", "", True),
+        (TerminalStream(), "TERM", "dumb", False),
+        (io.StringIO(), "TERM", "xterm", False),
     ],
 )
 def test_styles_are_for_terminals_that_take_them(
-    monkeypatch: pytest.MonkeyPatch,
-    stream: io.StringIO,
-    environment: dict[str, str],
-    *,
-    styled: bool,
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, name: str, value: str, *, styled: bool
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv(name, value)
     assert is_styled(stream) is styled
     assert paint("x", stream, bold=True) == ("\x1b[1mx\x1b[0m" if styled else "x")
 

@@ -45,9 +45,6 @@ __all__ = ["PEERS"]
 
 Block = tuple[Case, ...]
 
-# agents
-
-
 # agieval
 
 AGIEVAL: Block = tuple(
@@ -61,12 +58,6 @@ AGIEVAL: Block = tuple(
         "logiqa-en",
     )
 )
-
-# arc
-
-
-# bbeh
-
 
 # bbh
 
@@ -256,9 +247,6 @@ COMMONSENSE: Block = (
 )
 
 
-# culture
-
-
 # cyberseceval
 
 CYBERSECEVAL: Block = (
@@ -279,9 +267,6 @@ GSM8K: Block = (
     case("gsm8k-main", "gsm8k.gsm8k:record_to_sample"),
     case("gsm8k-main-train", "gsm8k.gsm8k:record_to_sample"),
 )
-
-
-# humaneval
 
 
 # infinite_bench
@@ -307,9 +292,6 @@ LIVEBENCH = tuple(
 
 # math
 MATH = (case("math-lighteval-train", "math.utils:record_to_sample"),)
-
-
-# mbpp
 
 
 # medicine
@@ -427,9 +409,6 @@ SECURITY = (
         after=where(language="en", format="qa"),
     ),
 )
-
-
-# simpleqa
 
 
 # swe_bench

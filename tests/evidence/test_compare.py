@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from registry import Sample
 from tests.evidence.bundle import bundle
 from tests.evidence.replay import converted, decode
 from tests.evidence.rows import find_file, read_rows
+from tests.git_repository import GitRepository
 from tests.parity.cases import Case, Why, differences
 
 RECORDS = [{"q": "one", "a": "1"}, {"q": "two", "a": "2"}, {"q": "two", "a": "2"}]
@@ -88,16 +88,10 @@ def test_a_file_without_conversion_is_used_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_bundle_has_the_files_of_a_folder_in_order(tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    for name in ("data/b.json", "data/a/c.json", "other.json"):
-        (work / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / name).write_text(f'{{"name": "{name}"}}\n', encoding="utf-8")
-    git = ["git", "-C", str(work), "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a"]):
-        subprocess.run([*git, *arguments], check=True)
-
+    names = ("data/b.json", "data/a/c.json", "other.json")
+    texts = {name: f'{{"name": "{name}"}}\n' for name in names}
+    work = GitRepository.make(tmp_path / "work", texts).folder
     bundle(work / ".git", "HEAD", "data/", tmp_path / "out.jsonl")
-
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["path"] for line in lines] == ["data/a/c.json", "data/b.json"]
     assert lines[1]["text"] == '{"name": "data/b.json"}\n'

@@ -13,6 +13,7 @@ import pytest
 from registry.lockfile.models import Lock, read_lock
 from tests.evidence.repositories import Files
 from tests.evidence.rows import REPOSITORY
+from tests.git_repository import GitRepository
 
 ROWS = b"q,a\nOne?,1\nTwo?,2\n"
 
@@ -20,20 +21,9 @@ ROWS = b"q,a\nOne?,1\nTwo?,2\n"
 @pytest.fixture
 def repository(tmp_path: Path) -> tuple[Path, str]:
     """Make a folder with the bare repository `acme+qa`; return it and the commit of `d/qa.csv`."""
-    work = tmp_path / "work"
-    (work / "d").mkdir(parents=True)
-    (work / "d" / "qa.csv").write_bytes(ROWS)
-
-    def git(*arguments: str) -> str:
-        who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=m"]
-        command = ["git", *who, *arguments]
-        return subprocess.run(command, cwd=work, check=True, capture_output=True, text=True).stdout
-
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-q", "-m", "one")
-    git("clone", "-q", "--bare", str(work), str(tmp_path / "all" / "acme+qa" / "repo"))
-    return tmp_path / "all", git("rev-parse", "HEAD").strip()
+    work = GitRepository.make(tmp_path / "work", {"d/qa.csv": ROWS.decode()})
+    work.git("clone", "-q", "--bare", str(work.folder), str(tmp_path / "all" / "acme+qa" / "repo"))
+    return tmp_path / "all", work.git("rev-parse", "HEAD")
 
 
 def test_lock_has_the_bytes_of_the_commit_and_the_samples(

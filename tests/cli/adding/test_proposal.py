@@ -60,20 +60,16 @@ def draft(
     )
 
 
-def test_manifest_is_loaded_before_it_is_written(
+def test_columns_of_the_user_are_loaded_before_anything_is_written(
     context: SourceContext, destination: Destination
 ) -> None:
-    found = draft(destination, context, "question,answer\nWho?,me\n").propose()
-    assert found.result.dataset[0].target == "me"
+    text = "question,a,b\nWho?,1,2\n"
+    found = draft(destination, context, text, target="b").propose()
+    assert found.result.dataset[0].target == "2"
     assert "expect: {samples: 1}" in found.text
     assert not destination.target.exists()
-
-
-def test_columns_of_the_user_are_proposed(context: SourceContext, destination: Destination) -> None:
-    found = draft(destination, context, "question,a,b\nWho?,1,2\n", target="b").propose()
-    assert found.result.dataset[0].target == "2"
     with pytest.raises(RegistryError, match="no column 'c' for target"):
-        draft(destination, context, "question,a,b\nWho?,1,2\n", target="c").propose()
+        draft(destination, context, text, target="c").propose()
 
 
 @pytest.mark.parametrize(
@@ -203,21 +199,26 @@ def test_reading_is_chosen_by_its_number(
     assert "\x1b" not in out
 
 
-@pytest.mark.parametrize("line", ["", "y", "Yes"])
-def test_yes_writes(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    answer(monkeypatch, line)
-    assert ask_what_next(["a", "b"]) is None
+@pytest.mark.parametrize(
+    ("lines", "field"),
+    [
+        ([""], None),
+        (["y"], None),
+        (["Yes"], None),
+        (["what", "target", "zzz", "b"], ("target", "b")),
+    ],
+)
+def test_yes_writes_and_a_field_gets_another_column(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str], field: tuple[str, str] | None
+) -> None:
+    answer(monkeypatch, *lines)
+    assert ask_what_next(["a", "b"]) == field
 
 
 def test_no_aborts(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, "n")
     with pytest.raises(click.Abort):
         ask_what_next(["a", "b"])
-
-
-def test_field_and_column_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer(monkeypatch, "what", "target", "zzz", "b")
-    assert ask_what_next(["a", "b"]) == ("target", "b")
 
 
 @pytest.mark.parametrize(
