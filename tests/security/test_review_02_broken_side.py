@@ -10,11 +10,11 @@ import pytest
 from tests.command_line import Ran
 from tests.security.pull_request import PullRequest
 
-QA = "datasets:\n  qa: {source: {type: csv, path: ../qa.csv}, fields: {input: q, target: a}}\n"
+QA = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
 FILES = {
     "datasets.yaml": "version: 1\ninclude: [m/*.yaml]\n",
-    "m/one.yaml": QA.replace("qa:", "one:").replace("../", ""),
-    "m/two.yaml": QA.replace("qa:", "two:").replace("../", ""),
+    "m/one.yaml": QA.replace("qa:", "one:"),
+    "m/two.yaml": QA.replace("qa:", "two:"),
     "qa.csv": "q,a\nOne?,1\nTwo?,2\n",
 }
 SYNTAX = "datasets: [\n"
