@@ -443,23 +443,20 @@ values = st.recursive(
 )
 NAMED = ("gone.png", "any.json", "sub/there.txt", "https://example.org/a.pdf")
 media = st.sampled_from([*NAMED, "data:image/png;base64,AA"])
+
+
+def typed(kind: str, optional: Mapping[str, Any] | None = None, **fields: Any) -> Any:
+    needed: dict[str, Any] = {"type": st.just(kind), **fields}
+    return st.fixed_dictionaries(needed, optional=optional or {})
+
+
 parts = st.one_of(
-    st.fixed_dictionaries({"type": st.just("text"), "text": texts}),
-    st.fixed_dictionaries(
-        {"type": st.just("image"), "image": media},
-        optional={"detail": st.sampled_from(["auto", "low", "high"])},
-    ),
-    st.fixed_dictionaries(
-        {"type": st.just("audio"), "audio": media, "format": st.sampled_from(["wav", "mp3"])}
-    ),
-    st.fixed_dictionaries(
-        {"type": st.just("video"), "video": media, "format": st.sampled_from(["mp4", "mov"])}
-    ),
-    st.fixed_dictionaries(
-        {"type": st.just("document"), "document": media},
-        optional={"filename": texts, "mime_type": st.just("text/x")},
-    ),
-    st.fixed_dictionaries({"type": st.just("reasoning"), "reasoning": texts}),
+    typed("text", text=texts),
+    typed("image", {"detail": st.sampled_from(["auto", "low", "high"])}, image=media),
+    typed("audio", audio=media, format=st.sampled_from(["wav", "mp3"])),
+    typed("video", video=media, format=st.sampled_from(["mp4", "mov"])),
+    typed("document", {"filename": texts, "mime_type": st.just("text/x")}, document=media),
+    typed("reasoning", reasoning=texts),
 )
 contents = texts | st.lists(parts, max_size=3)
 given_arguments = st.dictionaries(texts, scalars, max_size=2)
@@ -470,21 +467,18 @@ calls = st.fixed_dictionaries(
 errors = st.fixed_dictionaries(
     {"type": st.sampled_from(["timeout", "parsing", "unknown"]), "message": texts}
 )
+
+
+def message(role: str, **optional: Any) -> Any:
+    return st.fixed_dictionaries({"role": st.just(role), "content": contents}, optional=optional)
+
+
 messages = st.one_of(
-    st.fixed_dictionaries({"role": st.just("system"), "content": contents}),
-    st.fixed_dictionaries(
-        {"role": st.just("user"), "content": contents},
-        # What the loaders of both leave out.
-        optional={"id": texts, "metadata": st.just({"a": 1}), "tool_call_id": st.just(["x"])},
-    ),
-    st.fixed_dictionaries(
-        {"role": st.just("assistant"), "content": contents},
-        optional={"tool_calls": st.none() | st.lists(calls, max_size=2), "model": texts},
-    ),
-    st.fixed_dictionaries(
-        {"role": st.just("tool"), "content": contents},
-        optional={"tool_call_id": texts, "function": st.none() | texts, "error": errors},
-    ),
+    message("system"),
+    # What the loaders of both leave out.
+    message("user", id=texts, metadata=st.just({"a": 1}), tool_call_id=st.just(["x"])),
+    message("assistant", tool_calls=st.none() | st.lists(calls, max_size=2), model=texts),
+    message("tool", tool_call_id=texts, function=st.none() | texts, error=errors),
 )
 objects = st.dictionaries(texts, values, max_size=3).map(lambda data: {**data, "subject": "x"})
 
@@ -794,26 +788,20 @@ def test_files_beside_a_local_dataset_are_found_as_inspect_finds_them(
     assert (f'"setup": "{tmp_path}/{value}"' in found.samples[0]) == (value in RELATIVE_NAMES)
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
-}
-
-
-@pytest.mark.parametrize("packing", PACKERS)
 @pytest.mark.parametrize(
-    ("name", "data"),
-    [("a.csv", b"input,target\na,b\n"), ("a.jsonl", b'{"input": "a"}\n\n{"input": "b"}\n')],
+    ("name", "data", "suffix", "pack"),
+    [
+        ("a.csv", b"input,target\na,b\n", ".gz", gzip.compress),
+        ("a.csv", b"input,target\na,b\n", ".bz2", bz2.compress),
+        ("a.jsonl", b'{"input": "a"}\n\n{"input": "b"}\n', ".xz", lzma.compress),
+        ("a.jsonl", b'{"input": "a"}\n', ".zst", lambda data: pa.compress(data, "zstd", True)),
+    ],
 )
 def test_compressed_files_give_the_samples_of_the_file_in_them(
-    tmp_path: Path, name: str, data: bytes, packing: str
+    tmp_path: Path, name: str, data: bytes, suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    (tmp_path / name).write_bytes(data)
-    packed = tmp_path / f"{name}{packing}"
-    packed.write_bytes(PACKERS[packing](data))
-    plain = ours.file_dataset(Location(str(tmp_path / name)))
+    plain = ours.file_dataset(Location(str(written(tmp_path / name, data))))
+    packed = written(tmp_path / f"{name}{suffix}", pack(data))
     assert loaded(ours.file_dataset(str(packed))).samples == loaded(plain).samples
 
 
