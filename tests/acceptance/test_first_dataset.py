@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from registry import get_dataset
-from registry.cli import main
+from tests.cli.conftest import run
 from tests.cli.invocation import Invocation, Run
 from tests.terminal.screens import Screen, run_in_terminal
+
+__all__ = ["run"]
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "real"
 QUESTIONS = [
@@ -45,16 +47,6 @@ FILES: dict[str, bytes] = {
     "everything quoted": table(quoting=csv.QUOTE_ALL, end="\r\n").encode(),
     "notes above": table(";", above="Export der Umfrage\nStand: 1.3.2024\n\n").encode(),
 }
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process."""
-
-    def call(*arguments: str) -> Invocation:
-        return Invocation(main(list(arguments)), *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -18,7 +18,6 @@ import pytest
 
 from registry import get_dataset, sources
 from registry.cache.cache import Cache
-from registry.cli import main
 from registry.decode.frame import Frame, NotColumnarError, Wanted
 from registry.decode.stream import SourceBytes
 from registry.errors import MappingError, SourceError
@@ -28,6 +27,10 @@ from registry.manifest.source_models import CsvSource, FileSource, HfSource
 from registry.sources import files
 from registry.sources.hub.source import HubReader
 from registry.sources.source_type import SourceType, reader_of, records_of
+from tests.cli.conftest import run
+from tests.cli.invocation import Run
+
+__all__ = ["run"]
 from tests.sources.conftest import context_of
 
 # --- The new type: model and reader ---
@@ -127,19 +130,6 @@ datasets:
     fields: {input: line, target: {const: yes}}
 """
 
-Run = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: exit code, and all that it prints."""
-
-    def call(*arguments: object) -> tuple[int, str]:
-        code = main([str(one) for one in arguments])
-        return code, "".join(capsys.readouterr())
-
-    return call
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -161,23 +151,23 @@ def inputs(name: str, root: Path, **arguments: Any) -> list[str]:
 def test_a_valid_manifest_has_no_problems_and_a_wrong_key_is_reported_at_its_line(
     run: Run, root: Path, tmp_path: Path
 ) -> None:
-    code, printed = run("validate", "--strict", "--root", root)
-    assert code == 0, printed
+    done = run("validate", "--strict", "--root", str(root))
+    assert done.code == 0, done.out + done.err
     wrong = MANIFEST.replace('comment: "#"', "coment: 1")
-    code, printed = run("validate", "--root", catalog(tmp_path / "wrong", wrong))
-    assert code == 1
-    assert "datasets.yaml:6:" in printed
-    assert "unknown key 'coment' (did you mean 'comment'?)" in printed
+    done = run("validate", "--root", str(catalog(tmp_path / "wrong", wrong)))
+    assert done.code == 1
+    assert "datasets.yaml:6:" in done.out + done.err
+    assert "unknown key 'coment' (did you mean 'comment'?)" in done.out + done.err
 
 
 def test_it_is_locked_synced_and_opened_cold_and_warm(run: Run, root: Path) -> None:
-    code, printed = run("lock", "--root", root)
-    assert code == 0, printed
+    done = run("lock", "--root", str(root))
+    assert done.code == 0, done.out + done.err
     pinned = (root / "datasets.lock").read_text(encoding="utf-8")
     assert "data/a.txt" in pinned
     assert str(root) not in pinned
-    assert run("sync", "--locked", "--root", root)[0] == 0
-    assert run("lock", "--check", "--root", root)[0] == 0
+    assert run("sync", "--locked", "--root", str(root)).code == 0
+    assert run("lock", "--check", "--root", str(root)).code == 0
     for _ in range(2):
         assert inputs("sayings", root, locked=True, offline=True) == ["one", "three", "four"]
     assert inputs("more", root, locked=True) == ["one", "three", "four"]
@@ -186,7 +176,7 @@ def test_it_is_locked_synced_and_opened_cold_and_warm(run: Run, root: Path) -> N
 
 def test_a_changed_file_is_an_error_with_a_pin_and_rebuilt_without(run: Run, root: Path) -> None:
     assert inputs("sayings", root) == ["one", "three", "four"]
-    assert run("lock", "--root", root)[0] == 0
+    assert run("lock", "--root", str(root)).code == 0
     (root / "data" / "b.txt").write_text("five\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"b\.txt"):
         inputs("sayings", root)
@@ -204,19 +194,19 @@ def test_views_overrides_and_errors_are_those_of_any_file(
     wrong = MANIFEST.replace("{const: yes}", "{from: line, do: [int]}")
     with pytest.raises(MappingError, match="record 1"):
         inputs("both", catalog(tmp_path / "x", wrong))
-    code, printed = run("show", "sayings", "--call", "--root", root)
-    assert code == 0, printed
-    assert "no loader reads the type lines" in printed
+    done = run("show", "sayings", "--call", "--root", str(root))
+    assert done.code == 0, done.out + done.err
+    assert "no loader reads the type lines" in done.out + done.err
 
 
 def test_diff_compares_two_states_of_it(run: Run, root: Path, tmp_path: Path) -> None:
     base = catalog(tmp_path / "base", b="before\n")
-    code, printed = run("diff", "--build", base, root)
-    assert code == 1
-    assert "data/b.txt" in printed
-    assert "before" in printed
-    assert "four" in printed
-    assert run("diff", root, root)[0] == 0
+    done = run("diff", "--build", str(base), str(root))
+    assert done.code == 1
+    assert "data/b.txt" in done.out + done.err
+    assert "before" in done.out + done.err
+    assert "four" in done.out + done.err
+    assert run("diff", str(root), str(root)).code == 0
 
 
 # --- The table and the protocol ---
