@@ -104,6 +104,16 @@ def test_two_revisions_are_compared_whatever_the_present_folder(run: Run, reposi
     assert "limit: 1 → 2  m/qa.yaml:6" in out
 
 
+def test_base_defaults_to_where_the_branch_left_main(run: Run, repository: Path) -> None:
+    git(repository, "switch", "--quiet", "--create", "topic")
+    git(repository, "switch", "--quiet", "main")
+    catalog(repository, qa=QA.replace("Questions", "Not of the branch"))
+    commit(repository)
+    git(repository, "switch", "--quiet", "topic")
+    assert run()[0] == 0
+    assert run("main")[0] == 1
+
+
 def test_catalog_in_a_subfolder_of_the_repository_is_compared(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
