@@ -53,6 +53,10 @@ def test_without_an_argument_the_fork_point_is_extracted(
     repository.git("switch", "--quiet", "--create", "topic")
     repository.write({"m/a.yaml": "datasets: {new: {}}\n"})
     repository.commit()
+    repository.git("switch", "--quiet", "main")
+    repository.write({"m/a.yaml": "datasets: {theirs: {}}\n"})
+    repository.commit()
+    repository.git("switch", "--quiet", "topic")
     checkout = checkout_of(None, repository.folder / "datasets.yaml", tmp_path / "out")
     assert checkout.label == f"merge base ({fork[:7]})"
     assert (checkout.top / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
