@@ -9,10 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from registry import get_dataset
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
 from registry.cli import main
-from registry.plugins.export.exported import provenance_text
+from registry.plugins.export.exported import open_exported, provenance_text
 from registry.progress import Progress
 from registry.samples.provenance import Provenance, read_provenance
+from registry.settings import Settings
+from tests.conftest import Https, OneDataset
 from tests.plugins.export.conftest import Opener
 
 
@@ -52,3 +56,18 @@ def test_text_is_one_line_of_json_that_can_be_read_back() -> None:
     text = provenance_text(provenance)
     assert "\n" not in text
     assert read_provenance(json.loads(text)) == provenance
+
+
+def test_fingerprint_is_that_of_all_samples_though_the_first_are_built_alone(
+    https: Https, one_dataset: OneDataset, tmp_path: Path
+) -> None:
+    url = https.put("/d.csv", b"q,a\n" + b"question,answer\n" * 9, etag="1")
+    root = one_dataset({"type": "csv", "path": url}, limit=2)
+    catalog, settings = Catalog.open(root), Settings.from_environment()
+    first = get_dataset("data", root=root).provenance.fingerprint
+    found = [
+        open_exported("data", catalog, Cache(folder), settings)
+        for folder in (settings.cache_dir, settings.cache_dir, tmp_path / "empty")
+    ]
+    assert [len(one.dataset) for one in found] == [2, 2, 2]
+    assert len({first, *(one.provenance.fingerprint for one in found)}) == 2
