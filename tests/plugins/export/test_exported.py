@@ -61,13 +61,19 @@ def test_text_is_one_line_of_json_that_can_be_read_back() -> None:
 def test_fingerprint_is_that_of_all_samples_though_the_first_are_built_alone(
     https: Https, one_dataset: OneDataset, tmp_path: Path
 ) -> None:
-    url = https.put("/d.csv", b"q,a\n" + b"question,answer\n" * 9, etag="1")
+    rows = b"question,answer\n" * (1 << 18)  # few of them are read whole
+    url = https.put("/d.csv", b"q,a\n" + rows, etag="1")
     root = one_dataset({"type": "csv", "path": url}, limit=2)
     catalog, settings = Catalog.open(root), Settings.from_environment()
-    first = get_dataset("data", root=root).provenance.fingerprint
-    found = [
-        open_exported("data", catalog, Cache(folder), settings)
-        for folder in (settings.cache_dir, settings.cache_dir, tmp_path / "empty")
-    ]
-    assert [len(one.dataset) for one in found] == [2, 2, 2]
-    assert len({first, *(one.provenance.fingerprint for one in found)}) == 2
+    get_dataset("data", root=root)
+    of_first, of_empty, of_all = (
+        open_exported("data", catalog, Cache(folder), settings, overrides=overrides)
+        for folder, overrides in (
+            (settings.cache_dir, None),
+            (tmp_path / "empty", None),
+            (tmp_path / "all", {"limit": None}),
+        )
+    )
+    assert len(of_first.dataset) == len(of_empty.dataset) == 2
+    assert of_first.provenance.fingerprint == of_all.provenance.fingerprint
+    assert of_empty.provenance.fingerprint == of_all.provenance.fingerprint
