@@ -122,8 +122,9 @@ class CachedPins(Struct, frozen=True):
         # lockfile that was just written, or another machine's copy of it in a remote cache.
         key = (package_version_key(), hashlib.sha256(data).hexdigest())
         place = best_effort_path(path, cache_dir, "lock")
-        cached = read_best_effort(place) or b"\n"
-        with contextlib.suppress(ValueError):  # missing or outdated
+        cached = read_best_effort(place) or b""
+        # Missing or outdated; errors of msgspec are no ValueErrors in all of its versions.
+        with contextlib.suppress(ValueError, msgspec.DecodeError):
             found = decode_json(memoryview(cached)[: cached.index(b"\n")], cls)
             if found.key == key:
                 return found
