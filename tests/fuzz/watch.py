@@ -34,6 +34,8 @@ def watch() -> None:
     def check(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _NEVER:
             raise OutsideError(f"{event}{arguments[:2]!r}")
+        if event == "open" and arguments[2] & getattr(os, "O_PATH", 0):
+            return  # a place, of which nothing can be read
         if event in _CHECKED and isinstance(arguments[0], str | bytes):
             path = os.path.realpath(os.fsdecode(arguments[0]))
             if not path.startswith(allowed):
