@@ -58,9 +58,10 @@ test: $(VENV)/.dev  ## run the tests (with another Python: PYTHON=python3.13; so
 quick:  ## run the part of the tests that other versions of Python and of packages can break (2 minutes)
 	REGISTRY_EXAMPLES=few $(MAKE) test TESTS="$(QUICK)"
 
-# Within the run of make that `.ci/run` starts, whose other targets have other environments.
+# Within the run of make that `.ci/run` starts, whose other targets have other environments. Like
+# `lowest` in one process: `test` beside it takes the cores, and each worker collects all tests.
 newest: | $(UV)
-	$(MAKE) quick PYTHON=$(NEWEST) WORKERS=2
+	$(MAKE) quick PYTHON=$(NEWEST) WORKERS=0
 
 affected: $(VENV)/.dev  ## run the tests that a change reaches, from where the branch left main (or: BASE=REVISION)
 	tests="$$($(BIN)/python -m tests.affected $(BASE))" \
@@ -76,8 +77,8 @@ $(LOWEST)/.done: pyproject.toml Makefile | $(UV)
 	touch $@
 
 lowest: $(LOWEST)/.done  ## run the quick part with the lowest versions of packages that we allow (all: TESTS=tests)
-	$(if $(TESTS),,REGISTRY_EXAMPLES=few) $(LOWEST)/bin/python -m pytest --numprocesses 2 \
-		--dist worksteal $(or $(TESTS),$(QUICK))
+	$(if $(TESTS),,REGISTRY_EXAMPLES=few) $(LOWEST)/bin/python -m pytest \
+		--numprocesses $(if $(TESTS),$(WORKERS),0) --dist worksteal $(or $(TESTS),$(QUICK))
 
 $(PARITY)/.done: pyproject.toml Makefile | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(PARITY)

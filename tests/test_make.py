@@ -92,7 +92,7 @@ def test_quick_part_names_tests() -> None:
 def test_newest_python_runs_the_quick_part_in_an_environment_of_its_own() -> None:
     text = commands("newest", "NEWEST=/opt/bin/python3.13")
     (line,) = [one for one in text.splitlines() if "-m pytest" in one]
-    quick = commands("quick", "WORKERS=2").splitlines()
+    quick = commands("quick", "WORKERS=0").splitlines()
     (quick_line,) = [one for one in quick if "-m pytest" in one]
     assert line == quick_line.replace(".venv/", ".venv-python3.13/")
     assert "REGISTRY_EXAMPLES=few" in text
