@@ -253,7 +253,7 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, Callable[[], None]]]:
 
     own = ("--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0")
     found = start("distributed.cli.dask_scheduler", *own)
-    while not file.exists():
+    while not file.exists() or not file.stat().st_size:  # it is made before it is written
         time.sleep(0.05)
     worker = start("distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
     yield json.loads(file.read_text())["address"], found.kill
