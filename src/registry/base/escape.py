@@ -134,8 +134,10 @@ def _skeleton(text: str) -> str:
 def escape_lines(text: str, *, starts_line: bool = True, before: str = "") -> str:
     """Return a text with its newlines and tabs, but without control characters and CI commands.
 
-    Only where a line begins, as `starts_line` says, does `::` begin a command. What is `before`
-    decides whether a script needs the first characters.
+    Args:
+        text: Any text.
+        starts_line: Whether a line begins with it; only there does `::` begin a command.
+        before: The text before it, which decides whether a script needs its first characters.
     """
     if before and not text.isascii():
         text = "".join(_escaped(before + text, _LAYOUT, _code)[len(before) :])

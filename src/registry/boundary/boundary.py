@@ -60,7 +60,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return convert({key: _number(value) for key, value in given.items()}, cls)
 
     def message(self, key: str, what: str, unit: str) -> str:
-        """Return the message for a limit that `what` exceeds, which has a verb: `a line has`."""
+        """Return the message for an exceeded limit.
+
+        Args:
+            key: Its name.
+            what: What exceeds it, with a verb: `a line has`.
+            unit: What it counts.
+        """
         limit: int = getattr(self, key)
         raised = f"`limits: {{{key}: …}}` in the root index raises the limit"
         return f"{what} more than {limit:,} {unit} ({raised})"

@@ -242,10 +242,15 @@ class Cache(Struct, frozen=True, dict=True):
         digests: Mapping[str, str] | None = None,
         replace: bool = False,
     ) -> CacheEntry:
-        """Publish a finished folder from `temporary`, which is moved, as an entry.
+        """Publish a finished folder from `temporary` as an entry.
 
-        `meta` is the content of `meta.json` besides the files' sizes and digests; `digests` has
-        the sha256 of files where it is already known. An existing entry is kept, unless `replace`.
+        Args:
+            folder: The folder; it is moved.
+            kind: Kind of the entry.
+            fingerprint: Its fingerprint.
+            meta: Content of `meta.json` besides the files' sizes and digests.
+            digests: File name → sha256, for files whose digest is already known.
+            replace: Replace an existing entry; otherwise the existing one is kept.
         """
         known = digests or {}
         files = {

@@ -160,8 +160,12 @@ def prune(
 ) -> Removal:
     """Remove what killed processes left, and the items that a condition selects.
 
-    Those that were not used for `older` seconds, that are not referenced, and the least recently
-    used ones until the others have `keep_size` bytes. A `dry_run` only returns them.
+    Args:
+        cache: The cache.
+        older: Remove items that were not used for this many seconds.
+        keep_size: Remove the least recently used items until the others have this many bytes.
+        is_referenced: Remove items for which this is false.
+        dry_run: Remove nothing, only return what would be removed.
     """
     removal = Removal(folder=cache.versioned, dry_run=dry_run)
     _remove_leftovers(cache, removal, older=0)

@@ -83,7 +83,11 @@ def open_compiled(
 ) -> CompiledCatalog:
     """Return the compiled catalog of an index, from the cache if no file has changed.
 
-    The rest is as for `compile_catalog`.
+    Args:
+        index: The index.
+        cache_dir: The folder of the cache.
+        reach: Where included manifests may be.
+        deadline: As for `compile_catalog`.
 
     Raises:
         ManifestError: the index is invalid or can't be read.
@@ -287,8 +291,12 @@ def compile_catalog(
 ) -> CompiledCatalog:
     """Read the files of an index, parsing only those that have changed since `earlier`.
 
-    `reach` says where included manifests may be; `lenient` collects the problems of an invalid
-    index. No further manifest is read at `deadline`, a processor time of this process.
+    Args:
+        index: The index.
+        earlier: The same catalog as it was before.
+        reach: Where included manifests may be.
+        lenient: Collect the problems of an invalid index.
+        deadline: The processor time of this process at which no further manifest is read.
 
     Raises:
         ManifestError: the index is invalid or can't be read.

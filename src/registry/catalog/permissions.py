@@ -35,9 +35,12 @@ def boundary_of(
 ) -> Boundary:
     """Return what the manifests of a catalog may reach.
 
-    The permissions are those of the root index, or of the index that a review judges by. Of the
-    indexes of the catalog the root is first; each manifest may read files below the folder of any
-    of them, and the absolute paths that the user allows. `real_path` follows the links of a path.
+    Args:
+        permissions: Those of the root index, or of the index that a review judges by.
+        indexes: The index files of the catalog, the root first; each manifest may read files below
+            the folder of any of them.
+        allow_paths: Absolute paths that the user allows.
+        real_path: Follows the links of a path.
     """
     folders = [os.path.dirname(index) for index in indexes]
     own = (

@@ -108,11 +108,15 @@ class CatalogReader:
         root: Path | None = None,
         deadline: float = math.inf,
     ) -> None:
-        """Start with the datasets in `known` and with `groups`, whose names are in use.
+        """Start with the datasets in `known`, whose names are in use.
 
-        They are those of the catalog in `root`, else that is the folder of the index read first.
-        `reach` says where included manifests may be, beside the folders of the indexes. At
-        `deadline`, a processor time of this process, no further manifest is read.
+        Args:
+            read: Reads a file.
+            known: Datasets that are already read.
+            reach: Where included manifests may be, beside the folders of the indexes.
+            groups: Groups that are already read.
+            root: The folder of the catalog that has these; else that of the index read first.
+            deadline: The processor time of this process at which no further manifest is read.
         """
         self.is_stopped = False
         """Whether manifests were not read because of the deadline."""

@@ -109,8 +109,11 @@ def report_rows(
 ) -> Iterator[str]:
     """Yield the row that reports a fault of each sample, by what its source gives.
 
-    The samples are as they are shown (corrected, with examples, with shuffled choices), each with
-    the number of its record; the original ones are those of `as_mapped`, in the records' order.
+    Args:
+        shown: Samples as they are shown: corrected, with examples, with shuffled choices; each
+            with the number of its record.
+        original: The samples of `as_mapped`, in the order of their records.
+        auto_id: Whether the samples are numbered.
     """
     rows = range(len(original))
     for sample, record in shown:

@@ -171,7 +171,9 @@ def _unknown(value: Any) -> str:
 def markdown_html(text: str, escape: Callable[[str], str]) -> str:
     """Return a text with Markdown or formulas as HTML; "" for one that is best shown as it is.
 
-    It has no invisible and no private characters; `escape` makes such a text an element's content.
+    Args:
+        text: A text without invisible and without private characters.
+        escape: Returns such a text as the content of an element.
     """
     if text.count("[") > _MOST_BRACKETS:
         return ""

@@ -77,13 +77,13 @@ def load(
     """
     unpinned = not offline and (lock is None or not lock.complete)
     rebuild = refresh or (unpinned and any(source.builds_anew for source in spec.sources))
-    deadline, told = Deadline(deadline_seconds()), report or log_waits(spec.name)
+    deadline, reported = Deadline(deadline_seconds()), report or log_waits(spec.name)
 
     # A mapped sample is progress; what is fetched counts for itself.
     def count_and_report(progress: Progress) -> None:
         if progress.stage == "map":
             deadline.progress()
-        told(progress)
+        reported(progress)
 
     context = SourceContext(
         boundary=boundary,

@@ -48,7 +48,9 @@ def pin_origins(
 ) -> dict[str, tuple[Origin, ...]]:
     """Return the values of each dataset's pin, with their lines and keys such as `pin.samples`.
 
-    The documents are parts of the lockfile, each after so many lines of it.
+    Args:
+        documents: The lockfile, or parts of it.
+        lines_before: How many lines of the file are before each of the documents.
     """
     found: dict[str, tuple[Origin, ...]] = {}
     for document in documents:

@@ -66,9 +66,14 @@ def sniff_csv(
     Where no reading gives rows of equal length, the reading is None: then the reader of the whole
     file says which row is at fault.
 
-    Unless `is_all`, the last row of the text may be cut. `delimiter` and `skip_rows` are the
-    user's, None to sniff them. Between readings that are equally good the `usual` delimiter, which
-    the file's name says, decides unless it is a comma, and then `ask`.
+    Args:
+        text: The file, or its beginning.
+        file: Its name, for errors.
+        is_all: Whether `text` is the whole file; otherwise its last row may be cut.
+        delimiter: The user's; None to sniff it.
+        skip_rows: The user's; None to sniff it.
+        usual: What the file's name says; it decides between equal readings unless it is a comma.
+        ask: Decides between readings that are equally good.
 
     Raises:
         DecodeError: the file is empty, or quotes cells in a way that a source can't describe.

@@ -66,9 +66,16 @@ def manifest_text(
 ) -> str:
     """Return the commented manifest of an inferred mapping.
 
-    `source` has the keys of the source, in order; of the splits that its path has, the default is
-    first. `samples` is the number to expect, if it is known, `schema` how the manifest refers to
-    its schema, and `looked_at` from how many records the mapping was inferred, if not from all.
+    Args:
+        name: The dataset's name.
+        source: Keys of the source, in order.
+        mapping: The mapping.
+        about: The description and so on.
+        samples: Number of samples to expect, if it is known.
+        schema: The schema for editors, as the manifest refers to it.
+        looked_at: How many records the mapping was inferred from, if not from all.
+        splits: Names of splits that the path of the source has, the default one first.
+        join: The lookup table.
     """
     lines = [
         f"# yaml-language-server: $schema={schema}",

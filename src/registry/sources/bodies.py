@@ -91,9 +91,13 @@ def open_body(
 ) -> Body:
     """Request a part of a file; a server that can't do that sends all of it.
 
-    The part begins at `start`; if that is negative, so many bytes before the end of the file. It
-    ends at `stop`, None for the end. `etag` is a strong ETag, under which the other bytes came.
-    Of an S3 object the current version comes if `version_id` is missing or can't be had.
+    Args:
+        files: The file system.
+        location: The URL.
+        start: Where the part begins; if negative, so many bytes before the end of the file.
+        stop: Where it ends, at the end of the file at the latest; None for there.
+        etag: A strong ETag, under which the other bytes came.
+        version_id: Version of an S3 object. Without it, or if it can't be had, the current one.
 
     Raises:
         Exception: the error of the client; `source_errors` translates it.

@@ -61,10 +61,15 @@ class PartsAhead:
         location: Location,
         seconds: float,
     ) -> None:
-        """Begin to fetch all parts, but the first, of the bytes that the file at a path lacks.
+        """Begin to fetch all parts but the first.
 
-        `open_part` requests the bytes from a position to another one, which must have the strong
-        ETag. A part may make no progress for so many seconds.
+        Args:
+            path: The file, which exists.
+            missing: The bytes that it lacks.
+            open_part: Requests the bytes from a position to another one.
+            etag: The strong ETag that they must have.
+            location: The URL.
+            seconds: How long a part may make no progress.
         """
         rounds = min(_MOST_ROUNDS, -(-len(missing) // _ROUND_BYTES))
         size = -(-len(missing) // (REQUESTS * rounds))

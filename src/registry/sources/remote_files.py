@@ -142,8 +142,13 @@ def download(
 ) -> PinnedFile:
     """Download a remote file to the blobs; what is rejected goes to the quarantine.
 
-    `state` is what `look_up` returned, `pinned` has the digest and the version that the file must
-    have; with `again` a download with another digest came before.
+    Args:
+        location: Its URL.
+        pool: Its file system.
+        context: The cache, and what is reported.
+        state: What `look_up` returned; a file of another size or ETag is an error.
+        pinned: The digest and the version that the file must have.
+        again: Whether a download with another digest came before.
 
     Raises:
         ChangedError: the file is not the one that was looked up.

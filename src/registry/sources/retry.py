@@ -130,7 +130,11 @@ def with_retries(
 ) -> Result:
     """Return the result of `attempt`; repeat it after an error that may pass.
 
-    After progress the deadline is later, and attempts count anew. `report` is called in a pause.
+    Args:
+        attempt: Makes the request.
+        deadline: When to give up; it is later after progress, and attempts count anew.
+        report: Called during a pause.
+        policy: How often to try.
 
     Raises:
         SourceError: the last error; `attempts` and `elapsed` say how long it was tried.
@@ -251,7 +255,7 @@ def passing_error(message: str) -> SourceError:
 
 
 def short_error(name: str, found: int, expected: int | None) -> SourceError:
-    """Return the error for a body of so many bytes that ended early."""
+    """Return the error for a body that ended early; `found` and `expected` are bytes."""
     return passing_error(f"{name}: the transfer gave {found:,} of {expected:,} bytes")
 
 
@@ -323,7 +327,10 @@ def status_of(error: BaseException) -> int | None:
 def connection_failure(error: BaseException, host: str, *, protocol: str) -> str | None:
     """Return what kept a request from its server and what to check; None for another error.
 
-    The host is where the request was to go. The protocol is http, https, s3, s3a or hf.
+    Args:
+        error: The error of a client.
+        host: Where the request was to go, for the message.
+        protocol: Of the location: http, https, s3, s3a or hf.
     """
     chain = list(causes(error))
     names = {type(link).__name__ for link in chain}

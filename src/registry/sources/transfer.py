@@ -75,10 +75,18 @@ class Transfer:
         version_id: str | None = None,
         name: str = "",
     ) -> None:
-        """Prepare a download to a path where nothing is.
+        """Prepare a download.
 
-        Size, ETag and version are those that the file had when it was looked up. `name` is what
-        messages call it, if not by its location.
+        Args:
+            location: The URL.
+            pool: Its file system.
+            path: A file that does not exist.
+            limits: How large it may be, and how long it may take.
+            report: Called with the number of bytes.
+            size: Bytes that the file had when it was looked up.
+            etag: The ETag that it had then.
+            version_id: Its version as an S3 object.
+            name: What messages call it, if not by its location.
         """
         self.rejected = False
         """Whether all bytes arrived, and are not those that the server describes."""
