@@ -1,9 +1,8 @@
 """Import the real files of other packages, and count what becomes of them.
 
-    python -m tests.interop.counts lm-eval inspect croissant=FOLDER intake=FOLDER kedro=FOLDER
+    python -m tests.interop.counts lm-eval inspect croissant=FOLDER
 
-Without a folder, the installed package is taken. Prints the tables of docs/reference/interop.md; examples of
-Kedro are the blocks of YAML in its docstrings.
+Without a folder, the installed package is taken. Prints the tables of docs/reference/interop.md.
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ import importlib.util
 import logging
 import re
 import sys
-import tempfile
-import textwrap
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +23,6 @@ from tests.interop.lm_eval_tasks import compare, compare_filter, signature_of
 __all__ = ["Counts", "count", "main"]
 
 PACKAGES = {"lm-eval": "lm_eval", "inspect": "inspect_evals"}
-_BLOCK = re.compile(r"^( *)```yaml\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 
 
 @dataclass
@@ -82,12 +77,6 @@ def _short(why: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"`[^`]*`?", "…", why)).partition(" (")[0][:60]
 
 
-def _blocks(folder: Path) -> Iterator[str]:
-    for file in sorted(folder.rglob("*.py")):
-        for _, block in _BLOCK.findall(file.read_text(encoding="utf-8")):
-            yield textwrap.dedent(block)
-
-
 def _folder(kind: str) -> Path:
     spec = importlib.util.find_spec(PACKAGES[kind])
     if spec is None or spec.origin is None:
@@ -108,13 +97,8 @@ def main(arguments: list[str]) -> None:
     results = {}
     for argument in arguments:
         kind, _, path = argument.partition("=")
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(path) if path else _folder(kind)
-            if kind == "kedro":
-                for number, block in enumerate(_blocks(folder)):
-                    (Path(temporary) / f"{number:04}.yml").write_text(block, encoding="utf-8")
-                folder = Path(temporary)
-            one = results[kind] = count(kind, folder, compares=kind == "lm-eval")
+        folder = Path(path) if path else _folder(kind)
+        one = results[kind] = count(kind, folder, compares=kind == "lm-eval")
         _say(
             f"| `{kind}` | {one.files:,} | {one.whole:,} | {one.partly:,} | {one.refused:,} | {one.errors} |"
         )

@@ -150,8 +150,6 @@ def test_a_named_file_must_be_of_a_kind(tmp_path: Path) -> None:
         ("eval.yaml", "tasks: [{}]", "eval.yaml"),
         ("arc.yaml", "task: arc\ndataset_path: x", "lm-eval"),
         ("datasets.yaml", "version: 1\ninclude: [registry/*.yaml]", None),
-        ("catalog.yml", "sources: {a: {driver: csv}}", "intake"),
-        ("catalog.yml", "a: {type: pandas.CSVDataset}\n_b: 1", "kedro"),
         ("other.yaml", "a: 1", None),
         ("other.yaml", "[]", None),
         ("README.md", "---\nconfigs: []\n---\n", "hub-readme"),

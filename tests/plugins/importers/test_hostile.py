@@ -14,7 +14,6 @@ from registry.errors import RegistryError
 from registry.plugins.importers.command import KINDS
 from registry.plugins.importers.models import ImportOptions
 from tests.plugins.importers import (
-    test_catalogs,
     test_croissant,
     test_hub,
     test_inspect_task,
@@ -32,8 +31,6 @@ SEEDS = {
     "lm-eval": test_lm_eval.PIQA,
     "croissant": json.dumps(CROISSANT, indent=1),
     "hub-readme": "---\nlicense: mit\nconfigs:\n- config_name: a\n  data_files: [{split: b}]\n---\n",
-    "kedro": test_catalogs.CATALOG,
-    "intake": test_catalogs.INTAKE,
     "inspect": test_inspect_task.TASK,
 }
 VALUES = (

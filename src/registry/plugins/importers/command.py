@@ -51,7 +51,7 @@ __all__ = ["KINDS", "ImportedFile", "command", "detect_kind", "files_of", "impor
 _EXAMPLES = """\b
 Example: registry import tasks/arc_easy.yaml --out registry/arc.yaml
 registry import eval.yaml --repository owner/name --strict
-registry import conf/catalog.yml --from kedro --json
+registry import tasks --from lm-eval --json
 """
 
 KINDS = {
@@ -59,8 +59,6 @@ KINDS = {
     "lm-eval": "lm_eval:read",
     "croissant": "croissant:read",
     "hub-readme": "hub:read_card",
-    "kedro": "catalogs:read_kedro",
-    "intake": "catalogs:read_intake",
     "inspect": "inspect_task:read",
 }
 """Kind of file → the function that reads it: `module:name(file, options) -> Imported`."""
@@ -114,8 +112,8 @@ def command(
     """Write a manifest for datasets that files of other tools define.
 
     Kinds: the Hub's eval.yaml, tasks of lm-evaluation-harness, Croissant, README files of the Hub,
-    catalogs of Kedro and Intake, and Python files with tasks of Inspect AI. Nothing in the files is
-    executed. What the manifest can't say is listed on stderr and as comments in the manifest.
+    and Python files with tasks of Inspect AI. Nothing in the files is executed. What the manifest
+    can't say is listed on stderr and as comments in the manifest.
     """
     if revision is not None and repository is None:
         raise click.UsageError("--revision goes with --repository")
@@ -311,14 +309,8 @@ def detect_kind(file: Path) -> str | None:
         return "eval.yaml"
     if {"version", "include"} <= value.keys() and "task" not in value:
         return None  # the index of a catalog such as the one that the manifest becomes a part of
-    if {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys():
-        return "lm-eval"
-    if isinstance(value.get("sources"), dict):
-        return "intake"
-    entries = [entry for key, entry in value.items() if not str(key).startswith("_")]
-    if entries and all(isinstance(entry, dict) and "type" in entry for entry in entries):
-        return "kedro"
-    return None
+    is_task = {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys()
+    return "lm-eval" if is_task else None
 
 
 def _text_or_nothing(file: Path) -> str:
