@@ -75,9 +75,12 @@ def test_a_file_is_described_by_head_or_else_by_get(proxy: FaultProxy) -> None:
     files = filesystem(Location(url), {}, UNBOUNDED)
     known = {"size": 8, "ETag": f'"{MD5.hex()}"'}
     assert describe(files, Location(url)) == known
-    proxy.add(Fault(status=405), method="HEAD")
+    proxy.add(Fault(status=405), method="HEAD", times=1)
     assert describe(files, Location(url)) == known
     assert [one.method for one in proxy.log] == ["HEAD", "HEAD", "GET"]
+    named = {"Content-MD5": text(MD5), "Digest": "md5=x", "Last-Modified": "x", "ETag": "W/x"}
+    proxy.add(Fault(status=200, headers={**named, "Age": "1"}), method="HEAD")
+    assert describe(files, Location(url)) == {"size": 0, **named}
 
 
 def test_a_body_that_the_client_unpacks_has_no_validators(proxy: FaultProxy) -> None:
