@@ -91,6 +91,14 @@ def test_build_for_one_snapshot_serves_the_other(folders: Folders) -> None:
     assert (change.removed, change.note) == (1, "base is built for this")
 
 
+def test_rows_of_corrections_that_are_gone_are_part_of_the_difference(folders: Folders) -> None:
+    row = '{record: 1, field: target, was: "1", now: one, reason: a typo}'
+    (folders.base / "e.yaml").write_text(f"corrections:\n- {row}\n")
+    folders.write(folders.base, qa=QA.replace("}}\n", "}, corrections: e.yaml}\n"))
+    (one,) = folders.samples().corrections
+    assert (one.status, one.was, one.now) == ("removed", "1", "one")
+
+
 @pytest.mark.parametrize("key", ["description: Questions.", "eval: {scorer: f1}"])
 def test_changed_documentation_and_scoring_need_no_samples(folders: Folders, key: str) -> None:
     folders.write(folders.head, qa=QA.replace("}}\n", f"}}, {key}}}\n"))

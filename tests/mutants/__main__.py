@@ -96,12 +96,14 @@ def attempt(checkout: Path, mutant: Mutant) -> str:
     changed = planted(mutant, source)
     if changed is None:
         return "gone"
+    rounds = tests_of(checkout, Path(mutant.module))
     path.write_text(changed, "utf-8")
     try:
-        rounds = tests_of(checkout, Path(mutant.module))
-        return next((name for name, tests in rounds.items() if fails(checkout, tests)), "nobody")
+        seen_by = next((name for name, tests in rounds.items() if fails(checkout, tests)), "nobody")
     finally:
         path.write_text(source, "utf-8")
+    # Tests that fail here in any case have not seen it; those of packages were tried before.
+    return "nobody" if seen_by == "others" and fails(checkout, rounds[seen_by]) else seen_by
 
 
 def tests_of(checkout: Path, module: Path) -> dict[str, list[str]]:

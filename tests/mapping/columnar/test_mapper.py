@@ -234,6 +234,21 @@ def test_mapping_error_is_not_columnar() -> None:
     assert isinstance(caught.value.__cause__, MappingError)
 
 
+@pytest.mark.parametrize(
+    ("fields", "most", "message"),
+    [
+        ({"input": "missing"}, 1 << 28, "an input that a record may lack"),
+        ({"input": "q", "target": {"template": "{q}"}}, 1, "values that are too large to map many"),
+    ],
+)
+def test_what_one_record_alone_says_better_is_not_columnar(
+    fields: dict[str, Any], most: int, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.mapping.evaluation.batch._MOST_BYTES", most)
+    with pytest.raises(NotColumnarError, match=message):
+        mapped(fields)
+
+
 def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:

@@ -41,6 +41,8 @@ def test_unknown_repository_is_an_error() -> None:
         ({"license": "unknown"}, None),
         ({"license": "other", "license_name": "llama 3!"}, "LicenseRef-llama-3"),
         ({"license": "odc-by"}, "ODC-By-1.0"),
+        ({"license": "odbl"}, "ODbL-1.0"),
+        ({"license": "pddl"}, "PDDL-1.0"),
         ({"license": "other"}, None),
         ({"license": 3}, None),
     ],

@@ -26,7 +26,6 @@ _HUB_NAMES = {
     "odc-by": "ODC-By-1.0",
     "odbl": "ODbL-1.0",
     "pddl": "PDDL-1.0",
-    "gpl-3.0": "GPL-3.0-only",
 }
 """Names of licenses on the Hub that are no ids of SPDX."""
 
