@@ -126,12 +126,26 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try a tenth of the generated examples with REGISTRY_EXAMPLES=few.
+_LONG = ("acceptance", "docs", "faults", "inspect", "review_flow", "roads", "security")
 
-    What another version of Python or of a package changes, the first examples show, and all of them
-    run once in CI.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long tests first, and try a tenth of the generated examples with REGISTRY_EXAMPLES=few.
+
+    Each worker of xdist has an equal part of the list, and the last tests that any of them runs
+    should be short. What another version of Python or of a package changes, the first examples
+    show, and all of them run once in CI.
     """
+    folders = tuple(f"tests/{name}/" for name in _LONG)
+    long = [one for one in items if one.nodeid.startswith(folders)]
+    short = [one for one in items if not one.nodeid.startswith(folders)]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [
+        one
+        for number in range(workers)
+        for part in (long, short)
+        for one in part[len(part) * number // workers : len(part) * (number + 1) // workers]
+    ]
     if os.environ.get("REGISTRY_EXAMPLES") != "few":
         return
     for test in {one.obj for one in items if isinstance(one, pytest.Function)}:

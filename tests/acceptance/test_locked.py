@@ -495,6 +495,7 @@ def test_missing_or_edited_commit_is_a_difference(
     assert f"data: has a commit that is not in the lockfile {hint}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_commit_is_verified_where_there_is_a_network(
     at_commit: Path, hub: HubEmulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
