@@ -166,7 +166,14 @@ def test_s3_sends_a_version_or_else_the_current_object(s3: S3) -> None:
     assert body.digests == {"md5": MD5}
     rest = opened(url, start=4, etag=body.etag)
     assert (rest.start, rest.size, content(rest)) == (4, 8, DATA[4:])
-    assert describe(filesystem(Location(url), {}, UNBOUNDED), Location(url))["ETag"] == body.etag
+    files = filesystem(Location(url), {}, UNBOUNDED)
+    assert describe(files, Location(url))["ETag"] == body.etag
+    s3.keep_versions("plain")  # the object of before has the version "null"
+    s3.put("plain", "a", b"second")
+    version = describe(files, Location(url))["VersionId"]
+    s3.put("plain", "a", b"third")
+    assert content(opened(url, version_id=version)) == b"second"
+    assert content(opened(url, version_id="null")) == b"third"
 
 
 def test_other_file_systems_send_files_from_the_start() -> None:

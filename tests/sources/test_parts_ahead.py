@@ -48,6 +48,9 @@ def transfer(url: str, folder: Path, limits: Limits | None = None, seconds: floa
     path = folder / "download"
     found = Transfer(Location(url), pool, path, limits=limits or Limits(), report=silent).run()
     data = path.read_bytes()
+    own = f"/proc/{os.getpid()}/fd"
+    opened = {os.path.realpath(os.path.join(own, one)) for one in os.listdir(own)}
+    assert str(path) not in opened, "no thread writes to it any more"
     assert found == (hashlib.sha256(data).hexdigest(), len(data))
     return data
 
