@@ -130,7 +130,7 @@ INTERNAL = {
     "store.received": "check_received",
     "workflows.engines": "Job Order run_job SyncResult",
     "workflows.sync": "sync",
-    "yamldoc.reader": "MAX_BYTES parse_bytes parse_yaml",
+    "yamldoc.reader": "MAX_BYTES is_within json_path parse_bytes parse_yaml",
 }
 """Module → its names that our own plugins use, too."""
 

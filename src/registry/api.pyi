@@ -231,6 +231,8 @@ from registry.workflows.engines import SyncResult as SyncResult
 from registry.workflows.engines import run_job as run_job
 from registry.workflows.sync import sync as sync
 from registry.yamldoc.reader import MAX_BYTES as MAX_BYTES
+from registry.yamldoc.reader import is_within as is_within
+from registry.yamldoc.reader import json_path as json_path
 from registry.yamldoc.reader import parse_bytes as parse_bytes
 from registry.yamldoc.reader import parse_yaml as parse_yaml
 

@@ -28,6 +28,22 @@ def test_problems_of_the_dataset_itself_are_first(root: Path) -> None:
     assert set(view.dataset("qa").problems) == set(view.dataset("qa-small").problems)
 
 
+@pytest.mark.parametrize("broken", ["qa", "qa.v2", "4q"])
+def test_dataset_is_blocked_by_problems_of_others_in_its_file_whatever_their_names(
+    root: Path, broken: str
+) -> None:
+    source = "{type: csv, path: data/qa.csv}"
+    text = f"""
+datasets:
+  fine: {{source: {source}}}
+  {broken}: {{source: {source}, splits: {{dev: {{}}, test: {{limit: x}}}}, default_split: dev}}
+"""
+    (root / "sets" / "qa.yaml").write_text(text, "utf-8")
+    view = open_view(root)
+    blocked = {name: view.dataset(name).is_blocked for name in view.names}
+    assert blocked == {"fine": True, broken: False, f"{broken}:test": False}
+
+
 def test_locked_dataset_without_a_pin_is_a_problem(root: Path) -> None:
     (problem,) = open_view(root, locked=True).dataset("qa").problems
     assert "datasets.lock" in problem

@@ -40,6 +40,8 @@ from registry.api import (
     corrections_of,
     display_path,
     find_fingerprint,
+    is_within,
+    json_path,
     list_names,
     name_fault,
     open_cached,
@@ -227,7 +229,7 @@ class CatalogView:
             return False
         lineage = {entry.name for entry in self.catalog.lineage(name)}
         return all(
-            problem.path.startswith("$.datasets.")
+            problem.path.startswith(("$.datasets.", "$.datasets["))
             and not any(is_about(problem, one) for one in lineage)
             for problem in error.problems
         )
@@ -505,9 +507,9 @@ def _plots(table: SampleTable) -> Iterator[PlotView]:
 
 
 def is_about(problem: Problem, name: str) -> bool:
-    """Return whether a problem is one of a dataset itself."""
-    own = f"$.datasets.{name}"
-    return problem.path.startswith(own) and problem.path[len(own) :][:1] in ("", ".", "[")
+    """Return whether a problem is one of a dataset itself, or of the dataset that a split is of."""
+    written = (name, name.partition(":")[0])
+    return any(is_within(problem.path, json_path(("datasets", one))) for one in written)
 
 
 def _sample_count(entry: CacheEntry, spec: DatasetSpec) -> int | None:
