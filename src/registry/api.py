@@ -91,7 +91,7 @@ INTERNAL = {
     "extensions": "KINDS extension extensions load_extension",
     "installation": "install_advice installed_release",
     "lint.layout": "schema_reference",
-    "load.cached": "find_fingerprint open_cached sample_warnings",
+    "load.cached": "find_fingerprint open_cached",
     "load.dataset": "Overrides pinned_sources",
     "load.materials": "named_files_of",
     "load.records": "preview_records read_records",
@@ -129,6 +129,7 @@ INTERNAL = {
     "sources.source_type": "reader_of",
     "store.received": "check_received",
     "workflows.engines": "Job Order run_job SyncResult",
+    "workflows.states": "samples_in_view",
     "workflows.sync": "sync",
     "yamldoc.reader": "MAX_BYTES is_within json_path parse_bytes parse_yaml",
 }

@@ -141,7 +141,6 @@ from registry.installation import installed_release as installed_release
 from registry.lint.layout import schema_reference as schema_reference
 from registry.load.cached import find_fingerprint as find_fingerprint
 from registry.load.cached import open_cached as open_cached
-from registry.load.cached import sample_warnings as sample_warnings
 from registry.load.dataset import Overrides as Overrides
 from registry.load.dataset import pinned_sources as pinned_sources
 from registry.load.load import load as load
@@ -229,6 +228,7 @@ from registry.workflows.engines import Job as Job
 from registry.workflows.engines import Order as Order
 from registry.workflows.engines import SyncResult as SyncResult
 from registry.workflows.engines import run_job as run_job
+from registry.workflows.states import samples_in_view as samples_in_view
 from registry.workflows.sync import sync as sync
 from registry.yamldoc.reader import MAX_BYTES as MAX_BYTES
 from registry.yamldoc.reader import is_within as is_within

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from registry.lockfile.pinned import SourcePinner
     from registry.manifest.models import DatasetSpec
 
-__all__ = ["CacheUsage", "DatasetState", "cache_usage", "states_of"]
+__all__ = ["CacheUsage", "DatasetState", "cache_usage", "samples_in_view", "states_of"]
 
 _MOST_READ = 1 << 24
 """At most so many bytes of local files are read for their digests, over all datasets."""
@@ -75,7 +75,7 @@ def states_of(
         stale = row is not None and not row.agrees(spec)
         cached, entry = samples.find(spec, pin)
         found[spec.name] = DatasetState(
-            samples=_number(spec, entry) if pin is None or stale else pin.samples,
+            samples=samples_in_view(spec, entry) if pin is None or stale else pin.samples,
             bytes=None if entry is None else entry.size,
             cached=cached,
             state=state_of(spec, pin),
@@ -87,7 +87,7 @@ def states_of(
     return found
 
 
-def _number(spec: DatasetSpec, entry: CacheEntry | None) -> int | None:
+def samples_in_view(spec: DatasetSpec, entry: CacheEntry | None) -> int | None:
     """Return how many of the samples, cached or expected, are left in the view, if it is known."""
     found = spec.expect.samples if entry is None else entry.meta["samples"]
     if spec.view.only is not None:

@@ -29,7 +29,7 @@ from registry.api import (
     print_error,
     print_json,
     print_line,
-    sample_warnings,
+    quality_warnings,
     size_text,
     unescaped,
     write_atomic,
@@ -167,7 +167,7 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
 
 def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
     files = publish(exported, kind, target)
-    warnings = sample_warnings(exported.spec, exported.entry)
+    warnings = quality_warnings(exported.spec, exported.entry.meta)
     return {
         "dataset": exported.dataset.name,
         "format": kind.name,

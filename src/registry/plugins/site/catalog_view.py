@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from markupsafe import Markup
 
@@ -21,7 +21,6 @@ from registry import (
 )
 from registry.api import (
     Cache,
-    CacheEntry,
     CatalogPins,
     Compared,
     DatasetRecord,
@@ -53,7 +52,7 @@ from registry.api import (
     read_records,
     report_rows,
     report_text,
-    sample_warnings,
+    samples_in_view,
     svg,
 )
 from registry.plugins.site.about import About, about
@@ -158,8 +157,8 @@ class CatalogView:
             summarized(view, spec, self._pin(name)),
             is_pinned=self._pin(name) is not None,
             samples=None if entry is None else (),
-            total=None if entry is None else _sample_count(entry, spec),
-            warnings=() if entry is None else _warnings_of(spec, entry),
+            total=None if entry is None else samples_in_view(spec, entry),
+            warnings=() if entry is None else _warnings(spec, entry.meta),
         )
 
     def dataset(self, name: str, *, first: int = 1) -> DatasetView:
@@ -242,7 +241,7 @@ class CatalogView:
             return self._preview(view, spec, first) if self.is_local else view
         # As stored: a page that is published must not show the paths of this machine.
         dataset = open_entry(Opening.of(spec, boundary), entry, self.cache, fingerprint).as_stored()
-        view = replace(view, total=len(dataset), warnings=_warnings_of(spec, entry))
+        view = replace(view, total=len(dataset), warnings=_warnings(spec, entry.meta))
         if self.is_withheld(spec):
             return replace(view, samples=(), is_withheld=True)
         chosen = range(len(dataset))[first - 1 : first - 1 + self.most]
@@ -403,7 +402,7 @@ class CatalogView:
             reports=tuple(
                 _if_short(report_text(one, at, auto_id=by_record)) for at, one in pairs[before:]
             ),
-            warnings=tuple(one.message for one in quality_warnings(spec, meta)),
+            warnings=_warnings(spec, meta),
         )
 
     def _records(
@@ -512,17 +511,9 @@ def is_about(problem: Problem, name: str) -> bool:
     return any(is_within(problem.path, json_path(("datasets", one))) for one in written)
 
 
-def _sample_count(entry: CacheEntry, spec: DatasetSpec) -> int | None:
-    """Return the number of samples that the view has; None if only reading them would tell."""
-    if spec.view.only is not None:
-        return None
-    count: int = entry.meta["samples"]
-    return count if spec.view.limit is None else min(count, spec.view.limit)
-
-
-def _warnings_of(spec: DatasetSpec, entry: CacheEntry) -> tuple[str, ...]:
-    """Return what is odd about cached samples."""
-    return tuple(one.message for one in sample_warnings(spec, entry))
+def _warnings(spec: DatasetSpec, meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is odd about samples."""
+    return tuple(one.message for one in quality_warnings(spec, meta))
 
 
 def _if_short(row: str) -> str:

@@ -24,6 +24,7 @@ from registry.api import (
     list_names,
     mapping_dependencies,
     origins_of,
+    samples_in_view,
     state_of,
 )
 from registry.plugins.site.compare_page import Comparison
@@ -264,16 +265,13 @@ def summarized(view: DatasetView, spec: DatasetSpec, pin: Pin | None) -> Dataset
 
 def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
     """Return what the list and the page show of a manifest."""
-    expected, limit = spec.expect.samples, spec.view.limit
-    if expected is not None and limit is not None:
-        expected = min(expected, limit)
     return {
         "description": spec.summary,
         "license": str(spec.license or ""),
         "tags": tuple(map(str, spec.tags)),
         "languages": tuple(map(str, spec.languages)),
         "columns": column_names(spec, pin),
-        "expected": None if spec.view.only else expected,
+        "expected": samples_in_view(spec, None),
         "source": spec.source.type,
         "lock": state_of(spec, pin),
     }
