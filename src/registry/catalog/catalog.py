@@ -104,15 +104,18 @@ class Catalog(Names):
         reach = IncludeReach(settings.allow_paths, paths)
         here = Path.cwd()
         display = cache(lambda file: display_path(Path(file), here))
-        index, cache_dir = settings.index, settings.cache_dir if keep and not lenient else None
+        index, is_valid = settings.index, True
         try:
-            if cache_dir is not None:
-                compiled = open_compiled(index, cache_dir, reach, deadline=deadline)
+            if keep:
+                compiled = open_compiled(index, settings.cache_dir, reach, deadline=deadline)
             else:
-                compiled = compile_catalog(index, reach=reach, lenient=lenient, deadline=deadline)
+                compiled = compile_catalog(index, reach=reach, deadline=deadline)
         except ManifestError as error:
-            located = map(LocatedProblem, error.problems)
-            raise ManifestError(problem.displayed(display) for problem in located) from error
+            if not lenient:
+                located = map(LocatedProblem, error.problems)
+                raise ManifestError(problem.displayed(display) for problem in located) from error
+            is_valid = False
+            compiled = compile_catalog(index, reach=reach, lenient=True, deadline=deadline)
         permissions = compiled.permissions if rules is None else rules
         entries = compiled.entries(here, display)
         return cls(
@@ -123,7 +126,7 @@ class Catalog(Names):
             boundary=boundary_of(
                 permissions, compiled.indexes, settings.allow_paths, real_path=reach.real_path
             ),
-            content=None if lenient else compiled.content,
+            content=compiled.content if is_valid else None,
             rules_from=rules_from,
             indexes=compiled.indexes,
         )

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from registry.cli.output import print_json, print_line, print_table
 from registry.cli.problems import FORMATS
 from registry.cli.streams import unescaped
 from registry.cli.terminal import print_styled
-from registry.errors import ManifestError, Problem, count_text
+from registry.errors import Problem, count_text
 from registry.lint.fixes import FIXES, fix
 from registry.lint.runner import CheckResult, check, check_catalog, count_checked, split_packages
 from registry.lint.selection import Selection, effective_ignores, invalid_name, selected
@@ -134,12 +135,19 @@ def command(
     start, seconds = time.process_time(), validate_seconds()
     with options.rules_of(config_from, settings.index) as base:
         rules = None if base is None else base.index
-        catalog = _open(settings, rules, start + _READING * seconds)
+        reading = partial(
+            Catalog.open,
+            settings.index,
+            rules_from=rules,
+            lenient=True,
+            deadline=start + _READING * seconds,
+        )
+        catalog = reading()
         if fixing:
             # To stderr if stdout is for a program.
             fixed = selected(Selection(frozenset(FIXES)), select=select, ignore=ignore)
             _apply_fixes(catalog, paths, fixed, to_stderr=format_name not in _FOR_PEOPLE)
-            catalog = _open(settings, rules, start + _READING * seconds)
+            catalog = reading()
         chosen: dict[str, Any] = {"select": select, "ignore": ignore, "locked": settings.locked}
         chosen["deadline"] = start + _CHECKING * seconds
         if paths:
@@ -172,14 +180,6 @@ def _print_problems(problems: Sequence[Problem], format_name: str) -> None:
     out = unescaped(sys.stdout) if format_name == "github" else sys.stdout
     for line in FORMATS[format_name](problems):
         print(line, file=out)
-
-
-def _open(settings: Settings, rules: Path | None, deadline: float) -> Catalog:
-    """Open the catalog, in spite of problems in its index."""
-    try:
-        return Catalog.open(settings.index, rules_from=rules, deadline=deadline)
-    except ManifestError:
-        return Catalog.open(settings.index, rules_from=rules, lenient=True, deadline=deadline)
 
 
 def _print_ignores(catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from registry import Catalog, ManifestError, RegistryError
+from registry import Catalog, RegistryError
 from registry.api import (
     Cache,
     Compared,
@@ -56,21 +56,13 @@ from registry.plugins.site.sample_pages import (
 )
 from registry.plugins.site.sample_table import SampleTable
 
-__all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList", "open_leniently"]
+__all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList"]
 
 
 SEARCH_FILE = "search/0.js"
 
 _MOST_REMEMBERED = 16
 _MOST_TABLES = 2
-
-
-def open_leniently(settings: Settings) -> Catalog:
-    """Open a catalog; if its index is invalid, with its problems and what can be read."""
-    try:
-        return Catalog.open(settings=settings)
-    except ManifestError:
-        return Catalog.open(settings=settings, lenient=True)
 
 
 class LiveList:
@@ -89,7 +81,7 @@ class LiveList:
 
     def page(self, file: str, state: str, *, scripts: Sequence[str], policy: str) -> str | None:
         """Return a page, or None if there is no such page."""
-        catalog = open_leniently(self._settings)
+        catalog = Catalog.open(settings=self._settings, lenient=True)
         names = site_names(sorted(catalog))
         view = self._view(catalog, names)
         families = list(view.families())
@@ -137,7 +129,7 @@ class LiveList:
         with self._making:
             if (known := self._known_rows(key)) is not None:
                 return known
-            catalog = open_leniently(self._settings)
+            catalog = Catalog.open(settings=self._settings, lenient=True)
             view = self._view(catalog, site_names(sorted(catalog)))
             made = []
             for name in view.names:
@@ -193,7 +185,7 @@ class LiveCatalog:
 
     def state(self, name: str = "") -> str:
         """Return a text that changes with the page of a dataset, or of the list without a name."""
-        catalog = open_leniently(self.settings)
+        catalog = Catalog.open(settings=self.settings, lenient=True)
         files = catalog.content or _file_states(catalog)
         problems = [str(problem) for problem in catalog.problems]
         lock = repr(FileState.or_absent(self.settings.lock_file))
@@ -207,7 +199,7 @@ class LiveCatalog:
         """
         # Before its files are read: what changes after that changes the state, too.
         state = self.state(name)
-        catalog = open_leniently(self.settings)
+        catalog = Catalog.open(settings=self.settings, lenient=True)
         page = (
             self._readable(catalog, name, first, is_whole=is_whole)
             if name in site_names(catalog)
@@ -231,7 +223,7 @@ class LiveCatalog:
 
     def compare_page(self, left: str, right: str, first: int = 1) -> str:
         """Return the page that shows two datasets beside each other, from a sample on."""
-        catalog = open_leniently(self.settings)
+        catalog = Catalog.open(settings=self.settings, lenient=True)
         sides = Side.of(left), Side.of(right)
         found = Comparison(left=sides[0], right=sides[1])
         if all(one.name for one in sides):
@@ -246,7 +238,7 @@ class LiveCatalog:
 
     def table(self, name: str) -> SampleTable | None:
         """Return all samples of a dataset, or of a preview of it; None if there are none."""
-        catalog = open_leniently(self.settings)
+        catalog = Catalog.open(settings=self.settings, lenient=True)
         return self._view_of(catalog).table(name) if name in site_names(catalog) else None
 
     def _view_of(
