@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,13 @@ def test_text_is_escaped_and_invisible_characters_are_codes() -> None:
 
 def test_newlines_and_tabs_are_kept() -> None:
     assert Allowance(100).line("a\n\tb", 100) == "a\n\tb"
+
+
+@pytest.mark.parametrize(("most", "size"), [(3, 1_000), (9, 10)])
+def test_cut_ends_in_no_joiner_whose_other_side_is_cut_off(most: int, size: int) -> None:
+    taken = Allowance(size).take("x👩\u200d👩\u200d👧", most)
+    assert taken.html == taken.text == "x👩"
+    assert taken.note
 
 
 def test_cut_text_says_how_much_is_missing() -> None:

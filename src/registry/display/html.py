@@ -143,16 +143,16 @@ class Allowance:
 
     def take(self, text: str, most: int) -> Taken:
         """Return the start of a text: at most `most` characters, as many as there is room for."""
-        most = len(text) if self.is_whole else most
-        html = content_html(text[:most])
+        start, note = cut(text, len(text) if self.is_whole else most)
+        html = content_html(start)
         size = _bytes(html)
         if size > max(self.left, 0):
             # A character takes up to 10 bytes, so that the share that fits is an estimate.
-            most = min(most, len(text)) * max(self.left, 0) // size
-            html = content_html(text[:most])
+            start, note = cut(text, len(start) * max(self.left, 0) // size)
+            html = content_html(start)
             size = _bytes(html)
         self.left -= size
-        return Taken(text[:most], html, cut(text, most)[1])
+        return Taken(start, html, note)
 
     def line(self, text: str, most: int) -> str:
         """Return the start of a text as HTML, and behind it what is left out."""

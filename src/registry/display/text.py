@@ -239,7 +239,7 @@ def _fence(tokens: Sequence[Token], index: int, env: Any) -> str:
     info = token.info.strip()
     label = f'<span class="label">{env["escape"](info)}</span>' if info else ""
     code = code_html(_unmarked(token.content), info.partition(" ")[0], env["escape"])
-    return f'{label}<pre class="code" dir="ltr"><code>{code}</code></pre>\n'
+    return f"{label}{_code(code)}\n"
 
 
 def _unmarked(code: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from markupsafe import Markup
 
 from registry import Sample
-from registry.api import Allowance, cut, file_stem, json_html, sample_body, visible
-from registry.plugins.site.environment import encoded_size, fitting, render
+from registry.api import Allowance, file_stem, json_html, sample_body, visible
+from registry.plugins.site.environment import encoded_size, fitting, render, start_of
 
 __all__ = [
     "SAMPLES_PER_PAGE",
@@ -220,7 +220,8 @@ def sample_view(
     data = sample.model_dump(mode="json", exclude_none=True)
     return SampleView(
         number=number,
-        id="" if sample.id is None else _shown_id(str(sample.id)),
+        # As its link has it: with the codes of invisible characters.
+        id="" if sample.id is None else visible(start_of(str(sample.id), _ID_TEXT)),
         body=body,
         data=_json(data, allowance),
         record=record and _json(record[1], allowance, label=f"record {record[0]:,}"),
@@ -231,9 +232,3 @@ def sample_view(
 def _json(value: Any, allowance: Allowance, *, label: str = "") -> Markup:
     html = json_html(value, allowance, most=_JSON_TEXT, line=_JSON_LINE, label=label)
     return Markup(html)  # nosec B704 # noqa: S704 (it is escaped)
-
-
-def _shown_id(identifier: str) -> str:
-    # As its link has it: with the codes of invisible characters.
-    start, note = cut(identifier, _ID_TEXT)
-    return visible(start) + ("…" if note else "")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from registry.api import Bar, Plot, cached_property, count_text, ranges_of
-from registry.plugins.site.environment import cut, visible
+from registry.plugins.site.environment import shorten, start_of, visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -250,8 +250,7 @@ def _sorted(values: pa.Array, *, descending: bool) -> NDArray[np.int64]:
 def _cell(value: Any, most: int) -> Any:
     """Return a value as JSON has it: a long text is cut, and a number that JSON lacks a text."""
     if isinstance(value, str):
-        text, note = cut(value, most)
-        return f"{visible(text)}… ({note})" if note else visible(text)
+        return visible(shorten(value, most))
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -418,5 +417,4 @@ def _label(value: object) -> str:
     if not isinstance(value, str):
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
     line = " ".join(value[: 10 * _LABEL_TEXT].split())
-    shown, note = cut(line, _LABEL_TEXT)
-    return visible(f"{shown}…" if note else shown) or "(blank)"
+    return visible(start_of(line, _LABEL_TEXT)) or "(blank)"
