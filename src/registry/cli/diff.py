@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,8 +14,7 @@ from registry.base.cells import fold
 from registry.base.escape import escape_control
 from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
-from registry.cli.streams import unescaped
-from registry.cli.terminal import is_dumb
+from registry.cli.terminal import columns_of, is_styled, print_styled
 from registry.diff.corrections import correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
 from registry.diff.report.edits import Fact, edits, facts
@@ -37,10 +34,9 @@ from registry.diff.words import excerpt
 from registry.errors import list_names
 from registry.extensions import our_own
 
-__all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "printer_of"]
+__all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "stdout_printer"]
 
 
-_WIDTH = 100
 _COLORS = {"-": "red", "+": "green", "~": "yellow"}
 _MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 _CELLS = 20
@@ -72,24 +68,6 @@ def _change_data(change: DatasetChange) -> dict[str, Any]:
     return asdict(replace(change, samples=change.samples and change.samples.without_samples()))
 
 
-FORMATS: dict[str, Callable[[CatalogDiff, bool], Iterable[str]]] = {
-    "text": lambda diff, terminal: as_text(diff, terminal=terminal),
-    "json": lambda diff, terminal: _json(diff),
-    "markdown": lambda diff, terminal: [as_markdown(diff)],
-    "html": lambda diff, terminal: _html(diff),
-}
-"""Name for `--format` → function of a diff and of whether the output is a terminal."""
-
-
-def print_diff(diff: CatalogDiff, form: str) -> None:
-    """Print a diff in the format of this name."""
-    terminal = sys.stdout.isatty()
-    # On a terminal some text is colored; what comes from the catalogs is escaped.
-    out = unescaped(sys.stdout) if terminal else sys.stdout
-    for line in FORMATS[form](diff, terminal):
-        print(line, file=out)
-
-
 @dataclass(frozen=True)
 class Printer:
     """What the output supports."""
@@ -118,17 +96,14 @@ class Printer:
             yield " " * indent + self.paint(line, sign)
 
 
-def printer_of(*, terminal: bool) -> Printer:
-    """Return what the output supports."""
-    # NO_COLOR is a convention of many tools: https://no-color.org
-    size = shutil.get_terminal_size((_WIDTH, 24)).columns if terminal else _WIDTH
-    is_styled = terminal and not os.environ.get("NO_COLOR") and not is_dumb()
-    return Printer(size, is_styled, terminal)
+def stdout_printer() -> Printer:
+    """Return what stdout supports."""
+    return Printer(columns_of(sys.stdout), is_styled(sys.stdout), sys.stdout.isatty())
 
 
-def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
-    """Yield the lines of a diff."""
-    printer = printer_of(terminal=terminal)
+def as_text(diff: CatalogDiff) -> Iterator[str]:
+    """Yield the lines of a diff for `print_styled`: what comes from the catalogs is escaped."""
+    printer = stdout_printer()
     yield from map(printer.bold, printer.wrap(escape_control(headline(diff)), 0))
     yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
     if not (diff.is_clean or diff.verdict):
@@ -145,6 +120,21 @@ def as_text(diff: CatalogDiff, *, terminal: bool) -> Iterator[str]:
     for change in diff.changes:
         yield ""
         yield from _change(change, printer)
+
+
+FORMATS: dict[str, Callable[[CatalogDiff], Iterable[str]]] = {
+    "text": as_text,
+    "json": _json,
+    "markdown": lambda diff: [as_markdown(diff)],
+    "html": _html,
+}
+"""Name for `--format` → function from a diff to lines for stdout."""
+
+
+def print_diff(diff: CatalogDiff, form: str) -> None:
+    """Print a diff in the format of this name."""
+    for line in FORMATS[form](diff):
+        print_styled(line, sys.stdout)
 
 
 def _reach(diff: CatalogDiff) -> str:

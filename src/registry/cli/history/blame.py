@@ -11,10 +11,10 @@ import click
 from registry.base.escape import escape_control
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, UNREADABLE, options
-from registry.cli.diff import Printer, field_lines, printer_of
+from registry.cli.diff import Printer, field_lines, stdout_printer
 from registry.cli.history.commits import commit_data, commit_line, progress_lines, reviews
 from registry.cli.output import print_json, print_line
-from registry.cli.streams import unescaped
+from registry.cli.terminal import print_styled
 from registry.diff.history.blame import FIELDS, Blame, Opener, blame
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
@@ -90,17 +90,14 @@ def command(
 
 
 def _print(found: Sequence[Blame], commits: Commits) -> None:
-    terminal = sys.stdout.isatty()
-    printer = printer_of(terminal=terminal)
-    # On a terminal some text is colored; what comes from the repository is escaped.
-    out = unescaped(sys.stdout) if terminal else sys.stdout
+    printer = stdout_printer()
     # Fields that one commit changed share its lines; the first of them says where those are.
     groups: dict[tuple[str, str], list[Blame]] = {}
     for one in found:
         groups.setdefault((one.commit.id if one.commit else "", one.unknown), []).append(one)
     for group in groups.values():
         for line in (*_title(group[0], commits, printer), *_changes(group, printer)):
-            print(line, file=out)
+            print_styled(line, sys.stdout)
 
 
 def _title(one: Blame, commits: Commits, printer: Printer) -> Iterator[str]:
