@@ -96,7 +96,7 @@ class Oracle:
     def _faults(
         self, change: Change, found: dict[str, Samples], diff: CatalogDiff
     ) -> Iterator[str]:
-        shown = {name: "\n".join(form(diff, False)) for name, form in FORMATS.items()}
+        shown = {name: "\n".join(form(diff)) for name, form in FORMATS.items()}
         differing = [
             name
             for name in sorted({*self.samples, *found})
