@@ -42,6 +42,7 @@ __all__ = [
     "open_catalog",
     "opened_remote_cache",
     "overrides_of",
+    "parsed",
     "plain",
     "print_stray_problems",
     "require_remote_cache",
@@ -354,18 +355,21 @@ def print_stray_problems(catalog: Catalog) -> bool:
     return bool(stray)
 
 
-def duration(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    """Return the seconds of a duration such as `30d`; the callback of an option."""
-    return None if value is None else _amount(value, "duration", SECONDS, "12h or 30d")
+def parsed(
+    parse: Callable[[str], Any],
+) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """Return the callback of an option whose text `parse` reads, or refuses by a ValueError."""
+
+    def callback(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, option) from error
+
+    return callback
 
 
-def size(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Return the bytes of a size such as `20GB`; the callback of an option."""
-    return None if value is None else int(_amount(value, "size", BYTES, "500MB or 20GB"))
-
-
-def _amount(value: str, what: str, units: Mapping[str, int], example: str) -> float:
-    try:
-        return amount(value, units, what=what, example=example)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+duration = parsed(lambda text: amount(text, SECONDS, what="duration", example="12h or 30d"))
+"""The callback of an option for a duration such as `30d`; its value is in seconds."""
+size = parsed(lambda text: int(amount(text, BYTES, what="size", example="500MB or 20GB")))
+"""The callback of an option for a size such as `20GB`; its value is in bytes."""

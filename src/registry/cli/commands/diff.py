@@ -37,15 +37,6 @@ registry diff origin/main --build --fail-on targets,inputs,removed,reach
 _EXAMPLE_COUNT, _PAGE_COUNT = 3, 50
 
 
-def _parse_classes(
-    ctx: click.Context, option: click.Parameter, value: str | None
-) -> frozenset[str] | None:
-    try:
-        return None if value is None else parse_classes(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, option) from error
-
-
 @click.command("diff", epilog=_EXAMPLES)
 @click.argument("base", required=False)
 @click.argument("head", required=False)
@@ -79,7 +70,7 @@ def _parse_classes(
     "--fail-on",
     "classes",
     metavar="CLASSES",
-    callback=_parse_classes,
+    callback=options.parsed(parse_classes),
     help="Exit with 1 only for changes of these classes, separated by commas:"
     f" {', '.join(POLICY_CLASSES)}.",
 )

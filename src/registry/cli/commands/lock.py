@@ -50,15 +50,6 @@ _MAX_NAMES = 5
 _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 
-def _parse_version(
-    ctx: click.Context, option: click.Parameter, value: str | None
-) -> Version | None:
-    try:
-        return None if value is None else Version.parse(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, option) from error
-
-
 @click.command(
     "lock",
     epilog="\b\nExample: registry lock demo-mcq\nregistry lock --check\n"
@@ -81,7 +72,7 @@ def _parse_version(
     "--version",
     "version",
     metavar="N-X",
-    callback=_parse_version,
+    callback=options.parsed(Version.parse),
     help="Give the one dataset of NAMES this version, where the samples to derive it from are not"
     " here.",
 )
