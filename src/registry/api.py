@@ -117,7 +117,7 @@ INTERNAL = {
     "samples.display.sample": "sample_body",
     "samples.fields": "COMPARED NAMES SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
-    "samples.letters": "index_of letter_of",
+    "samples.letters": "choice_of index_of letter_of",
     "samples.provenance": "Provenance read_provenance",
     "samples.sample": "DatasetRecord",
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",

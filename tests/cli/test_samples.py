@@ -73,7 +73,7 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
         ),
         [
             *("q", "", "target    ", "description Add", "metadata:", "  m: 1"),
-            *("sandbox:", "  type: docker", "  config: null", "files:", "  a: b"),
+            *("sandbox:", "  type: docker", "files:", "  a: b"),
             *("setup     true", "checkpoint:", "  max_consecutive_failures: 1"),
         ],
     ),
@@ -115,7 +115,14 @@ def test_sample_has_a_frame_on_a_terminal(capsys: Capture, monkeypatch: pytest.M
     assert any("[bold]q[/bold]" in line for line in rest)
 
 
-RECORD = {"q": "2 + 2?", "code": "a\n\nb", "n": [1, None], "image": b"1234", "empty": ""}
+RECORD = {
+    "q": "2 + 2?",
+    "code": "a\n\nb",
+    "n": [1, None],
+    "image": b"1234",
+    "byte": b"1",
+    "empty": "",
+}
 
 
 def test_record_has_its_values_as_the_source_has_them() -> None:
@@ -124,6 +131,7 @@ def test_record_has_its_values_as_the_source_has_them() -> None:
         *("code:", "  a", "  ", "  b"),
         "n: [1, null]",
         "image: (4 bytes)",
+        "byte: (1 byte)",
         "empty: ",
     ]
     (line,) = record_lines({"long": "x" * 10_003})

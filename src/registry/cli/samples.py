@@ -12,8 +12,9 @@ from registry.base.cells import cell_len, fit, fold
 from registry.base.escape import escape_control, escape_lines
 from registry.cli.plots import can_draw
 from registry.cli.terminal import columns_of, is_styled, paint, print_styled
-from registry.samples.display.sample import target_choices, text_of_input
-from registry.samples.fields import REST, field_data
+from registry.errors import count_text
+from registry.samples.display.sample import shown_data, target_choices, text_of_input
+from registry.samples.fields import REST
 from registry.samples.letters import letter_of
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ def _field_lines(sample: Sample) -> Iterator[str]:
     yield f"target    {_one_line(sample.target)}"
     for name in REST:
         if (value := getattr(sample, name)) is not None:
-            is_model = hasattr(value, "model_dump")
-            data = value.model_dump(mode="json") if is_model else field_data(name, value)
+            data = shown_data(name, value)
             if isinstance(data, dict) and data:
                 yield f"{name}:"
                 yield from (f"  {line}" for line in record_lines(data))
@@ -179,7 +179,7 @@ def _record_value(value: Any) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"({len(value):,} bytes)" if isinstance(value, bytes) else str(value)
+    return f"({count_text(len(value), 'byte')})" if isinstance(value, bytes) else str(value)
 
 
 def _one_line(value: Any) -> str:

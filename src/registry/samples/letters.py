@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["index_of", "letter_of"]
+import contextlib
+from collections.abc import Sequence
+
+__all__ = ["choice_of", "index_of", "letter_of"]
 
 
 def letter_of(index: int) -> str:
@@ -23,3 +26,11 @@ def index_of(letter: str) -> int:
     if letter.isdecimal() and int(letter) > 0:
         return 25 + int(letter)
     raise ValueError(f"'{letter}' is not the letter of a choice")
+
+
+def choice_of(target: str, choices: Sequence[str]) -> int | None:
+    """Return the index of the choice that a target means: by its letter, or else by its text."""
+    with contextlib.suppress(ValueError):
+        if (index := index_of(target)) < len(choices):
+            return index
+    return choices.index(target) if target in choices else None

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from registry import Sample
 from registry.display.html import MOST_BYTES, Allowance
+from registry.samples.checkpoint import CheckpointSampleConfig, TurnInterval
 from registry.samples.content import (
     ContentAudio,
     ContentData,
@@ -44,6 +45,14 @@ def printed(value: object) -> str:
     out = io.StringIO()
     Console(file=out, width=80, color_system=None).print(value)
     return out.getvalue()
+
+
+def test_objects_of_classes_are_shown_as_their_data() -> None:
+    checkpoint = CheckpointSampleConfig(trigger=TurnInterval(every=3), max_consecutive_failures=1)
+    shown = html(Sample(input="q", sandbox="docker", checkpoint=checkpoint))
+    assert '{"type": "docker"}' in shown
+    trigger = '{"every": 3, "type": "TurnInterval"}'
+    assert f'{{"trigger": {trigger}, "max_consecutive_failures": 1}}' in shown
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ working directory. Input, choices and targets are columns, so nothing of them is
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from registry.api import ExportError, index_of
+from registry.api import ExportError, choice_of
 from registry.plugins.export.chat import convert_samples
 from registry.plugins.export.exported import Exported, provenance_text
 
@@ -87,16 +85,8 @@ def _record(sample: Sample) -> dict[str, Any]:
     return {"id": identifier, "input": sample.input, "choices": sample.choices, "target": target}
 
 
-def _index(letter: str, choices: list[str]) -> int:
-    for index in _candidates(letter, choices):
-        if 0 <= index < len(choices):
-            return index
-    raise ExportError(f"its target {letter!r} is none of its {len(choices)} choices")
-
-
-def _candidates(letter: str, choices: list[str]) -> Iterator[int]:
-    """Yield the index of a letter, or else of the choice with this text."""
-    with contextlib.suppress(ValueError):  # a text rather than a letter
-        yield index_of(letter)
-    if letter in choices:
-        yield choices.index(letter)
+def _index(target: str, choices: list[str]) -> int:
+    index = choice_of(target, choices)
+    if index is None:
+        raise ExportError(f"its target {target!r} is none of its {len(choices)} choices")
+    return index

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,8 +13,8 @@ from registry.display.media import media_html, picture_uri
 from registry.display.text import LABEL_TEXT, VALUE_TEXT, json_html, note_html, text_html
 from registry.errors import count_text
 from registry.installation import extra_advice
-from registry.samples.fields import REST, SETTINGS
-from registry.samples.letters import index_of, letter_of
+from registry.samples.fields import REST, SETTINGS, field_data
+from registry.samples.letters import choice_of, letter_of
 
 if TYPE_CHECKING:
     from registry.samples.messages import ChatMessage
@@ -25,6 +24,7 @@ __all__ = [
     "rich_fields",
     "sample_body",
     "sample_html",
+    "shown_data",
     "target_choices",
     "text_of_input",
 ]
@@ -66,7 +66,7 @@ def sample_body(sample: ShownSample, allowance: Allowance) -> str:
     # The short parts first, so that a long input leaves room for them.
     targets = [sample.target] if isinstance(sample.target, str) else sample.target
     choices = sample.choices or []
-    wanted = [_index(target, choices) for target in targets]
+    wanted = [choice_of(target, choices) for target in targets]
     most = allowance.most
     shown = choices[: most(_MOST_CHOICES)]
     listed = "".join(
@@ -148,17 +148,15 @@ def _reasoning(part: Any) -> str:
     return str(part.summary or "") if part.redacted else str(part.reasoning)
 
 
+def shown_data(name: str, value: Any) -> Any:
+    """Return the value of a field as data, an object of a class without what it does not have."""
+    is_model = hasattr(value, "model_dump")
+    return value.model_dump(mode="json", exclude_none=True) if is_model else field_data(name, value)
+
+
 def target_choices(target: str | list[str], choices: Sequence[str]) -> set[int | None]:
     """Return the indices of the choices that the target means."""
-    return {_index(one, choices) for one in ([target] if isinstance(target, str) else target)}
-
-
-def _index(target: str, choices: Sequence[str]) -> int | None:
-    """Return the choice that a target means: by its letter, or else by its text."""
-    with contextlib.suppress(ValueError):
-        if (index := index_of(target)) < len(choices):
-            return index
-    return choices.index(target) if target in choices else None
+    return {choice_of(one, choices) for one in ([target] if isinstance(target, str) else target)}
 
 
 def _choice(index: int, choice: str, allowance: Allowance, *, is_target: bool) -> str:
@@ -181,9 +179,7 @@ def _fields(sample: ShownSample, allowance: Allowance) -> Iterator[tuple[str, st
     for name in SETTINGS:
         value = getattr(sample, name)
         if value is not None:
-            has_model = hasattr(value, "model_dump")
-            data = value.model_dump(mode="json", exclude_none=True) if has_model else value
-            yield name, _value(data, allowance)
+            yield name, _value(shown_data(name, value), allowance)
     metadata = sample.metadata or {}
     for key in list(metadata)[: allowance.most(_MOST_KEYS)]:
         taken = allowance.take(str(key), LABEL_TEXT)
