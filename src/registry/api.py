@@ -114,7 +114,7 @@ INTERNAL = {
     "plots": "Bar Plot ranges_of svg",
     "progress": "Deadline log_waits silent",
     "samples.digest": "samples_id",
-    "samples.display.sample": "sample_body",
+    "samples.display.sample": "sample_body shown_data",
     "samples.fields": "COMPARED NAMES SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
     "samples.letters": "choice_of index_of letter_of",
@@ -131,6 +131,7 @@ INTERNAL = {
     "workflows.engines": "Job Order run_job SyncResult",
     "workflows.states": "samples_in_view",
     "workflows.sync": "sync",
+    "yamldoc.document": "paths_in",
     "yamldoc.reader": "MAX_BYTES is_within json_path parse_bytes parse_yaml",
 }
 """Module → its names that our own plugins use, too."""

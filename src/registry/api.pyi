@@ -195,6 +195,7 @@ from registry.progress import log_waits as log_waits
 from registry.progress import silent as silent
 from registry.samples.digest import samples_id as samples_id
 from registry.samples.display.sample import sample_body as sample_body
+from registry.samples.display.sample import shown_data as shown_data
 from registry.samples.fields import COMPARED as COMPARED
 from registry.samples.fields import NAMES as NAMES
 from registry.samples.fields import SETTINGS as SETTINGS
@@ -231,6 +232,7 @@ from registry.workflows.engines import SyncResult as SyncResult
 from registry.workflows.engines import run_job as run_job
 from registry.workflows.states import samples_in_view as samples_in_view
 from registry.workflows.sync import sync as sync
+from registry.yamldoc.document import paths_in as paths_in
 from registry.yamldoc.reader import MAX_BYTES as MAX_BYTES
 from registry.yamldoc.reader import is_within as is_within
 from registry.yamldoc.reader import json_path as json_path

@@ -20,6 +20,7 @@ __all__ = [
     "Positions",
     "is_within",
     "json_path",
+    "paths_in",
     "unparsed",
 ]
 
@@ -55,7 +56,7 @@ class Positions(Mapping[DataPath, Position]):
     def _by_path(self) -> dict[DataPath, Position]:
         numbers = iter(self.numbers)
         positions = map(Position, numbers, numbers)
-        return dict(zip(_paths(self._value, ()), positions, strict=True))
+        return dict(zip(paths_in(self._value), positions, strict=True))
 
     def __getitem__(self, path: DataPath) -> Position:
         return self._by_path[path]
@@ -67,15 +68,15 @@ class Positions(Mapping[DataPath, Position]):
         return len(self._by_path)
 
 
-def _paths(value: Any, path: DataPath) -> Iterator[DataPath]:
+def paths_in(value: Any, path: DataPath = ()) -> Iterator[DataPath]:
     """Yield the paths of all values in document order."""
     yield path
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _paths(item, (*path, key))
+            yield from paths_in(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _paths(item, (*path, index))
+            yield from paths_in(item, (*path, index))
 
 
 @dataclass(frozen=True)

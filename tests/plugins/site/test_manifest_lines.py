@@ -18,6 +18,7 @@ datasets:
     fields:
       input: question
       target: answer
+      sandbox: {const: docker}
       metadata:
         topic: subject
     shuffle: true
@@ -38,7 +39,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 
 def part(catalog: Catalog, name: str, size: int = 20_000) -> ManifestPart:
-    sample = Sample("What is\nthis?", target="A", metadata={"topic": "maths"})
+    sample = Sample("What is\nthis?", target="A", sandbox="docker", metadata={"topic": "maths"})
     return manifest_part(catalog.entries[name], "m.yaml", sample, size)
 
 
@@ -51,22 +52,23 @@ def test_lines_say_what_they_do_to_a_sample(catalog: Catalog) -> None:
         6: ("makes a sample of each record", ""),
         7: ("sample.input: What is this?", "#sample-1"),
         8: ("sample.target: A", "#sample-1"),
-        9: ("sample.metadata", "#sample-1"),
-        10: ("sample.metadata.topic: maths", "#sample-1"),
-        11: ("the order of the samples", ""),
+        9: ("sample.sandbox", "#sample-1"),
+        10: ("sample.metadata", "#sample-1"),
+        11: ("sample.metadata.topic: maths", "#sample-1"),
         12: ("the order of the samples", ""),
+        13: ("the order of the samples", ""),
     }
 
 
 def test_dataset_ends_where_the_next_key_begins(catalog: Catalog) -> None:
     lines = part(catalog, "small").lines
-    assert [line.number for line in lines] == [14, 15, 16]
+    assert [line.number for line in lines] == [15, 16, 17]
     assert (lines[1].effect, lines[1].link) == ("takes the keys of qa", "qa.html")
 
 
 def test_lines_that_have_no_room_are_counted(catalog: Catalog) -> None:
     shown = part(catalog, "qa", size=800)
-    assert (len(shown.lines), shown.more) == (2, 9)
+    assert (len(shown.lines), shown.more) == (2, 10)
 
 
 def test_file_that_is_gone_has_no_lines(catalog: Catalog, tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from registry import Sample
-from registry.api import Entry, file_stem, open_regular
+from registry.api import Entry, file_stem, open_regular, paths_in, shown_data
 from registry.plugins.site.environment import html_size, start_of
 
 __all__ = ["ManifestLine", "ManifestPart", "manifest_part"]
@@ -122,20 +123,9 @@ def _keys_by_line(entry: Entry) -> dict[int, tuple[str | int, ...]]:
     """Return the outermost key that begins on each line."""
     found: dict[int, tuple[str | int, ...]] = {}
     base = ("datasets", entry.written)
-    for path in _paths(entry.value, ()):
+    for path in islice(paths_in(entry.value), 1, None):
         found.setdefault(entry.document.position((*base, *path)).line, path)
     return found
-
-
-def _paths(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    items: Any = ()
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = enumerate(value)
-    for key, item in items:
-        yield (*path, key)
-        yield from _paths(item, (*path, key))
 
 
 def _effect(
@@ -151,7 +141,8 @@ def _effect(
         case ("fields", "metadata", str(key)):
             return _value(f"metadata.{key}", sample and (sample.metadata or {}).get(key))
         case ("fields", str(field)):
-            return _value(field, getattr(sample, field, None))
+            value = getattr(sample, field, None)
+            return _value(field, value if value is None else shown_data(field, value))
         case (str(key),):
             return _EFFECTS.get(key, ""), ""
     return "", ""
