@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from registry.base.conversion import convert
 from registry.base.materials import Digest, Material, Materials, Original
-from registry.errors import LockError, ManifestError, Problem
+from registry.errors import LockError, ManifestError, Problem, count_text, list_names
 from registry.lockfile.spec_digest import spec_digest
 from registry.lockfile.text import (
     FIX,
@@ -59,6 +59,7 @@ PIN_FORMAT = 1
 _RELOCK = "take either side, or leave it, and run `registry lock`"
 # Reporting the problems of a hostile file must not take minutes.
 _MAX_PROBLEMS = 100
+_SHOWN_SOURCES = 3
 _MAX_PIN = 1 << 22
 _REQUIRED = ("sources", "columns")
 _KEYS = (
@@ -146,6 +147,13 @@ class Pin(Materials, _OfManifest, frozen=True, kw_only=True, forbid_unknown_fiel
     def data_version(self) -> Version:
         """The version of the dataset; the first one if the pin has none."""
         return FIRST if self.version is None else Version.parse(self.version)
+
+    @property
+    def summary(self) -> str:
+        """Its version, those of its first sources, and how many samples it has."""
+        version = "" if self.version is None else f"version {self.version}, "
+        sources = list_names([one.short for one in self.sources], _SHOWN_SOURCES)
+        return f"{version}{sources}, {count_text(self.samples, 'sample')}"
 
     def of_original(self, spec: DatasetSpec) -> Pin | None:
         """Return the pin of the samples without corrections; None if there is none.

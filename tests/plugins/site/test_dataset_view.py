@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from registry.base.fs import file_sha256
 from registry.catalog.catalog import Catalog
+from registry.cli import main
+from registry.lockfile.models import PIN_FORMAT
 from registry.plugins.site.dataset_view import (
     DatasetView,
     Family,
@@ -94,6 +97,22 @@ def test_card_has_what_the_manifest_says(root: Path) -> None:
     assert view.columns == ("answer", "question", "subject", "topic")
     assert view.family is not None
     assert view.family.children[0].is_here
+
+
+def test_pin_is_told_from_one_of_another_manifest_or_release(root: Path) -> None:
+    assert main(["lock", "qa", "--root", str(root)]) == 0
+    lock, manifest = root / "datasets.lock", root / "sets" / "qa.yaml"
+    text = f"version 1-A, {file_sha256(root / 'data' / 'qa.csv')[:7]}, 3 samples"
+
+    def shown() -> str:
+        return dict(open_view(root).dataset("qa").facts)["Pin"]
+
+    assert shown() == text
+    manifest.write_text(MANIFEST.replace("target: answer", "target: question"), "utf-8")
+    assert shown() == f"{text}, of an older manifest"
+    newer = lock.read_text("utf-8").replace(f"format: {PIN_FORMAT}", f"format: {PIN_FORMAT + 1}")
+    lock.write_text(newer, "utf-8")
+    assert shown() == f"{text}, by a newer release"
 
 
 def test_homepage_that_is_no_web_page_is_a_problem(root: Path) -> None:

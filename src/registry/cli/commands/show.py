@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["command", "comment_start", "marked_yaml", "without_defaults", "yaml_text"]
 
 
-_SHOWN_SOURCES = 3
 _SHOWN_DEPENDENTS = 20
 _PIPE = 1000
 """Columns of a line with its comment in a pipe, where nobody counts them."""
@@ -180,14 +179,12 @@ def _pin_line(spec: DatasetSpec, pin: Pin | None, *, stale: bool) -> str:
         return f"commit: the manifest names that of its bytes (registry lock {name} verifies them)"
     if pin is None:
         return f"floating: not pinned (registry lock {name})"
-    versions = list_names([source.short for source in pin.sources], _SHOWN_SOURCES)
-    version = "" if pin.version is None else f"version {pin.version}, "
-    text = f"{version}{versions}, {count_text(pin.samples, 'sample')}"
     if pin.is_newer:
-        return f"pinned in format {pin.format}, of a newer release: {text} (upgrade eval-registry)"
+        how = f"pinned in format {pin.format}, of a newer release"
+        return f"{how}: {pin.summary} (upgrade eval-registry)"
     if stale:
-        return f"pinned for an older manifest: {text} (registry lock {name})"
-    return f"verified: {text}"
+        return f"pinned for an older manifest: {pin.summary} (registry lock {name})"
+    return f"verified: {pin.summary}"
 
 
 def _cache_line(name: str, entry: CacheEntry | None) -> str:

@@ -19,9 +19,7 @@ from registry.api import (
     Origin,
     OwnColumn,
     Pin,
-    count_text,
     display_path,
-    list_names,
     mapping_dependencies,
     origins_of,
     samples_in_view,
@@ -333,9 +331,9 @@ def _facts(spec: DatasetSpec, pin: Pin | None, paths: ShownPaths) -> Iterator[tu
 def _pin_text(spec: DatasetSpec, pin: Pin | None) -> str:
     if pin is None:
         return "to the commit in the manifest" if spec.has_commit else "none"
-    versions = list_names([source.short for source in pin.sources], 3)
-    text = f"{versions}, {count_text(pin.samples, 'sample')}"
-    return text if pin.agrees(spec) else f"{text}, of an older manifest"
+    if pin.agrees(spec):
+        return pin.summary
+    return f"{pin.summary}, {'by a newer release' if pin.is_newer else 'of an older manifest'}"
 
 
 def _row(origin: Origin, paths: ShownPaths) -> SpecRow:

@@ -141,8 +141,8 @@ def _effect(
         case ("fields", "metadata", str(key)):
             return _value(f"metadata.{key}", sample and (sample.metadata or {}).get(key))
         case ("fields", str(field)):
-            value = getattr(sample, field, None)
-            return _value(field, value if value is None else shown_data(field, value))
+            found = getattr(sample, field, None)
+            return _value(field, found if found is None else shown_data(field, found))
         case (str(key),):
             return _EFFECTS.get(key, ""), ""
     return "", ""
