@@ -18,6 +18,7 @@ from registry.diff.git_tree import files_below
 from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Reach, Snapshot
 from registry.diff.reach import index_reach, reach_of
+from registry.diff.severity import SAME_SAMPLES, change_class
 from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.mapper_code import ChangedCode, changed_code
 from registry.diff.snapshots.named_files import NamedFile, named_files
@@ -27,17 +28,14 @@ from registry.diff.snapshots.rules import rules_in
 from registry.diff.snapshots.unread import Unread, find_unread
 from registry.errors import Problem
 from registry.lockfile.models import Lock
-from registry.manifest.models import DatasetSpec
+from registry.manifest.models import DatasetSpec, View
 from registry.manifest.origins import Origin, origins_of
 from registry.yamldoc.reader import Document, read_yaml
 
 __all__ = ["OpenSnapshot", "open_pair", "open_snapshots"]
 
-_OF_EXAMPLES = (
-    *("source", "concat", "join", "explode", "where", "fields", "mapper"),
-    *("on_duplicate", "sample", "corrections"),
-)
-"""Keys of a dataset that determine the examples which another takes from it."""
+_NOT_OF_EXAMPLES = {*View.__struct_fields__, "fewshot"} - {"auto_id"}
+"""Keys of the samples of a dataset, but not of the examples that another takes from it."""
 _KEY_WITH_PATHS = re.compile(
     r"(fewshot\.of\.)?((source|concat\[\d+\]|join\.source)\.(path|data_files)\b.*|corrections)"
     r"|pin\.sources\[\d+\]\..*"
@@ -310,11 +308,12 @@ def _companion_values(spec: DatasetSpec, catalog: Catalog) -> dict[str, Origin]:
     companion, fewshot = spec.companion, spec.fewshot
     if companion is None or fewshot is None or companion.name == spec.name:
         return {}
-    # Another split of the dataset has its keys, which are compared as its own, for the samples.
-    steps = ("source", "corrections") if fewshot.dataset is None else _OF_EXAMPLES
     values = {}
     for one in origins_of(companion, catalog.entries):
-        if re.split(r"[.\[]", one.key)[0] in steps:
+        first = re.split(r"[.\[]", one.key)[0]
+        # Another split of the dataset has its keys, which are compared as its own, for the samples.
+        is_own = fewshot.dataset is None and first not in ("source", "corrections")
+        if not is_own and first not in _NOT_OF_EXAMPLES and change_class(first) not in SAME_SAMPLES:
             key = f"fewshot.of.{one.key}"
             values[key] = replace(one, key=key)
     return values

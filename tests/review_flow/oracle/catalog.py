@@ -83,6 +83,30 @@ datasets:
     source: {type: json, path: data/plain.jsonl}
     mapper: ours.mod:read
 """
+SHOTS = """\
+datasets:
+  twice:
+    source: {type: json, path: data/twice.jsonl}
+    on_duplicate: drop
+    fields: {id: key, input: q, target: a}
+  corrected:
+    source: {type: json, path: data/plain.jsonl}
+    corrections: data/errata.yaml
+    fields: {id: key, input: q, target: a}
+  shots:
+    source: {type: json, path: data/long.jsonl}
+    fields: {id: key, input: q, target: a}
+    fewshot: {dataset: joined, n: 2, apply: true}
+  shots-twice:
+    extends: shots
+    fewshot: {dataset: twice, into: metadata}
+  shots-corrected:
+    extends: shots
+    fewshot: {dataset: corrected}
+  shots-chat:
+    extends: shots
+    fewshot: {dataset: chat}
+"""
 _PLAIN = [
     {
         "key": f"p{n}",
@@ -148,6 +172,9 @@ _DATA: dict[str, Records] = {
     "data/columns.parquet": [{"key": f"c{n}", "q": f"Q{n}", "a": f"A{n}"} for n in range(6)],
     "data/lookup.csv": [{"key": f"p{n}", "other": f"o{n}"} for n in range(8)],
     "data/long.jsonl": _LONG,
+    "data/twice.jsonl": [
+        {**one, "key": f"t{n // 2}"} for n, one in enumerate([_PLAIN[0]] * 2 + _PLAIN[1:3])
+    ],
     "data/chat.jsonl": _CHAT,
 }
 BASE: dict[str, bytes] = {
@@ -158,6 +185,8 @@ BASE: dict[str, bytes] = {
             "datasets.yaml": "version: 1\ninclude: [m/*.yaml]\ntrust: ['ours.mod:read']\n",
             "m/main.yaml": MANIFEST,
             "m/naming.yaml": NAMING,
+            "m/shots.yaml": SHOTS,
+            "data/errata.yaml": "corrections:\n- {id: p0, field: target, was: '1', now: one, reason: a word}\n",
             "data/img/0.png": "0",
             "data/img/1.png": "1",
             "data/img/2.png": "2",
