@@ -14,10 +14,10 @@ import click
 
 from registry.base.escape import escape_control
 from registry.cli.completion import VARIABLE
-from registry.cli.help_text import with_help_text
+from registry.cli.help_text import SuggestingGroup, with_help_text
 from registry.cli.output import print_line
 from registry.cli.streams import escaped_output
-from registry.errors import ExtensionError, RegistryError, did_you_mean
+from registry.errors import ExtensionError, RegistryError
 from registry.extensions import extension, extensions
 from registry.installation import DISTRIBUTION, install_advice
 
@@ -111,7 +111,7 @@ def _summaries() -> Iterator[tuple[str, dict[str, str]]]:
         yield "Other packages", others
 
 
-class _Verbs(click.Group):
+class _Verbs(SuggestingGroup):
     """A group whose commands are modules below `cli.commands`, imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -145,17 +145,6 @@ class _Verbs(click.Group):
             raise click.UsageError(
                 f"{message}, such as `registry list --root PATH`", ctx
             ) from error
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in _MODULES:
-            verbs = self.list_commands(ctx)
-            if args[0] in verbs:
-                return super().resolve_command(ctx, args)
-            hint = did_you_mean(args[0], verbs) or f"commands: {', '.join(verbs)}"
-            raise click.UsageError(f"no command '{args[0]}' ({hint})", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click would import every command for its help.

@@ -1,4 +1,4 @@
-"""The text of `--help`: examples stay whole commands on a terminal of any width."""
+"""What people get who ask for help: `--help`, whose examples stay whole commands, or a hint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import click
 
-__all__ = ["HelpContext", "with_help_text"]
+from registry.errors import did_you_mean
+
+__all__ = ["HelpContext", "SuggestingGroup", "with_help_text"]
 
 _VERBATIM = "\b"
 """The line that begins a paragraph whose lines click leaves as they are."""
@@ -60,6 +62,21 @@ class HelpContext(click.Context):
     """A context whose help is formatted so."""
 
     formatter_class = _Formatter
+
+
+class SuggestingGroup(click.Group):
+    """A group that suggests the command that was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return what click does; an unknown name is an error with a similar one, or all."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            hint = did_you_mean(args[0], known) or f"commands: {', '.join(known)}"
+            name = " ".join([*ctx.command_path.split()[1:], args[0]])
+            raise click.UsageError(f"no command '{name}' ({hint})", ctx)
+        return super().resolve_command(ctx, args)
 
 
 def with_help_text(command: click.Command) -> click.Command:

@@ -13,6 +13,7 @@ from registry.cache.contents import Item, contents, older_formats, paths_of, siz
 from registry.cache.housekeeping import Removal, Removed
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
+from registry.cli.help_text import SuggestingGroup
 from registry.cli.options import duration, size
 from registry.cli.output import print_json, print_line, print_table, size_text
 from registry.cli.progress_bars import bars
@@ -21,7 +22,6 @@ from registry.errors import (
     ManifestError,
     RegistryError,
     count_text,
-    did_you_mean,
     list_names,
 )
 from registry.extensions import our_own
@@ -33,19 +33,7 @@ from registry.workflows.states import CacheUsage, cache_usage
 __all__ = ["command"]
 
 
-class _Group(click.Group):
-    """A group that suggests the command that was meant."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.commands) or f"commands: {', '.join(self.commands)}"
-            raise click.UsageError(f"no command 'cache {args[0]}' ({hint})", ctx)
-        return super().resolve_command(ctx, args)
-
-
-@click.group("cache", cls=_Group, epilog="Example: registry cache list")
+@click.group("cache", cls=SuggestingGroup, epilog="Example: registry cache list")
 def command() -> None:
     """Inspect, verify, prune or clear the cache."""
 
