@@ -23,6 +23,8 @@ datasets:
     source: {type: csv, path: qa.csv}
     fields: {input: q, target: a}
   quiz-one: {extends: quiz, limit: 1}
+groups:
+  both: {datasets: [quiz, quiz-one]}
 """
 MORE = """\
 datasets:
@@ -111,6 +113,7 @@ def merged(made: Path, tmp_path: Path) -> tuple[PullRequest, Path]:
     return request, folder / "review.json"
 
 
+OTHER_INDEX = "datasets.yaml includes or permits something else, or a group changed"
 GONE = "more: not as reviewed: is gone, or can't be read"
 EDITS: dict[str, tuple[dict[str, str | None], str]] = {
     "the answers": (
@@ -134,7 +137,11 @@ EDITS: dict[str, tuple[dict[str, str | None], str]] = {
     "a broken dataset": ({"m/more.yaml": MORE + "    bogus: 1\n"}, GONE),
     "a permission": (
         {"datasets.yaml": f"{INDEX}hosts: [10.0.0.1]\n"},
-        "the index: not as reviewed: datasets.yaml includes or permits something else",
+        f"the index: not as reviewed: {OTHER_INDEX}",
+    ),
+    "a group": (
+        {"m/quiz.yaml": QUIZ.replace("[quiz, quiz-one]", "[quiz]")},
+        f"the index: not as reviewed: {OTHER_INDEX}",
     ),
     "the lock": ({"datasets.lock": None}, "quiz: not as reviewed: its pin ("),
 }

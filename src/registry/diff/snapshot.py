@@ -30,9 +30,9 @@ from registry.errors import Problem
 from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec, View
 from registry.manifest.origins import Origin, origins_of
-from registry.yamldoc.reader import Document, read_yaml
+from registry.yamldoc.reader import Document
 
-__all__ = ["OpenSnapshot", "open_pair", "open_snapshots"]
+__all__ = ["OpenSnapshot", "index_values", "open_pair", "open_snapshots"]
 
 _NOT_OF_EXAMPLES = {*View.__struct_fields__, "fewshot"} - {"auto_id"}
 """Keys of the samples of a dataset, but not of the examples that another takes from it."""
@@ -221,15 +221,14 @@ class _Side:
         if catalog is None:
             snapshot = Snapshot(label=label, datasets={}, problems=problems, unreadable=True)
             return OpenSnapshot(checkout, snapshot)
-        document = read_yaml(checkout.index, is_index=True)
+        document = catalog.index_document()
         snapshot = Snapshot(
             label=label,
             datasets={
                 name: {} if name in unchanged else self._values(catalog, name)
                 for name in contents.specs
             },
-            index=_index_values(document, checkout.file_name(str(checkout.index)))
-            | _group_values(catalog, contents.file_name),
+            index=index_values(catalog, document, contents.file_name),
             reach={
                 "": index_reach(document.value),
                 **{
@@ -335,9 +334,25 @@ def _rename_pinned(values: dict[str, Origin], corrections: str) -> None:
         values[name] = replace(one, key=name)
 
 
-def _group_values(catalog: Catalog, file_name: Callable[[str], str]) -> dict[str, Origin]:
-    """Return the values of all groups: a member that comes or goes changes their mean."""
-    return {
+def index_values(
+    catalog: Catalog, document: Document, file_name: Callable[[str], str]
+) -> dict[str, Origin]:
+    """Return the values of an index, those of its datasets left out, and those of all groups.
+
+    A member of a group that comes or goes changes their mean.
+    """
+    own = {
+        key: Origin(
+            key=key,
+            value=value,
+            layer="index",
+            file=file_name(str(catalog.index)),
+            line=document.position((key,)).line,
+        )
+        for key, value in document.value.items()
+        if key not in _DATASET_KEYS
+    }
+    return own | {
         f"groups.{name}.{key}": Origin(
             key=f"groups.{name}.{key}",
             value=value,
@@ -347,19 +362,4 @@ def _group_values(catalog: Catalog, file_name: Callable[[str], str]) -> dict[str
         )
         for name, entry in catalog.groups.items()
         for key, value in entry.value.items()
-    }
-
-
-def _index_values(document: Document, file: str) -> dict[str, Origin]:
-    """Return the values of an index, those of its datasets left out."""
-    return {
-        key: Origin(
-            key=key,
-            value=value,
-            layer="index",
-            file=file,
-            line=document.position((key,)).line,
-        )
-        for key, value in document.value.items()
-        if key not in _DATASET_KEYS
     }

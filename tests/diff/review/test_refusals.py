@@ -51,7 +51,7 @@ def test_bytes_pins_and_the_index_count(folder: Path) -> None:
     (folder / "a.csv").write_text("q\n2\n")
     new = side(one, pin(one, samples=4, columns=("a",)), index={"trust": ["n"], "version": 1})
     assert changes(old, new) == {
-        "": "datasets.yaml includes or permits something else",
+        "": "datasets.yaml includes or permits something else, or a group changed",
         "d": "a.csv, its pin (columns, samples) changed",
     }
 

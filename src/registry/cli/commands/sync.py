@@ -37,7 +37,6 @@ from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines import CLUSTERS, ENGINES, engine_of
 from registry.workflows.sync import Shard, SyncResult, divide, sync
-from registry.yamldoc.reader import read_yaml
 
 __all__ = ["SyncLines", "command", "print_failures"]
 
@@ -308,13 +307,16 @@ def _refused(
     is_all: bool,
 ) -> bool:
     """Print what is not as reviewed; return whether anything is."""
-    index = read_yaml(settings.index, shown_as=display_path(settings.index), is_index=True).value
+    from registry.diff.snapshot import index_values  # few invocations compare a catalog
+
+    index = index_values(catalog, catalog.index_document(), str)
     lock = read_lock(settings.lock_file, shown_as=display_path(settings.lock_file)) or Lock()
     specs = {}
     for name in chosen:
         with contextlib.suppress(ManifestError):  # it differs: what was reviewed could be read
             specs[name] = catalog[name]
-    current = side_of(specs, lock, index, catalog.boundary)
+    values = {key: one.value for key, one in index.items()}
+    current = side_of(specs, lock, values, catalog.boundary)
     found = refusals(state, current, specs, lock, None if is_all else chosen)
     for name, why in found.items():
         print_error(name or "the index", why)

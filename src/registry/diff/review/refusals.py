@@ -46,7 +46,7 @@ def _differences(
 ) -> Iterator[tuple[str, str]]:
     """Yield datasets, and how each differs from what was reviewed."""
     if reviewed.index != current.index:
-        yield "", "datasets.yaml includes or permits something else"
+        yield "", "datasets.yaml includes or permits something else, or a group changed"
     chosen = {*reviewed.datasets, *current.datasets} if names is None else names
     for name in sorted(chosen):
         old, new = reviewed.datasets.get(name), current.datasets.get(name)

@@ -49,8 +49,6 @@ __all__ = [
 
 _FORMAT = 1
 _MAX_BYTES = 1 << 28
-_PER_CATALOG = ("version", "defaults", "datasets")
-"""Keys of an index whose effect is in the specs."""
 _DOCUMENTATION = (
     "description",
     "homepage",
@@ -126,14 +124,17 @@ def side_of(
     samples: Mapping[str, SamplesId] | None = None,
     reach: Mapping[str, Collection[Reach]] | None = None,
 ) -> ReviewedSide:
-    """Return the state of a catalog; the arguments are its parts, the index as JSON data."""
+    """Return the state of a catalog; the arguments are its parts.
+
+    Of the index, they are the values of `index_values`.
+    """
     found = {} if reach is None else reach
 
     def names(name: str) -> list[str]:
         return sorted(f"{one.kind} {one.name}" for one in found.get(name, ()))
 
     return ReviewedSide(
-        index=digest_of({key: index[key] for key in index if key not in _PER_CATALOG}),
+        index=digest_of(index),
         reach=names(""),
         datasets={
             name: ReviewedDataset(
