@@ -106,7 +106,7 @@ def as_text(diff: CatalogDiff) -> Iterator[str]:
     printer = stdout_printer()
     yield from map(printer.bold, printer.wrap(escape_control(headline(diff)), 0))
     yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
-    if not (diff.is_clean or diff.verdict):
+    if diff.says_reach:
         yield from printer.wrap(_reach(diff), 0)
     for label, problem in diff.problems:
         yield from printer.wrap(escape_control(f"problem in {label}: {problem}"), 0, "-")

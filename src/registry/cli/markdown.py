@@ -81,7 +81,7 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
     words = (code_span(one) if isinstance(one, Code) else one for one in sentence(diff))
     yield f"### {''.join(words)}\n"
     yield f"{code_span(diff.base)} → {code_span(diff.head)}\n"
-    if not (diff.is_clean or diff.verdict):
+    if diff.says_reach:
         yield _reach(diff)
     problems = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in diff.problems]
     if problems:

@@ -305,3 +305,8 @@ class CatalogDiff:
     def is_clean(self) -> bool:
         """Whether nothing differs and everything could be compared."""
         return self.is_complete and not (self.changes or self.shared or self.reach)
+
+    @property
+    def says_reach(self) -> bool:
+        """Whether what is new in reach is said, or that nothing is: not of samples alone."""
+        return not (self.is_clean or self.verdict)

@@ -23,6 +23,8 @@ def test_one_planted_target_is_found_in_logs(run: Run, write_log: WriteLog) -> N
     assert result.lines[0] == "not comparable: 1 sample differs (target of 1)"
     assert "    ~ id 52" in result.lines
     assert "        target: [-A-]{+B+}" in result.lines
+    for form in ("text", "markdown", "html"):
+        assert "new reach" not in run("compare", old, new, "--format", form).out.lower()
     data = json.loads(run("compare", old, new, "--json").out)
     assert (data["comparable"], data["common"], data["kinds"]) == (False, 59, ["targets"])
     assert [one["difference"]["value"] for one in data["scores"]] == [0.0]

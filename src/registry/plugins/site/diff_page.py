@@ -115,7 +115,7 @@ def diff_page(diff: CatalogDiff) -> str:
         "not_compared": _names(diff.not_compared),
         "notes": [_short(note) for note in diff.notes[:_MOST_ROWS]],
         "notes_note": _left_out(len(diff.notes) - _MOST_ROWS, "more note"),
-        "reach_title": "" if diff.is_clean else reach_remark(diff) or f"{len(diff.reach):,}",
+        "reach_title": diff.says_reach and (reach_remark(diff) or f"{len(diff.reach):,}"),
         "reach": [
             (one.kind, display_value(one.name), users_text(one)) for one in diff.reach[:_MOST_ROWS]
         ],
