@@ -35,6 +35,7 @@ from registry.boundary.boundary import Boundary as Boundary
 from registry.boundary.checks import check_location as check_location
 from registry.boundary.http_client import Client as Client
 from registry.boundary.http_client import client_opener as client_opener
+from registry.boundary.paths import allow_location as allow_location
 from registry.cache.cache import Cache as Cache
 from registry.cache.cache import CacheEntry as CacheEntry
 from registry.cache.contents import contents as contents
@@ -162,6 +163,7 @@ from registry.lockfile.spec_digest import location_in as location_in
 from registry.manifest.checks import license_expression as license_expression
 from registry.manifest.merge import Entry as Entry
 from registry.manifest.models import DatasetSpec as DatasetSpec
+from registry.manifest.models import Expect as Expect
 from registry.manifest.models import FieldsSpec as FieldsSpec
 from registry.manifest.models import OwnColumn as OwnColumn
 from registry.manifest.models import View as View
@@ -217,6 +219,7 @@ from registry.settings import deadline_seconds as deadline_seconds
 from registry.settings import most_jobs as most_jobs
 from registry.settings import remote_cache as remote_cache
 from registry.sources.files import FileReader as FileReader
+from registry.sources.filesystem import missing_argument as missing_argument
 from registry.sources.hub.card import card_of as card_of
 from registry.sources.hub.card import language_tags as language_tags
 from registry.sources.pins import SourceContext as SourceContext

@@ -60,6 +60,11 @@ def test_a_source_that_is_no_str_or_no_url_is_refused(root: Path, source: Any) -
         get_dataset("data", root=root, source=source)
 
 
+def test_a_misspelt_source_is_named_as_the_call_has_it(root: Path) -> None:
+    with pytest.raises(SourceError, match=r"no such file \(did you mean .*data\.jsonl'?\?\)$"):
+        get_dataset("data", root=root, source=str(root.parent / "dota.jsonl"))
+
+
 def test_pickled_dataset_is_its_key_and_the_call(root: Path) -> None:
     dataset = get_dataset("data", root=root, limit=1)
     origin = dataset.origin  # type: ignore[attr-defined] # of a dataset in the cache

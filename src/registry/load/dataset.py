@@ -151,8 +151,8 @@ def get_dataset(
 
         # It is the user's own word, and the rest of the manifest is not.
         boundary = allow_location(boundary, Location(source))
-    try:
-        with catalog.locating(name), notebook_progress(name) as report:
+    with catalog.locating(name), notebook_progress(name) as report:
+        try:
             result = load(
                 spec,
                 Cache(settings.cache_dir),
@@ -162,12 +162,12 @@ def get_dataset(
                 lock=lock,
                 report=report,
             )
-    except SourceError as error:
-        if source is None:
-            raise
-        from registry.sources.filesystem import missing_argument
+        except SourceError as error:
+            if source is None:
+                raise
+            from registry.sources.filesystem import missing_argument
 
-        raise missing_argument(error).with_traceback(None) from error.__cause__
+            raise missing_argument(error).with_traceback(None) from error.__cause__
     call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
     call["root"] = str(settings.index)
     result.dataset.origin = CachedSamples.of(result, spec, boundary, call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,35 @@ def test_the_inferred_corrections_give_the_copy(copies: Path, run: Run) -> None:
     assert values(copies, corrections=False) == original
     assert run("validate", "--root", str(copies)).code == 0
     assert run("correct", "q", "fixed.jsonl", *options, "--root", str(copies)).code == 1
+
+
+def test_the_examples_before_a_question_are_no_part_of_it(copies: Path, run: Run) -> None:
+    shots = "    fewshot: {dataset: dev, n: 1, apply: true}\n"
+    dev = "  dev: {source: {type: json, path: dev.jsonl}, fields: {input: q, target: a}}\n"
+    write(copies / "dev.jsonl", [{"q": "An example?", "a": "yes"}])
+    path = copies / "datasets.yaml"
+    path.write_text(MANIFEST.format(id=", id: k") + shots + dev, encoding="utf-8")
+    result = run("correct", "q", str(copies / "fixed.jsonl"), "--root", str(copies))
+    assert 'field: "input"\n    was: "2?"\n    now: "2: two?"\n' in result.out
+
+
+def test_a_copy_that_lacks_samples_is_not_sampled(copies: Path, run: Run) -> None:
+    keys = "    sample: {n: 2, seed: 1}\n    expect: {samples: 2}\n"
+    (copies / "datasets.yaml").write_text(MANIFEST.format(id=", id: k") + keys, encoding="utf-8")
+    result = run("correct", "q", str(copies / "fixed.jsonl"), "--root", str(copies))
+    assert result.code == 0
+    assert re.findall("- id: (.*)\n(.*)", result.out) == [
+        ('"q1"', '    field: "target"'),
+        ('"q2"', '    field: "input"'),
+        ('"q2"', '    field: "metadata.n"'),
+        ('"q3"', "    drop: true"),
+    ]
+
+
+def test_a_missing_copy_is_named(copies: Path, run: Run) -> None:
+    result = run("correct", "q", str(copies / "fixt.jsonl"), "--root", str(copies))
+    assert result.code == 1
+    assert "did you mean" in result.err
 
 
 def test_what_is_only_in_the_copy_is_reported(copies: Path, run: Run) -> None:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from registry import Dataset, RegistryError, Sample, get_dataset
+from registry import Dataset, RegistryError, Sample, SourceError
 from registry.api import (
     CLEAN,
     PROBLEMS,
+    Expect,
+    Location,
+    View,
+    allow_location,
+    as_mapped,
+    bars,
     count_text,
     file_text,
     infer_rows,
     list_names,
+    load,
+    missing_argument,
     options,
+    pinned_sources,
     print_line,
     write_new,
 )
+
+if TYPE_CHECKING:
+    from registry import Catalog
+    from registry.api import ArrowDataset, Cache, DatasetSpec, Settings
 
 __all__ = ["command", "samples_by_name"]
 
@@ -65,15 +79,17 @@ def command(
     identify them, by the numbers of their records. What is only in the copy can't be a correction:
     it is reported, and the exit code is 1.
     """
-    catalog, _, settings = options.open_catalog(root, offline=offline)
-    how: dict[str, Any] = {"root": settings.index, "offline": offline, **_PLAIN}
-    how["auto_id"] = catalog.resolve(name).view.auto_id
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # `sync` says them
-        original = get_dataset(name, corrections=False, **how)
-        other = get_dataset(copy, **how) if copy in catalog else None
-        corrected = other or get_dataset(name, corrections=False, source=_location(copy), **how)
-    by_id = all(_are_named_by_ids(one) for one in (original, corrected)) and not how["auto_id"]
+    opened = options.open_catalog(root, offline=offline)
+    catalog = opened[0]
+    spec = catalog.resolve(name)
+    original = _samples(as_mapped(spec), opened)
+    if copy in catalog:
+        view = View(auto_id=spec.view.auto_id)
+        corrected = _samples(replace(catalog.resolve(copy), view=view, companion=None), opened)
+    else:
+        source = _location(copy)
+        corrected = _samples(as_mapped(catalog.resolve(name, source=source)), opened, source)
+    by_id = all(_are_named_by_ids(one) for one in (original, corrected)) and not spec.view.auto_id
     was, now = (samples_by_name(one, by_id=by_id) for one in (original, corrected))
     if was and now and not was.keys() & now.keys():
         raise RegistryError(
@@ -102,8 +118,29 @@ def command(
     return PROBLEMS if found.added else CLEAN
 
 
-_PLAIN: dict[str, Any] = {"shuffle": False, "limit": None, "shuffle_choices": False}
-"""Samples as the source has them, in its order."""
+def _samples(
+    spec: DatasetSpec, opened: tuple[Catalog, Cache, Settings], source: str | None = None
+) -> ArrowDataset:
+    """Return all samples: of a copy that lacks some, `sample` would select others."""
+    catalog, cache, settings = opened
+    lock = pinned_sources(spec, catalog, settings, source=source)
+    boundary = catalog.boundary
+    if source is not None:
+        boundary = allow_location(boundary, Location(source))
+    with catalog.locating(spec.name), bars(as_json=False) as report:
+        try:
+            return load(
+                replace(spec, sample=None, expect=Expect()),
+                cache,
+                boundary=boundary,
+                offline=settings.offline,
+                lock=lock and replace(lock, samples=None),
+                report=partial(report, spec.name),
+            ).dataset
+        except SourceError as error:
+            if source is None:
+                raise
+            raise missing_argument(error) from error.__cause__
 
 
 def _first(samples: dict[Any, Sample]) -> str:
