@@ -82,7 +82,9 @@ def test_text_shows_odd_targets_on_one_line() -> None:
     odd = MemoryDataset([Sample(input="q", target="a\n\x1b[31m" + "b" * 50)])
     (line,) = [line for line in str(odd.describe()).splitlines() if line.startswith("target")]
     assert "\x1b" not in line
+    assert "a \\u{1b}[31mbbb" in line
     assert line.endswith("… 1")
+    assert line_of("target", ["👩\u200d👧"]).endswith("  👩\u200d👧 1")
 
 
 def test_empty_dataset_has_a_description() -> None:

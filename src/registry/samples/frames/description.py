@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from registry.plots import Bar, Plot, frequencies, histogram_of_counts, median_of
+from registry.errors import count_text
+from registry.plots import Bar, Plot, frequencies, histogram_of_counts, label_line, median_of
 from registry.samples.frames.layout import COLUMNS
 
 __all__ = ["Description", "Lengths"]
@@ -108,7 +109,7 @@ class Description(Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """Name, and number of samples."""
-        return f"{self.name or 'dataset'}: {self.samples:,} sample{'s' * (self.samples != 1)}"
+        return f"{self.name or 'dataset'}: {count_text(self.samples, 'sample')}"
 
     def __str__(self) -> str:
         width = max(map(len, COLUMNS))
@@ -184,13 +185,9 @@ def _balance(counts: dict[str, int], others: int) -> str:
 
 
 def _counts(counts: dict[str, int]) -> str:
-    named = [f"{_shown(value)} {count:,}" for value, count in list(counts.items())[:_LISTED]]
+    named = [
+        f"{label_line(value, most=_LONGEST)} {count:,}"
+        for value, count in list(counts.items())[:_LISTED]
+    ]
     more = len(counts) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _shown(value: str) -> str:
-    """Return a value on one line."""
-    line = " ".join(value.split())
-    line = "".join(one if one.isprintable() else "�" for one in line)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
