@@ -52,7 +52,7 @@ def change(
         warnings=(f"blank target: {new}",),
     )
     given = {"keys": (key,), "kinds": (kind,), "samples": samples, "place": "m.yaml:1"}
-    return DatasetChange(name=name, status="changed", **{**given, **more})
+    return DatasetChange(name=name, **{"status": "changed", **given, **more})
 
 
 def diff_of(*changes: DatasetChange, **more: Any) -> CatalogDiff:

@@ -192,3 +192,14 @@ def test_terms_of_a_headline_are_code_as_all_that_others_wrote() -> None:
     markdown = as_markdown(diff_of(change("d", "a", "b", keys=(key,))))
     assert "license changed from `MIT` to `<b> @octocat` (`d`)" in markdown.splitlines()[0]
     is_harmless(markdown)
+
+
+def test_renamed_dataset_says_its_classes_and_versions_as_others_do() -> None:
+    version = KeyChange(
+        key="pin.version",
+        kind="",
+        old=origin("pin.version", "1-A"),
+        new=origin("pin.version", "2-A"),
+    )
+    made = change("d", "old", "new", status="renamed", old_name="c", keys=(version,))
+    assert "#### `d` · renamed; inputs; version 1-A → 2-A\n" in as_markdown(diff_of(made))

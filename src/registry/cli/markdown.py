@@ -17,7 +17,7 @@ from registry.diff.report.edits import Edit, Fact, edits, facts
 from registry.diff.report.effects import Code, effect, left_out, row_of
 from registry.diff.report.summary import (
     MAX_NAMES,
-    classes_text,
+    classes_and_version,
     cut_middle,
     display_value,
     inherited_keys,
@@ -114,7 +114,7 @@ def _reach(diff: CatalogDiff) -> str:
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
     # The old name of a renamed dataset is untrusted, so it goes into a code span of its own.
     is_renamed = change.status == "renamed"
-    words = ["renamed", classes_text(change)] if is_renamed else [verdict(change)]
+    words = ["renamed", *classes_and_version(change)] if is_renamed else [verdict(change)]
     kind = escape("; ".join(filter(None, words)))
     if folded:  # `summary` is HTML, where backquotes don't mark code
         name = escape(escape_control(change.name)[:_MAX_SPAN]).replace("`", "&#96;")

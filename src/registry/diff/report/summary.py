@@ -25,7 +25,7 @@ from registry.manifest.origins import Origin
 __all__ = [
     "MAX_NAMES",
     "SHA256",
-    "classes_text",
+    "classes_and_version",
     "counts",
     "cut_middle",
     "display_value",
@@ -151,20 +151,18 @@ def users_text(reach: NewReach) -> str:
 def verdict(change: DatasetChange) -> str:
     """Return how a dataset changed: its classes of change, or that it was added or removed."""
     renamed = f"renamed from {change.old_name}" if change.status == "renamed" else ""
-    versions = [
-        f"version {value_text(one.old)} → {value_text(one.new)}"
-        for one in change.keys
-        if one.key == VERSION
-    ]
-    return "; ".join(filter(None, [renamed, classes_text(change), *versions])) or change.status
+    return "; ".join(filter(None, [renamed, *classes_and_version(change)])) or change.status
 
 
-def classes_text(change: DatasetChange) -> str:
-    """Return the classes of a dataset's changes, the most severe first."""
+def classes_and_version(change: DatasetChange) -> Iterator[str]:
+    """Yield the classes of a dataset's changes, the most severe first, and its versions."""
     kinds: Sequence[str] = change.kinds
     if len(kinds) > 1:  # "order only" would be false beside another class
         kinds = [kind.removesuffix(" only") for kind in kinds]
-    return ", ".join(kinds)
+    yield ", ".join(kinds)
+    for one in change.keys:
+        if one.key == VERSION:
+            yield f"version {value_text(one.old)} → {value_text(one.new)}"
 
 
 def value_text(origin: Origin | None) -> str:
