@@ -167,9 +167,12 @@ def test_entry_can_be_quarantined_twice_and_stays_where_that_is_not_permitted(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        publish(cache)
+        os.utime(publish(cache).folder, (0, 0))
         cache.quarantine("samples", FINGERPRINT)
     assert len(quarantined(cache)) == 2
+    # It is kept for as long as from now on, however old it is.
+    folder = cache.root / "v2" / "quarantine"
+    assert all((folder / name).stat().st_mtime > 0 for name in quarantined(cache))
     entry = publish(cache)
     monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
     cache.quarantine("samples", FINGERPRINT)

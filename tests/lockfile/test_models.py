@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from registry import LockError
-from registry.base.materials import Material, Parts
+from registry.base.materials import Material, Original, Parts
 from registry.base.names import name_fault
 from registry.lockfile.models import (
     FIRST,
@@ -105,6 +105,7 @@ files = st.builds(
     sha256=hexes,
     parts=st.none() | parts,
 )
+named = st.builds(Material, location=texts, size=st.integers(0, 9), sha256=hexes)
 repositories = st.builds(
     Material, location=texts, revision=st.text(DIGITS, min_size=40, max_size=40)
 )
@@ -112,6 +113,13 @@ pins = st.builds(
     Pin,
     spec=digests,
     sources=st.lists(files | repositories, min_size=1, max_size=3).map(tuple),
+    files=st.lists(named, max_size=2).map(tuple),
+    sandbox=st.lists(named, max_size=2).map(tuple),
+    images=st.lists(texts, max_size=2).map(tuple),
+    code=st.dictionaries(texts, digests, max_size=1),
+    original=st.none()
+    | st.builds(Original, samples=st.integers(0, 9), ordered=digests, unordered=digests),
+    version=st.none() | st.just("12-C"),
     samples=st.integers(0, 1 << 40),
     columns=st.lists(texts | st.just(""), max_size=4).map(tuple),
     ordered=digests,

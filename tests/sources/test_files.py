@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,14 @@ def test_the_identity_depends_on_bytes_and_suffixes_but_not_on_folders(
     assert identities[0] == identities[1]
     assert identities[0] not in identities[2:]
     assert identities[2] != identities[3]
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        archive.writestr("a.csv", "x")
+        archive.writestr("b.csv", "y")
+    members = [
+        pin_files([Location(f"zip://{name}::{tmp_path}/z.zip")], {}, context).identity
+        for name in ("a.csv", "b.csv")
+    ]
+    assert members[0] != members[1]
     assert pin_files([Location(a), Location(b)], {}, context).identity == {
         "files": [*identities[0]["files"]] * 2
     }

@@ -338,7 +338,7 @@ def pin_data(pin: Pin | CommitPin) -> dict[str, Any]:
     data = data_of(pin, keep=lambda value, _: value not in (None, (), {}))
     # A list that is required is written even if it is empty.
     required = _REQUIRED if isinstance(pin, Pin) else ()
-    return {key: data.get(key, []) for key in _KEYS if key in data or key in required}
+    return {key: data.get(key, []) for key in sorted({*data, *required}, key=_KEYS.index)}
 
 
 def lock_text(
