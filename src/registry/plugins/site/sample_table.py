@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int16]
 
-__all__ = ["Answer", "Column", "Facet", "Group", "Question", "SampleTable"]
+__all__ = ["Answer", "Column", "Facet", "Question", "SampleTable"]
 
 _MOST_SIZE = 1 << 29
 """Bytes of samples that a table has at most, as it is in memory."""
@@ -49,28 +49,21 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
-    """A value of a column, or a range of them, with the number of its samples."""
-
-    label: str
-    count: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Facet:
     """A column in groups: each sample is in one of them."""
 
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[Bar, ...]
+    """A value of the column each, or a range of them, with the number of its samples."""
     codes: Codes
     """The group of each sample."""
     note: str = ""
 
     def plot(self) -> Plot:
         """Return the groups as a bar chart."""
-        bars = [Bar(label=one.label, count=one.count) for one in self.groups[:_FEW]]
+        bars = self.groups[:_FEW]
         more = len(self.groups) - len(bars)
-        return Plot(title=self.title, bars=tuple(bars), note=f"{more:,} more" if more else "")
+        return Plot(title=self.title, bars=bars, note=f"{more:,} more" if more else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,12 +328,7 @@ def _facet_of(column: Column) -> Facet | None:
     is_short = pc.mean(sizes).as_py() <= _LABEL_TEXT / 2
     if different > _FEW and not (is_repeated and is_short):
         lengths = _of_numbers(f"{column.name}, length", sizes)
-        return Facet(
-            title=lengths.title,
-            groups=lengths.groups,
-            codes=lengths.codes,
-            note=f"{different:,} different values",
-        )
+        return replace(lengths, note=f"{different:,} different values")
     return _of_values(column.name, encoded, by_count=True)
 
 
@@ -373,13 +361,13 @@ def _of_values(title: str, encoded: pa.DictionaryArray, *, by_count: bool) -> Fa
     others = ranked[_MOST_GROUPS:]
     codes = np.full(len(values) + 1, len(shown), np.int16)
     codes[shown] = np.arange(len(shown), dtype=np.int16)
-    groups = [Group(label=_label(values[one]), count=counts[one]) for one in shown]
+    groups = [Bar(label=_label(values[one]), count=counts[one]) for one in shown]
     if others:
         label = f"{count_text(len(others), 'other value')}"
-        groups.append(Group(label=label, count=sum(counts[one] for one in others)))
+        groups.append(Bar(label=label, count=sum(counts[one] for one in others)))
     if counts[-1]:
         codes[len(values)] = len(groups)
-        groups.append(Group(label="(none)", count=counts[-1]))
+        groups.append(Bar(label="(none)", count=counts[-1]))
     return Facet(title=title, groups=tuple(groups), codes=codes[indices])
 
 
@@ -398,9 +386,9 @@ def _of_ranges(title: str, values: pa.Array) -> Facet:
     codes[present] = np.searchsorted(lows, whole, side="right") - 1
     counts = np.bincount(codes, minlength=len(ranges) + 1).tolist()
     labels = [label if scale == 1 else f"≥ {low / scale:g}" for low, label in ranges]
-    groups = [Group(label=label, count=count) for label, count in zip(labels, counts, strict=False)]
+    groups = [Bar(label=label, count=count) for label, count in zip(labels, counts, strict=False)]
     if counts[len(ranges)]:
-        groups.append(Group(label="(none)", count=counts[len(ranges)]))
+        groups.append(Bar(label="(none)", count=counts[len(ranges)]))
     return Facet(title=title, groups=tuple(groups), codes=codes)
 
 
