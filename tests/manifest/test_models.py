@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from registry.diff.severity import SAME_SAMPLES, change_class
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.models import DatasetSpec, FieldsSpec, OwnColumn, to_spec
 
@@ -19,6 +20,20 @@ HUB = {"type": "hf", "path": "owner/name", "split": "test"}
 
 def spec(**keys: Any) -> DatasetSpec:
     return to_spec({"name": "d", "folder": Path("/c"), "source": CSV, **keys})
+
+
+def test_each_key_that_changes_samples_has_a_class_and_a_place() -> None:
+    """Whoever writes a dataset in another language has to name, or refuse, each of these."""
+    steps = {"concat", "join", "explode", "where", "mapper", "corrections", "sample"}
+    others = {"source", "fields", "view", "on_duplicate", "fewshot"}
+    resolved = {"name", "folder", "split", "companion", "is_original"}
+    keys = {*DatasetSpec.__struct_fields__} - resolved
+    documentation = {key for key in keys - {"view"} if change_class(key) in SAME_SAMPLES}
+    assert keys - documentation == steps | others
+    given = {"concat": [CSV], "explode": {"column": "a"}, "where": {"value": "a"}, "mapper": "a:b"}
+    given |= {"join": {"source": CSV, "on": "a", "into": "b"}, "sample": {"n": 1, "seed": 0}}
+    given["corrections"] = {"type": "corrections", "path": ["/e.yaml"]}
+    assert set(spec(**given).steps) == steps
 
 
 def test_concat_replaces_the_source_and_a_lookup_table_comes_last() -> None:

@@ -105,7 +105,9 @@ def test_secrets_are_read_from_the_environment(catalog_root: CatalogRoot) -> Non
     ("keys", "words"),
     [
         (f"{CSV}, on_duplicate: drop", "drop samples with a repeated id"),
+        (f"{CSV}, on_duplicate: suffix", "append numbers to repeated ids"),
         (f"{CSV}, where: {{value: q, equals: 1}}", "apply where of the manifest"),
+        (f"{CSV}, on_duplicate: drop, auto_id: true, corrections: e.yaml", "apply corrections of"),
         (f"{CSV}, explode: q, sample: {{n: 1, seed: 0}}", "apply explode, sample of the manifest"),
         ("source: {type: csv, path: ['https://h/a.csv', 'https://h/b.csv']}", "https://h/b.csv"),
         ("source: {type: csv, path: 'https://h/a.csv', skip_rows: 2}", "first 2 rows"),

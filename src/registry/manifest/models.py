@@ -55,6 +55,7 @@ Accepted = Literal[
     "unused_lookup_rows",
 ]
 """What is questionable in samples unless the manifest says that it is meant."""
+_STEPS = ("concat", "join", "explode", "where", "mapper", "corrections", "sample")
 
 
 class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -459,6 +460,11 @@ class DatasetSpec(_Model, frozen=True, kw_only=True, dict=True):
     def explodes(self) -> tuple[Explode, ...]:
         """The levels of `explode`, the outer one first."""
         return () if self.explode is None else self.explode.levels
+
+    @property
+    def steps(self) -> list[str]:
+        """The keys that it has, by which samples are not just the mapped records of `source`."""
+        return [name for name in _STEPS if getattr(self, name)]
 
     @property
     def sources(self) -> tuple[Source, ...]:

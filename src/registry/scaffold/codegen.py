@@ -35,16 +35,15 @@ def loader_call(spec: DatasetSpec) -> str:
     imports = ", ".join(sorted(name for name in {loader, function} if name))
     lines = [f"from registry import {imports}", ""]
     notes = list(spec.source.loader_notes())
-    steps = ("concat", "join", "explode", "where", "mapper", "sample")
-    if done := [name for name in steps if getattr(spec, name)]:
-        notes.append(f"apply {', '.join(done)} of the manifest")
+    if spec.steps:
+        notes.append(f"apply {', '.join(spec.steps)} of the manifest")
     if spec.examples is not None:
         notes.append("put examples before each question (`fewshot`)")
     if spec.view.only is not None:
         notes.append(f"keep samples with the metadata {spec.view.only}")
-    if spec.on_duplicate == "drop":
+    if spec.duplicate_rule == "drop":
         notes.append("drop samples with a repeated id")
-    if spec.on_duplicate == "suffix":
+    if spec.duplicate_rule == "suffix":
         notes.append("append numbers to repeated ids")
     lines += [f"# get_dataset also does: {note}" for note in notes]
     unread = [name for name in _READ_UNNAMED if getattr(spec.fields, name) is None]

@@ -122,6 +122,7 @@ def test_without_eval_samples_with_choices_are_multiple_choice() -> None:
         ({"source": {**KEYS["source"], "data_dir": "x"}}, "`source.data_dir`"),
         ({"where": {"value": "a", "equals": 1}}, "`where`"),
         ({"on_duplicate": "drop"}, "`on_duplicate`"),
+        ({"corrections": "errata.yaml"}, "`corrections`"),
         ({"limit": 5}, "`limit`"),
         ({"shuffle": True, "seed": 1}, "`shuffle`"),
         ({"fields": {"input": {"template": "Q: {q}"}}}, "`fields.input`"),

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _LITERAL = "literal:"
-_STEPS = ("concat", "join", "explode", "where", "mapper", "sample")
 _UNREAD = tuple(name for name in SETTINGS if name != "description")
 
 
@@ -55,9 +54,8 @@ def _source(spec: DatasetSpec) -> HfSource:
     for key in ("data_dir", "data_files", "columns"):
         if getattr(source, key):
             raise _refuse(spec.name, f"source.{key}", "it reads a split of a configuration")
-    for step in _STEPS:
-        if getattr(spec, step):
-            raise _refuse(spec.name, step, "each record is a sample")
+    for step in spec.steps:
+        raise _refuse(spec.name, step, "each record is a sample")
     if spec.examples is not None:
         raise _refuse(spec.name, "fewshot", "each record is a sample")
     if spec.on_duplicate != "error":
