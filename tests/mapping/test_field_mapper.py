@@ -49,6 +49,22 @@ def test_description_and_checkpoint_are_read_only_if_they_are_named() -> None:
     assert sample.checkpoint == CheckpointSampleConfig(max_consecutive_failures=2)
 
 
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("metadata", '{"a": 1, "a": 2}'),
+        ("files", '{"a": "x", "a": "y"}'),
+        ("sandbox", '["docker", {"a": 1, "a": 2}]'),
+        ("checkpoint", '{"max_consecutive_failures": 2, "max_consecutive_failures": 3}'),
+    ],
+)
+def test_json_in_a_text_is_read_exactly_or_not_at_all(field: str, text: str) -> None:
+    record = {"input": "q", field: text}
+    columns: dict[str, Any] = {field: field}
+    assert getattr(record_mapper(FieldSpec(**columns))(record), field)  # as Inspect does
+    assert "the key is repeated" in str(error_of({field: field}, record))
+
+
 def test_null_leaves_a_field_empty() -> None:
     record = {"target": "a", "choices": ["x"], "id": 1, "metadata": {"a": 1}, "setup": "s"}
     fields = dict.fromkeys(["target", "choices", "id", "metadata", "setup"])

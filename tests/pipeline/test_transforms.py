@@ -129,6 +129,10 @@ def test_explode_parses_a_list_in_a_string(write: Write) -> None:
     for parts in ("[", "7", "null"):
         with pytest.raises(MappingError, match=r"record 1.*the column 'parts' must be a list"):
             get_dataset("d", root=write(keys, [{"parts": parts}]))
+    inexact = [*records, {"parts": '[{"q": "a", "q": "b"}]'}]
+    where = r"record 3, field explode: can't be read exactly: \[0\].q: the key is repeated"
+    with pytest.raises(MappingError, match=where):
+        get_dataset("d", root=write(keys, inexact))
 
 
 def test_explode_of_a_value_that_is_not_a_list_names_the_record(write: Write) -> None:

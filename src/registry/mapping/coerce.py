@@ -1,6 +1,7 @@
 """Coerce the values of a record to the fields of a sample.
 
 Every function follows Inspect AI's loaders; `docs/explanation/design.md` lists where ours differ.
+Those with an argument `loads` parse JSON: manifests, unlike the loaders, give `parse_exact`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from registry.base.digest import digest_of
+from registry.decode.exact_json import InexactError
 from registry.errors import MappingError
 from registry.samples.messages import (
     ChatMessage,
@@ -42,6 +44,8 @@ __all__ = [
     "to_setup",
     "to_target",
 ]
+
+_Loads = Callable[[str], Any]
 
 # An id is stored as int64.
 _LARGEST_ID = 2.0**63
@@ -148,34 +152,34 @@ def to_id(value: Any) -> int | str | None:
     raise MappingError("an id must be an integer or a string", field="id", value=value)
 
 
-def to_metadata(value: Any) -> dict[str, Any] | None:
+def to_metadata(value: Any, loads: _Loads = json.loads) -> dict[str, Any] | None:
     """Return the metadata: a dict, or a str parsed as a JSON object."""
     if is_missing(value):
         return None
-    data = _from_json(value, "metadata") if isinstance(value, str) else value
+    data = _from_json(value, "metadata", loads) if isinstance(value, str) else value
     if data is None or isinstance(data, dict):
         return data
     raise MappingError("must be a dict, or a JSON string of one", field="metadata", value=value)
 
 
-def to_sandbox(value: Any) -> SandboxEnvironmentSpec | None:
+def to_sandbox(value: Any, loads: _Loads = json.loads) -> SandboxEnvironmentSpec | None:
     """Return the sandbox: a type, or a list (or JSON) of a type and its configuration file."""
     if is_missing(value):
         return None
     if isinstance(value, str) and not value.strip().startswith("["):
         return SandboxEnvironmentSpec(value)
-    data = _from_json(value, "sandbox") if isinstance(value, str) else value
+    data = _from_json(value, "sandbox", loads) if isinstance(value, str) else value
     if isinstance(data, list) and len(data) == 2:
         return SandboxEnvironmentSpec(str(data[0]), str(data[1]))
     message = "must be a string, or a list of two: type and configuration file"
     raise MappingError(message, field="sandbox", value=value)
 
 
-def to_files(value: Any) -> dict[str, str] | None:
+def to_files(value: Any, loads: _Loads = json.loads) -> dict[str, str] | None:
     """Return the files: a dict of str, or a str parsed as a JSON object."""
     if is_missing(value):
         return None
-    data = _from_json(value, "files") if isinstance(value, str) else value
+    data = _from_json(value, "files", loads) if isinstance(value, str) else value
     if isinstance(data, dict) and all(isinstance(item, str) for item in data.values()):
         return data
     message = "must be a dict of strings, or a JSON string of one"
@@ -198,14 +202,14 @@ def to_description(value: Any) -> str | None:
     raise MappingError(message, field="description", value=value)
 
 
-def to_checkpoint(value: Any) -> CheckpointSampleConfig | None:
+def to_checkpoint(value: Any, loads: _Loads = json.loads) -> CheckpointSampleConfig | None:
     """Return the checkpoint settings: a dict, or a str parsed as JSON, without a trigger."""
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     from registry.samples.checkpoint import CheckpointTrigger, validate_checkpoint
 
     try:
-        data = json.loads(value) if isinstance(value, str) else value
+        data = loads(value) if isinstance(value, str) else value
         trigger = data.get("trigger") if isinstance(data, dict) else None
         if trigger is None or isinstance(trigger, CheckpointTrigger):
             return validate_checkpoint(data)
@@ -220,11 +224,12 @@ def to_checkpoint(value: Any) -> CheckpointSampleConfig | None:
     )
 
 
-def _from_json(text: str, field: str) -> Any:
+def _from_json(text: str, field: str, loads: _Loads) -> Any:
     try:
-        return json.loads(text)
+        return loads(text)
     except (ValueError, RecursionError) as error:
-        raise MappingError(f"not JSON: {error}", field=field, value=text) from error
+        what = "can't be read exactly" if isinstance(error, InexactError) else "not JSON"
+        raise MappingError(f"{what}: {error}", field=field, value=text) from error
 
 
 COERCIONS: dict[str, Callable[[Any], Any]] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from types import NoneType
 from typing import Any
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.decode.exact_json import parse_exact
 from registry.errors import MappingError, did_you_mean
 from registry.manifest.expressions import Column, Expression, ListOf, Pipe, parse_expression
 from registry.manifest.models import Accepted, FieldsSpec
@@ -36,8 +38,15 @@ def _to_choices(value: Any) -> list[str] | None:
     return choices
 
 
-# Blank choices are kept but for those at the end, as a letter counts those before it.
-_COERCE = {**coerce.COERCIONS, "choices": _to_choices}
+# Blank choices are kept but for those at the end, as a letter counts those before it. JSON within a
+# text is read as that of a source is: exactly, or not at all.
+_COERCE: dict[str, Callable[[Any], Any]] = {
+    **coerce.COERCIONS,
+    "choices": _to_choices,
+    "sandbox": partial(coerce.to_sandbox, loads=parse_exact),
+    "files": partial(coerce.to_files, loads=parse_exact),
+    "checkpoint": partial(coerce.to_checkpoint, loads=parse_exact),
+}
 # What these functions return for null; the values of fields that the manifest sets to null.
 _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 
@@ -191,7 +200,7 @@ class FieldMapper:
         if name == "*":
             return list(batch.records())
         try:
-            return [coerce.to_metadata(_or_none(value)) for value in batch.values(name)]
+            return [coerce.to_metadata(_or_none(one), parse_exact) for one in batch.values(name)]
         except MappingError as error:
             raise error.at(field="metadata") from error.__cause__
 

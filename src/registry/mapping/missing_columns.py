@@ -12,9 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.locations import Location
-from registry.errors import did_you_mean
+from registry.errors import MappingError, did_you_mean
 from registry.mapping.named_columns import KeyPath, NamedColumns, named_columns
-from registry.mapping.row import MISSING, column_hint, get_list, path_splits
+from registry.mapping.row import column_hint, get_list, path_splits
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, Explode, Join
@@ -165,8 +165,13 @@ class _Search:
     def see(self, record: Record, explode: Explode | None) -> None:
         """Look at a record, and at the records that `explode` makes of it."""
         self._see(record)
-        items = MISSING if explode is None else get_list(record, explode)
-        if explode is None or not isinstance(items, list):
+        if explode is None:
+            return
+        try:
+            items = get_list(record, explode)
+        except MappingError:  # the build says so, with the number of the record
+            return
+        if not isinstance(items, list):
             return
         for item in items:
             self._has_items = explode.then is None or self._has_items

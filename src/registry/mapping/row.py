@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from operator import contains, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from registry.boundary.boundary import Boundary
+from registry.decode.exact_json import InexactError, parse_exact
 from registry.decode.frame import MISSING
 from registry.errors import MappingError, did_you_mean
 
@@ -94,11 +94,19 @@ def path_splits(name: str) -> Iterator[tuple[str, str]]:
 
 
 def get_list(record: Mapping[str, Any], explode: Explode) -> Any:
-    """Return what the column of `explode` has: a list, or anything else that is not one."""
+    """Return what the column of `explode` has: a list, or anything else that is not one.
+
+    Raises:
+        MappingError: it is JSON in a string that can't be read exactly.
+    """
     items = get_column(dict(record), explode.column)
     if explode.parse and isinstance(items, str):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(items)
+        try:
+            return parse_exact(items)
+        except InexactError as error:
+            raise MappingError(f"can't be read exactly: {error}", value=items) from error
+        except (ValueError, RecursionError):
+            pass  # the string, which is no list
     return items
 
 

@@ -205,7 +205,10 @@ def _explode(
     rows: Iterator[Numbered], explode: Explode, numbers: Iterator[int]
 ) -> Iterator[Numbered]:
     for number, record in rows:
-        items = get_list(record, explode)
+        try:
+            items = get_list(record, explode)
+        except MappingError as error:
+            raise error.at(record=number, field="explode") from error.__cause__
         if items is MISSING:
             raise no_column(explode.column, record).at(record=number, field="explode")
         if not isinstance(items, list):
