@@ -137,7 +137,7 @@ def test_long_values_are_shortened(change: Row, value: Any) -> None:
 
 
 def test_letters_are_checked_without_converting_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quality, "_is_among", lambda *_: pytest.fail("a row was converted"))
+    monkeypatch.setattr(quality, "choice_of", lambda *_: pytest.fail("a row was converted"))
     rows = [{**SOUND, "target": "AB"[number % 2], "id": number} for number in range(9)]
     rows[4] = {**SOUND, "target": "free", "choices": None}
     assert kinds(*rows) == {"missing_choices"}

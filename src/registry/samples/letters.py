@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 __all__ = ["choice_of", "index_of", "letter_of"]
@@ -30,7 +29,9 @@ def index_of(letter: str) -> int:
 
 def choice_of(target: str, choices: Sequence[str]) -> int | None:
     """Return the index of the choice that a target means: by its letter, or else by its text."""
-    with contextlib.suppress(ValueError):
+    try:
         if (index := index_of(target)) < len(choices):
             return index
+    except ValueError:
+        pass
     return choices.index(target) if target in choices else None

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -17,13 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from registry.base.arrow import blank_strings, int64_array, list_offsets, to_numpy_int64
-from registry.samples.letters import index_of
+from registry.samples.letters import choice_of
 
 __all__ = ["KINDS", "QualityCounter", "unused_columns"]
 
 _SHOWN = 3
 _MAX_VALUE = 80
-_LONG_LABEL = 8
 _PART_ROWS = 1 << 12
 _COMPARED = 8
 """Choices that are compared with each other; more are sorted."""
@@ -151,7 +148,7 @@ def _targets_outside_choices(
     names = ("target", "targets", "choices")
     columns = (batch.column(name).take(int64_array(unclear)).to_pylist() for name in names)
     is_outside = [
-        not all(_is_among(one, texts) for one in ([target] if targets is None else targets))
+        None in (choice_of(one, texts) for one in ([target] if targets is None else targets))
         for target, targets, texts in zip(*columns, strict=True)
     ]
     outside: Rows = unclear[np.array(is_outside, bool)]
@@ -169,21 +166,6 @@ def _equals_a_choice(batch: pa.RecordBatch, rows: Rows) -> NDArray[np.bool_]:
     found = np.zeros(len(rows), bool)
     found[to_numpy_int64(of_row.take(equal))] = True
     return found
-
-
-def _is_among(target: str, choices: list[str]) -> bool:
-    # There are few labels, and a text with as many characters as this is none, or an odd one.
-    position = _position(target) if len(target) < _LONG_LABEL else _position.__wrapped__(target)
-    return position < len(choices) or target in choices
-
-
-@functools.lru_cache(maxsize=1 << 10)
-def _position(target: str) -> float:
-    """Return the index of the choice with a label; infinite for what is no label."""
-    try:
-        return index_of(target)
-    except ValueError:
-        return math.inf
 
 
 def _capitals_of_choices(batch: pa.RecordBatch, counts: Rows) -> Rows:
@@ -351,7 +333,7 @@ def _target(values: dict[str, Any]) -> Any:
 def _outside(values: dict[str, Any]) -> Any:
     if values["targets"] is None:
         return values["target"]
-    return [one for one in values["targets"] if not _is_among(one, values["choices"])]
+    return [one for one in values["targets"] if choice_of(one, values["choices"]) is None]
 
 
 def _repeated(values: dict[str, Any]) -> str:

@@ -56,6 +56,7 @@ def test_input_and_target_are_compared(value: Any, target: str, found: tuple[int
         # Other choices in another order, but the same answer.
         ("A", ["q", "p"], (1, 1)),
         ("A", ["p", "q"], (0, 1)),
+        ("9" * 5000, ["p", "q"], (0, 1)),
     ],
 )
 def test_choice_is_the_same_by_letter_index_and_text(

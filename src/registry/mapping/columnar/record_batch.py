@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from registry.boundary.boundary import Boundary
 from registry.decode.frame import MISSING, AnyFrame, ValueFrame, python_values
 from registry.mapping.evaluation.batch import Batch
-from registry.mapping.row import get_column, get_columns
+from registry.mapping.row import get_column, get_columns, path_splits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,5 +161,4 @@ def _nested_column(column: pa.Array, path: str) -> pa.Array | None:
 
 def _prefixes(name: str) -> list[str]:
     """Return the part of a path before each of its dots, shortest first."""
-    parts = name.split(".")
-    return [".".join(parts[:count]) for count in range(1, len(parts))]
+    return [head for head, _ in path_splits(name)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.base.digest import to_json
-from registry.samples.letters import index_of
+from registry.samples.letters import choice_of
 
 if TYPE_CHECKING:
     from registry.samples.sample import Sample
@@ -56,10 +56,8 @@ def answers_of(sample: Sample) -> list[str]:
 
 
 def _choice_of(target: str, choices: Sequence[str]) -> str:
-    try:
-        return choices[index_of(target.strip())]
-    except (ValueError, IndexError):
-        return target
+    index = choice_of(target.strip(), choices)
+    return target if index is None else choices[index]
 
 
 def content_of(sample: Sample) -> bytes:

@@ -8,11 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from registry import Dataset, RegistryError
-from registry.api import index_of
+from registry.api import choice_of
 from registry.plugins.results.here import Here
 from registry.plugins.results.runs import Run, RunSample
 
 __all__ = ["Match", "find_dataset", "match"]
+
+_DIGITS = 6
+"""From so many digits on, a target is no index of a choice; Python refuses to parse thousands."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -127,14 +130,8 @@ def _targets(target: str | Sequence[str], choices: Sequence[str] | None) -> set[
     """
     found = {_plain(target if isinstance(target, str) else " ".join(target))}
     if isinstance(target, str) and choices:
-        index = int(target) if target.isdecimal() else _index(target)
+        is_index = target.isdecimal() and len(target) < _DIGITS
+        index = int(target) if is_index else choice_of(target, choices)
         if index is not None and index < len(choices):
             found.add(_plain(choices[index]))
     return found
-
-
-def _index(letter: str) -> int | None:
-    try:
-        return index_of(letter)
-    except ValueError:
-        return None
