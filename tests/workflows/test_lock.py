@@ -194,6 +194,11 @@ MOVES = {  # description: old pin, new pin, changed samples
         replace(OTHER, samples=1300),
         1100,
     ),
+    "samples aaaaaaa → bbbbbbb, 1 sample (2 before), 1 changed": (
+        make_pin(2),
+        replace(OTHER, samples=1),
+        1,
+    ),
     "samples aaaaaaa → bbbbbbb, 3 samples, not compared: the old ones are not in the cache": (
         make_pin(),
         OTHER,

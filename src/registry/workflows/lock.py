@@ -19,6 +19,7 @@ from registry.errors import (
     MissingDependencyError,
     RegistryError,
     SourceError,
+    count_text,
 )
 from registry.load.cached import open_pinned
 from registry.load.load import load, remember_pinned
@@ -332,7 +333,7 @@ def describe_move(old: Pin, new: Pin, changed: int | None) -> str:
         if was is None or now is None or was.short != now.short:
             versions = f"{was.short if was else 'none'} → {now.short if now else 'none'}"
             break
-    number = f"{new.samples:,} samples"
+    number = count_text(new.samples, "sample")
     if old.samples != new.samples:
         number += f" ({old.samples:,} before)"
     if old.ordered == new.ordered:

@@ -41,6 +41,7 @@ def test_lengths_are_those_of_texts_and_conversations() -> None:
     ("lengths", "text"),
     [
         (Lengths(4, 4.0, 4.0, 4), "4 characters"),
+        (Lengths(1, 1.0, 1.0, 1), "1 character"),
         (Lengths(4, 4.5, 4.5, 5), "4 to 5 characters, median 4.5"),
         (Lengths(4, 1_250.0, 900.0, 2_000), "4 to 2,000 characters, median 1,250"),
     ],

@@ -13,6 +13,7 @@ from registry import RegistryError
 from registry.api import (
     ArrowDataset,
     Provenance,
+    count_text,
     data_of,
     did_you_mean,
     installed_release,
@@ -204,7 +205,8 @@ def _differences(stated: Provenance, name: str, here: Here) -> Iterator[str]:
             yield f"{one.location} was {one.short}, and is {found[:7]} now"
     same_kind = pin and pin.original if stated.original else pin
     if same_kind is not None and same_kind.samples != stated.samples:
-        yield f"{name} had {stated.samples:,} samples, and has {same_kind.samples:,} now"
+        had = count_text(stated.samples, "sample")
+        yield f"{name} had {had}, and has {same_kind.samples:,} now"
     view = data_of(spec.view, keep=is_not_default)
     if view != stated.view:
         yield f"the view was {_view_text(stated.view)}, and is {_view_text(view)} in the manifest"
@@ -279,5 +281,5 @@ def _rebuilt(run: Run, found: _Finding, here: Here) -> Rebuilt:
     if digest != wanted:
         return Rebuilt(equal=False, text=f"other samples: {digest} in place of {wanted}; {in_log}")
     # What was evaluated may be something else than what the log says: its samples show it.
-    text = f"{len(dataset):,} samples with the digest of the log; {in_log}"
+    text = f"{count_text(len(dataset), 'sample')} with the digest of the log; {in_log}"
     return Rebuilt(equal=is_whole, text=text)

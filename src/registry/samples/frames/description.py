@@ -34,7 +34,7 @@ class Lengths(Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.least == self.most:
-            return f"{self.least:,} characters"
+            return count_text(self.least, "character")
         median = f"{self.median:,.1f}".removesuffix(".0")  # as the plot has it
         return f"{self.least:,} to {self.most:,} characters, median {median}"
 
