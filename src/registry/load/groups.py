@@ -11,6 +11,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import ExpectationError, list_names
 from registry.load.dataset import CachedSamples, Overrides, get_dataset
 from registry.lockfile.pin_cache import CatalogPins
+from registry.manifest.models import View
 from registry.settings import Settings
 from registry.store.selections import ValueRows, value_rows
 
@@ -191,8 +192,7 @@ def _names(found: ValueRows, group: str) -> list[str]:
 
 def _open_whole(name: str, options: dict[str, Any], **view_of_its_own: Any) -> ArrowDataset:
     """Return a dataset as its manifest has it, whatever part of it the members are to have."""
-    view = ("only", "limit", "shuffle", "seed", "shuffle_choices", "auto_id")
-    others = {key: item for key, item in options.items() if key not in view}
+    others = {key: item for key, item in options.items() if key not in View.__struct_fields__}
     return _opened(name, {**others, **view_of_its_own})
 
 

@@ -90,6 +90,9 @@ def test_inherited_change_and_new_code_may_be_anything_too() -> None:
     inherited = changed("limit", ChangeClass.SOURCE, inherited=(InheritedChange("pin", "e"),))
     assert "targets" in words(inherited)
     assert "targets" in words(changed("mapper", ChangeClass.INPUTS))
+    assert "targets" in words(changed("explode.column", ChangeClass.SUBSET))
+    assert "metadata" in words(changed("fewshot.of.fields.input", ChangeClass.INPUTS))
+    assert "ids" in words(changed("on_duplicate", ChangeClass.SUBSET))
     assert "targets" not in words(changed("fields.input", ChangeClass.INPUTS))
 
 

@@ -16,8 +16,12 @@ POLICY_CLASSES: tuple[str, ...] = (*_WORDS.values(), *_STATUSES, "index", "reach
 """What `--fail-on` names: the first words of the classes, and what has no class."""
 
 _ANY_FIELD = (ChangeClass.INPUTS, ChangeClass.TARGETS, ChangeClass.METADATA, ChangeClass.IDS)
-# New bytes, code and tables may change any field, whatever class their own key has.
-_OPAQUE = ("bytes", "code", "package", "pin", "source", "concat", "join", "mapper", "corrections")
+# New bytes, code, tables, items and examples may change any field, whatever class their own key
+# has, and `on_duplicate` writes ids.
+_OPAQUE = (
+    *("bytes", "code", "package", "pin", "source", "concat", "join", "explode", "mapper"),
+    *("on_duplicate", "corrections", "fewshot"),
+)
 
 
 def parse_classes(text: str) -> frozenset[str]:
