@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from registry.errors import MappingError
 from registry.manifest.models import Subsample
 from registry.pipeline.subsample import _shares, select
+from registry.samples.frames.layout import MetadataType
 from registry.store import writer as sample_writer
 from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
-from registry.store.schema import MetadataType, schema_of
+from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter
 
 METADATA_TYPES: dict[str, MetadataType] = {"kind": "str", "deep": "json"}

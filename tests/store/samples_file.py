@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from registry import Sample
 from registry.samples.fields import NAMES
+from registry.samples.frames.layout import MetadataType
 from registry.store.checked_file import unpack_numbers
 from registry.store.columns import batch_of, fields_of
 from registry.store.reader import SampleFile
-from registry.store.schema import MetadataType, schema_of
+from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter
 
 __all__ = [

@@ -48,11 +48,12 @@ from registry.samples.checkpoint import (
 )
 from registry.samples.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
 from registry.samples.fields import NAMES
+from registry.samples.frames.layout import MetadataType
 from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
 from registry.store.columns import are_plain, batch_of, common_keys, fields_of, to_json_texts
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of
-from registry.store.schema import MetadataType, MetadataTypeMismatchError
+from registry.store.schema import MetadataTypeMismatchError
 from tests.store.samples_file import rows_of, write_samples
 
 Parts = dict[str, Any]

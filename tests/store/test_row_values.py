@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.store.row_values import NOT_A_SAMPLES_FILE, Footer
-from registry.store.schema import METADATA_TYPES, MetadataType, full_schema, json_keys, schema_of
+from registry.store.schema import full_schema, json_keys, schema_of
 
 VALUES: dict[MetadataType, st.SearchStrategy[Any]] = {
     "str": st.text(max_size=4),

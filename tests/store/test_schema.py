@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from registry.samples.frames.layout import MetadataType
 from registry.store.columns import batch_of
 from registry.store.schema import (
     METADATA_VALUES,
-    MetadataType,
     full_schema,
     json_keys,
     metadata_type_of,

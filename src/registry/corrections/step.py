@@ -22,9 +22,9 @@ from registry.store.rows import ids_of, samples_of
 from registry.store.schema import json_keys, with_all_columns
 
 if TYPE_CHECKING:
+    from registry.samples.frames.layout import MetadataType
     from registry.samples.sample import Sample
     from registry.store.reader import SampleFile
-    from registry.store.schema import MetadataType
 
 __all__ = ["CorrectionStep"]
 

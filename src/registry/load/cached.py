@@ -57,11 +57,13 @@ def open_cached(
     code: str | None = None,
 ) -> ArrowDataset | None:
     """Open a dataset if its samples are cached, else return None; as `find_fingerprint`."""
+    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
+    return None if entry is None else _open(spec, cache, entry, boundary)
+
+
+def _open(spec: DatasetSpec, cache: Cache, entry: CacheEntry, boundary: Boundary) -> ArrowDataset:
     from registry.pipeline.open import Opening, open_entry
 
-    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
-    if entry is None:
-        return None
     return open_entry(Opening.of(spec, boundary), entry, cache, entry.meta["fingerprint"])
 
 
@@ -80,9 +82,9 @@ def find_samples_id(
     from registry.load.materials import samples_id_with_named
 
     _, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
-    dataset = None if entry is None else open_cached(spec, cache, lock, boundary=boundary)
-    if entry is None or dataset is None:
+    if entry is None:
         return None
+    dataset = _open(spec, cache, entry, boundary)
     context = SourceContext(boundary=boundary, cache=cache, offline=True)
     return samples_id_with_named(spec, dataset, entry.meta["columns"], context)
 

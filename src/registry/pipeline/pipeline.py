@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
+    from registry.samples.frames.layout import MetadataType
     from registry.samples.sample import RecordToSample
     from registry.sources.pins import Pins, SourceContext
-    from registry.store.schema import MetadataType
 
 __all__ = [
     "JsonKeys",

@@ -19,13 +19,12 @@ from registry.base.arrow import contains_literal, to_array
 from registry.base.digest import to_json
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS, NAMES, Field
+from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.samples.messages import ChatMessage
 from registry.samples.sample import Sample
 from registry.store.conversations import conversation_to_json
 from registry.store.schema import (
-    METADATA_TYPES,
     METADATA_VALUES,
-    MetadataType,
     MetadataTypeMismatchError,
     batch_from,
     metadata_type_of,

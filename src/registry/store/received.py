@@ -13,16 +13,12 @@ from msgspec import Struct
 from registry.base.conversion import convert
 from registry.cache.meta import checksum
 from registry.errors import CacheError
+from registry.samples.frames.layout import METADATA_TYPES
 from registry.store.checked_file import unpack_numbers
 from registry.store.quality import KINDS
 from registry.store.reader import choice_ends
 from registry.store.row_values import NOT_A_SAMPLES_FILE, Footer
-from registry.store.schema import (
-    METADATA_TYPES,
-    METADATA_VALUES,
-    full_schema,
-    json_keys,
-)
+from registry.store.schema import METADATA_VALUES, full_schema, json_keys
 
 __all__ = ["check_received"]
 

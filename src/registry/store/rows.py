@@ -38,8 +38,9 @@ def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> I
 def ids_of(batch: pa.RecordBatch) -> list[str | int | None]:
     """Return the ids of the rows of a batch."""
     texts, numbers = batch.column("id"), batch.column("id_number")
-    if texts.null_count == 0:
-        return list(texts.to_pylist())
+    for column, other in ((texts, numbers), (numbers, texts)):
+        if other.null_count == len(other):
+            return list(column.to_pylist())
     pairs = zip(texts.to_pylist(), numbers.to_pylist(), strict=True)
     return [number if text is None else text for text, number in pairs]
 

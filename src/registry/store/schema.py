@@ -11,16 +11,20 @@ import functools
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
 from registry.samples.fields import FIELDS
+from registry.samples.frames.layout import (
+    COLUMN_TYPES,
+    METADATA_TYPE_OF,
+    METADATA_TYPES,
+    MetadataType,
+)
 
 __all__ = [
-    "METADATA_TYPES",
     "METADATA_VALUES",
-    "MetadataType",
     "MetadataTypeMismatchError",
     "batch_from",
     "full_schema",
@@ -31,37 +35,10 @@ __all__ = [
     "with_all_columns",
 ]
 
-MetadataType = Literal["str", "str_list", "int", "float", "bool", "json"]
-"""Common type of the values of a metadata key; `json` for any other values, stored as JSON."""
-
-# Large: the 32-bit offsets of `string` limit a batch to 2 GiB of text.
-_TEXT = pa.large_string()
-METADATA_TYPES: dict[MetadataType, pa.DataType] = {
-    "str": _TEXT,
-    "str_list": pa.large_list(_TEXT),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "bool": pa.bool_(),
-    "json": _TEXT,
-}
-"""Type of the values → type of their column."""
-
-_METADATA_TYPE_OF: dict[type, MetadataType] = {
-    str: "str",
-    int: "int",
-    float: "float",
-    bool: "bool",
-}
 # In the schema of the file, so that a reader knows which strings to parse.
 _AS_JSON = {b"form": b"json"}
-_TYPES: dict[str, pa.DataType] = {
-    "text": _TEXT,
-    "json": _TEXT,
-    "texts": pa.large_list(_TEXT),
-    "int": pa.int64(),
-}
 _COLUMNS = (
-    *(pa.field(name, _TYPES[kind]) for field in FIELDS for name, kind in field.columns),
+    *(pa.field(name, COLUMN_TYPES[kind]) for field in FIELDS for name, kind in field.columns),
     pa.field("record", pa.int64()),
 )
 METADATA_VALUES = "metadata_values"
@@ -123,13 +100,13 @@ def json_keys(schema: pa.Schema) -> list[str]:
 
 
 def metadata_type_of(values: Sequence[Any]) -> MetadataType:
-    """Return the common type of the values of a metadata key; `str` if all of them are None."""
+    """Return the common type of the values of a metadata key; `json` if all of them are None."""
     # The exact types: a bool is also an int, and a subclass would be restored as its base class.
     types = set(map(type, values)) - {NoneType}
     if types == {list}:
         items = chain.from_iterable(value for value in values if value)
         return "str_list" if set(map(type, items)) <= {str, NoneType} else "json"
-    return _METADATA_TYPE_OF.get(types.pop(), "json") if len(types) == 1 else "json"
+    return METADATA_TYPE_OF.get(types.pop(), "json") if len(types) == 1 else "json"
 
 
 def batch_from(

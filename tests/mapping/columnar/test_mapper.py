@@ -30,16 +30,11 @@ from registry.mapping.columnar.mapper import (
 from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
+from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.store.columns import field_columns
 from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
-from registry.store.schema import (
-    METADATA_TYPES,
-    MetadataType,
-    MetadataTypeMismatchError,
-    batch_from,
-    json_keys,
-)
+from registry.store.schema import MetadataTypeMismatchError, batch_from, json_keys
 from registry.store.writer import SampleWriter
 from tests.mapping.columnar.views import COLUMNS, view_of
 

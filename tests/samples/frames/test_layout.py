@@ -6,8 +6,7 @@ import re
 
 import pyarrow as pa
 
-from registry.samples.frames.layout import COLUMNS, MESSAGE, METADATA_TYPES, frame_schema
-from registry.store import schema
+from registry.samples.frames.layout import COLUMNS, MESSAGE, frame_schema
 from tests.conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "reference" / "interop.md").read_text("utf-8")
@@ -37,7 +36,3 @@ def test_struct_of_metadata_changes_only_that_column() -> None:
     assert [one for one in made if one.name != "metadata"] == [
         one for one in plain if one.name != "metadata"
     ]
-
-
-def test_types_are_those_of_the_cache() -> None:
-    assert METADATA_TYPES == schema.METADATA_TYPES

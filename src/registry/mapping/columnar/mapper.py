@@ -31,12 +31,11 @@ from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import ColumnDependencies, mapping_dependencies
 from registry.mapping.field_mapper import FieldMapper
 from registry.samples.fields import NAMES
+from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.store.columns import common_keys, field_columns, metadata_column
 from registry.store.conversations import conversation_to_json, plain_conversation_json
 from registry.store.schema import (
-    METADATA_TYPES,
     METADATA_VALUES,
-    MetadataType,
     MetadataTypeMismatchError,
     batch_from,
     metadata_type_of,

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
     from registry.mapping.named_columns import NamedColumns
+    from registry.samples.frames.layout import MetadataType
     from registry.sources.pins import SourcePin
-    from registry.store.schema import MetadataType
 
 __all__ = ["FileRows", "FileTask", "Part", "SourceMapping", "answer", "map_source", "parts_of"]
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from registry.errors import MissingDependencyError
-from registry.samples.frames.layout import MetadataForm, MetadataKind, frame_schema
+from registry.samples.frames.layout import MetadataForm, MetadataType, frame_schema
 from registry.samples.frames.rows import frame_batch, metadata_kinds
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def frames_of(samples: Samples, size: int | None, metadata: MetadataForm) -> Fra
 
 
 def _batches(
-    samples: Iterator[Sample], size: int, kinds: dict[str, MetadataKind] | None
+    samples: Iterator[Sample], size: int, kinds: dict[str, MetadataType] | None
 ) -> Iterator[pa.RecordBatch]:
     first = 0
     while part := list(islice(samples, size)):

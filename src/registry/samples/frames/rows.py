@@ -17,7 +17,13 @@ from pydantic import BaseModel
 from registry.base.digest import canonical_json, to_json
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS, Field, field_data
-from registry.samples.frames.layout import COLUMNS, METADATA_TYPES, MetadataKind, frame_schema
+from registry.samples.frames.layout import (
+    COLUMNS,
+    METADATA_TYPE_OF,
+    METADATA_TYPES,
+    MetadataType,
+    frame_schema,
+)
 
 if TYPE_CHECKING:
     from registry.samples.messages import ChatMessage
@@ -35,7 +41,6 @@ __all__ = [
 
 _FAILURES = (UnicodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
 
-_KINDS: dict[type, MetadataKind] = {str: "str", int: "int", float: "float", bool: "bool"}
 _INT64 = 1 << 63
 
 _NESTED = ("content", "citations")
@@ -44,7 +49,7 @@ _NESTED = ("content", "citations")
 
 def frame_batch(
     samples: Sequence[Sample],
-    metadata_kinds: Mapping[str, MetadataKind] | None = None,
+    metadata_kinds: Mapping[str, MetadataType] | None = None,
     *,
     first: int = 0,
 ) -> pa.RecordBatch:
@@ -66,7 +71,7 @@ def frame_batch(
 def columns_of(
     samples: Sequence[Sample],
     names: Sequence[str],
-    metadata_kinds: Mapping[str, MetadataKind] | None = None,
+    metadata_kinds: Mapping[str, MetadataType] | None = None,
     *,
     first: int = 0,
 ) -> dict[str, pa.Array]:
@@ -139,12 +144,12 @@ _READERS: dict[str, Callable[[Sample], Any]] = {
 """Column → its value in a sample."""
 
 
-def metadata_kinds(items: Iterable[Mapping[str, Any] | None]) -> dict[str, MetadataKind]:
+def metadata_kinds(items: Iterable[Mapping[str, Any] | None]) -> dict[str, MetadataType]:
     """Return the keys of metadata in the order of their first use, with the types of their values.
 
     Values of several types, and of any but str, int, float, bool and lists of str, are `json`.
     """
-    found: dict[str, set[MetadataKind]] = {}
+    found: dict[str, set[MetadataType]] = {}
     for item in items:
         for key, value in (item or {}).items():
             kinds = found.setdefault(key, set())
@@ -153,22 +158,22 @@ def metadata_kinds(items: Iterable[Mapping[str, Any] | None]) -> dict[str, Metad
     return {key: _common(kinds) for key, kinds in found.items()}
 
 
-def _kind_of(value: Any) -> MetadataKind:
+def _kind_of(value: Any) -> MetadataType:
     kind = type(value)
     if kind is list:
         return "str_list" if set(map(type, value)) <= {str, NoneType} else "json"
     if kind is int and not -_INT64 <= value < _INT64:
         return "json"
-    return _KINDS.get(kind, "json")
+    return METADATA_TYPE_OF.get(kind, "json")
 
 
-def _common(kinds: set[MetadataKind]) -> MetadataKind:
+def _common(kinds: set[MetadataType]) -> MetadataType:
     """Return the kind of a column: that of all its values."""
     return kinds.pop() if len(kinds) == 1 else "json"
 
 
 def metadata_struct(
-    items: Sequence[Mapping[str, Any] | None], kinds: Mapping[str, MetadataKind]
+    items: Sequence[Mapping[str, Any] | None], kinds: Mapping[str, MetadataType]
 ) -> pa.Array:
     """Return metadata as a struct column; a key that a sample lacks is null."""
     if not kinds:  # without a child, only the values say how many rows there are
@@ -181,7 +186,7 @@ def metadata_struct(
     return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
-def _child(values: Sequence[Any], kind: MetadataKind) -> pa.Array:
+def _child(values: Sequence[Any], kind: MetadataType) -> pa.Array:
     if kind == "json":
         values = [None if value is None else to_json(value) for value in values]
     return pa.array(values, METADATA_TYPES[kind])

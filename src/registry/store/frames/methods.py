@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from registry.samples.frames.convert import Frames
-    from registry.samples.frames.layout import MetadataForm, MetadataKind
+    from registry.samples.frames.layout import MetadataForm, MetadataType
     from registry.samples.sample import Sample
     from registry.store.reader import SampleFile
     from registry.store.views import ViewArrays
 
-    Kinds = dict[str, MetadataKind] | None
+    Kinds = dict[str, MetadataType] | None
 
 __all__ = ["StoredFrameMethods"]
 

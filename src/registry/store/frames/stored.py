@@ -9,11 +9,11 @@ import msgspec
 import pyarrow as pa
 
 from registry.base.digest import from_json
-from registry.samples.frames.layout import METADATA_TYPES, MetadataKind, frame_schema
+from registry.samples.frames.layout import METADATA_TYPES, MetadataType, frame_schema
 from registry.samples.frames.rows import message_row, metadata_kinds, metadata_struct, sandbox_text
 from registry.store.columns import to_json_texts
 from registry.store.conversations import conversation_data
-from registry.store.rows import FILE_COLUMNS, metadata_of
+from registry.store.rows import FILE_COLUMNS, ids_of, metadata_of
 from registry.store.schema import (
     METADATA_VALUES,
     json_keys,
@@ -57,20 +57,10 @@ def _has_media(messages: pa.Array) -> bool:
 
 def ids_of_file(file: SampleFile) -> list[int | str | None]:
     """Return the ids of all samples, in the order of the file."""
-    ids: list[int | str | None] = []
-    for number in range(file.batch_count):
-        batch = file.batch(number)
-        texts, numbers = _stored(batch, "id"), _stored(batch, "id_number")
-        names = [None] * len(batch) if texts is None else texts.to_pylist()
-        if numbers is None:
-            ids += names
-        else:
-            pairs = zip(names, numbers.to_pylist(), strict=True)
-            ids += [name if one is None else one for name, one in pairs]
-    return ids
+    return [one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))]
 
 
-def kinds_of_file(file: SampleFile) -> dict[str, MetadataKind]:
+def kinds_of_file(file: SampleFile) -> dict[str, MetadataType]:
     """Return the types of the keys of the metadata: those of all samples, whatever the view."""
     batch = file.batch(0) if file.batch_count else None
     if batch is None or METADATA_VALUES not in batch.schema.names:
@@ -86,7 +76,7 @@ def kinds_of_file(file: SampleFile) -> dict[str, MetadataKind]:
 def frame_columns(
     batch: pa.RecordBatch,
     names: Sequence[str],
-    kinds: Mapping[str, MetadataKind] | None,
+    kinds: Mapping[str, MetadataType] | None,
 ) -> dict[str, pa.Array]:
     """Return columns of a frame for rows of a samples file.
 
@@ -161,7 +151,7 @@ def _has_plain_members(column: pa.StructArray) -> bool:
     return all(pc.all(pc.is_finite(child)).as_py() is not False for child in floats)
 
 
-def _metadata_struct(batch: pa.RecordBatch, kinds: Mapping[str, MetadataKind]) -> pa.Array:
+def _metadata_struct(batch: pa.RecordBatch, kinds: Mapping[str, MetadataType]) -> pa.Array:
     if METADATA_VALUES in batch.schema.names:
         fields = list(frame_schema(kinds).field("metadata").type)
         return pa.StructArray.from_arrays(batch.column(METADATA_VALUES).flatten(), fields=fields)
