@@ -74,6 +74,22 @@ def test_same_catalog_in_another_folder_is_the_same(tmp_path: Path) -> None:
     assert str(tmp_path) not in repr(sides)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *({"expect": {"samples": 3}}, {"accept": ["blank_inputs"]}, {"license": {"spdx": "MIT"}}),
+        *({"deprecated": {"reason": "has leaked"}}, {"fewshot": {"dataset": "e", "n": 2}}),
+        {"join": {"source": {"type": "csv", "path": ["/b.csv"]}, "on": "q", "into": "b"}},
+    ],
+)
+def test_every_key_is_part_of_a_side(folder: Path, keys: dict[str, Any]) -> None:
+    """A key that no sample depends on, too: it was read by those who reviewed the change."""
+    assert side(spec(folder, **keys)) != side(spec(folder))
+    if "join" in keys:
+        strict = {"join": {**keys["join"], "strict": True}}
+        assert side(spec(folder, **keys)) != side(spec(folder, **strict))
+
+
 # --- the file ---
 
 

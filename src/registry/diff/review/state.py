@@ -49,18 +49,8 @@ __all__ = [
 
 _FORMAT = 1
 _MAX_BYTES = 1 << 28
-_DOCUMENTATION = (
-    "description",
-    "homepage",
-    "license",
-    "access",
-    "tags",
-    "languages",
-    "expect",
-    "accept",
-    "eval",
-)
-"""What the digest of a lockfile leaves out, as it does not determine the samples."""
+_WITH_PATHS = {"folder", "source", "concat", "join", "corrections", "companion"}
+"""Keys that the digest of a lockfile has in a form that is the same on all machines."""
 
 
 class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -150,8 +140,10 @@ def side_of(
 
 
 def _full_digest(spec: DatasetSpec) -> str:
-    data = data_of(spec)
-    return digest_of([spec_digest(spec), {key: data[key] for key in _DOCUMENTATION}])
+    # All keys, as the digest of a lockfile leaves out what does not determine the samples.
+    rest = data_of(spec, without=_WITH_PATHS)
+    join = None if spec.join is None else data_of(spec.join, without={"source"})
+    return digest_of([spec_digest(spec), rest, join])
 
 
 def _files(spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
