@@ -118,7 +118,7 @@ INTERNAL = {
     "samples.display.sample": "sample_body shown_data",
     "samples.fields": "COMPARED NAMES SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
-    "samples.letters": "choice_of index_of letter_of",
+    "samples.letters": "choice_of letter_of",
     "samples.provenance": "Provenance read_provenance",
     "samples.sample": "DatasetRecord",
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",

@@ -204,7 +204,6 @@ from registry.samples.fields import SETTINGS as SETTINGS
 from registry.samples.fields import field_data as field_data
 from registry.samples.frames.layout import frame_schema as frame_schema
 from registry.samples.letters import choice_of as choice_of
-from registry.samples.letters import index_of as index_of
 from registry.samples.letters import letter_of as letter_of
 from registry.samples.provenance import Provenance as Provenance
 from registry.samples.provenance import read_provenance as read_provenance
