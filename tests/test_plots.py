@@ -104,6 +104,7 @@ def test_blank_values_are_marked() -> None:
 def test_labels_are_one_line_without_control_characters() -> None:
     assert label_line("a\n  b\x1b[31m\u202e") == "a b\\u{1b}[31m\\u{202e}"
     assert label_line("x" * 2000) == "x" * 1000 + "…"
+    assert label_line("👩\u200d👩", most=2) == "👩…"
 
 
 def texts(shape: ET.Element) -> list[str | None]:

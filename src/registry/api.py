@@ -37,7 +37,7 @@ INTERNAL = {
     "base.cache_access": "CACHE_FORMAT create_file",
     "base.conversion": "convert decode_json",
     "base.digest": "canonical_json digest_of encode_value",
-    "base.escape": "escape_control",
+    "base.escape": "escape_control start_of",
     "base.local_files": "FileState open_regular",
     "base.folders": "publish_folder",
     "base.fs": "HashedFile file_sha256",

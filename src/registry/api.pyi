@@ -6,6 +6,7 @@ from registry.base.digest import canonical_json as canonical_json
 from registry.base.digest import digest_of as digest_of
 from registry.base.digest import encode_value as encode_value
 from registry.base.escape import escape_control as escape_control
+from registry.base.escape import start_of as start_of
 from registry.base.folders import publish_folder as publish_folder
 from registry.base.fs import HashedFile as HashedFile
 from registry.base.fs import file_sha256 as file_sha256

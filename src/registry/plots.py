@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 
 from registry.base.cells import cell_len, fit
-from registry.base.escape import escape_control
+from registry.base.escape import escape_control, start_of
 
 __all__ = [
     "Bar",
@@ -168,8 +168,7 @@ def frequencies(title: str, counts: Mapping[str, int], *, most: int = 10) -> Plo
 
 def label_line(text: str, *, most: int = 1000) -> str:
     """Return a text as one line without control characters; a long one is cut."""
-    cut = text[:most]
-    return escape_control(" ".join(cut.split())) + ("…" if len(text) > most else "")
+    return escape_control(" ".join(start_of(text, most).split()))
 
 
 def svg(plot: Plot, *, width: int = 320, style: str = "") -> str:

@@ -16,6 +16,7 @@ from registry.base.escape import (
     escape_lines,
     escaped_characters,
     show_invisible,
+    start_of,
 )
 
 ESCAPED = {
@@ -154,3 +155,10 @@ def test_json_keeps_its_data(value: object) -> None:
     escaped = escape_json(json.dumps(value, ensure_ascii=False, indent=2))
     assert json.loads(escaped) == value
     assert escape_lines(escaped) == escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "start"), [("abc", "abc"), ("abcd", "abc…"), (f"ab{NEEDED['doctor'][2:]}", "ab…")]
+)
+def test_start_of_a_text_ends_with_no_joiner(text: str, start: str) -> None:
+    assert start_of(text, 3) == start

@@ -19,6 +19,7 @@ __all__ = [
     "escaped_characters",
     "mark_alike",
     "show_invisible",
+    "start_of",
 ]
 
 # Control, format (bidi, zero width), unassigned and private characters; line and paragraph ends.
@@ -83,6 +84,12 @@ _COMMAND = re.compile(
       | s (?= ection_ (?: start | end ) : \d )""",
     re.MULTILINE | re.VERBOSE,
 )
+
+
+def start_of(text: str, most: int = 60) -> str:
+    """Return a text, or its start and an ellipsis."""
+    # A joiner at the end would have lost what it joins.
+    return text if len(text) <= most else f"{text[:most].rstrip(JOINERS)}…"
 
 
 def escape_control(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from registry.base.cells import cell_len, fit, fold
-from registry.base.escape import escape_control, escape_lines
+from registry.base.escape import escape_control, escape_lines, start_of
 from registry.cli.plots import can_draw
 from registry.cli.terminal import columns_of, is_styled, paint, print_styled
 from registry.errors import count_text
@@ -187,5 +187,4 @@ def _one_line(value: Any) -> str:
         # In quotes, too, what would look like several answers.
         is_plain = "\n" not in value and not (value[:1] == "[" and value[-1:] == "]")
         return value if is_plain else json.dumps(value, ensure_ascii=False)
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 500 else f"{text[:500]}…"
+    return start_of(json.dumps(value, ensure_ascii=False, default=str), 500)

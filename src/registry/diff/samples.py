@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from registry.base.escape import start_of
 from registry.base.processes.forks import cached_property
 from registry.diff.matching import DigestTable, Matching, Pair, Samples, digest_table, match, moved
 from registry.diff.models import Chunk, Example, FieldChange, SampleChange
@@ -220,5 +221,4 @@ def _example_of_one(
 def _label(sample: Sample, position: int, dataset: Samples) -> str:
     if sample.id is None or dataset.auto_id:
         return f"sample {position + 1}"
-    label = str(sample.id)
-    return f"id {label}" if len(label) <= _MAX_LABEL else f"id {label[:_MAX_LABEL]}…"
+    return f"id {start_of(str(sample.id), _MAX_LABEL)}"

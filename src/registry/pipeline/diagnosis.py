@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from registry.base.escape import start_of
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columns_used import node_dependencies
@@ -180,9 +181,7 @@ def _expressions(spec: DatasetSpec) -> Iterator[tuple[DataPath, Any]]:
 
 
 def _nothing_kept(where: Any, count: int, values: dict[str, Counter[str]]) -> Mismatch:
-    condition = json.dumps(where, ensure_ascii=False)
-    if len(condition) > _SHOWN_CONDITION:
-        condition = f"{condition[:_SHOWN_CONDITION]}…"
+    condition = start_of(json.dumps(where, ensure_ascii=False), _SHOWN_CONDITION)
     message = f"`where` keeps none of {count_text(count, 'record')}: {condition}"
     seen = [f"'{name}' is {_most_common(counts)}" for name, counts in values.items()]
     return Mismatch(("where",), message, "; ".join([*seen, _MEANT]))

@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
+from registry.base.escape import start_of
 from registry.errors import DecodeError
 from registry.scaffold.guess import KNOWN, Ask, Guess, Question, refuse
 
@@ -46,8 +47,7 @@ class CsvReading:
 
 def shown_cells(row: Sequence[str]) -> str:
     """Return the first cells of a row, for people."""
-    cells = (cell if len(cell) <= _LONGEST_CELL else f"{cell[:_LONGEST_CELL]}…" for cell in row)
-    shown = ", ".join(map(repr, islice(cells, _SHOWN_CELLS)))
+    shown = ", ".join(repr(start_of(cell, _LONGEST_CELL)) for cell in row[:_SHOWN_CELLS])
     return f"{shown}, …" if len(row) > _SHOWN_CELLS else shown
 
 

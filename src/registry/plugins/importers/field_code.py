@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from registry.api import start_of
+
 __all__ = [
     "Translator",
     "UntranslatableError",
@@ -63,7 +65,7 @@ def parse_code(text: str) -> ast.expr:
     try:
         return check_depth(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UntranslatableError(f"`{_short(text)}` is not a simple expression") from error
+        raise UntranslatableError(f"`{start_of(text)}` is not a simple expression") from error
 
 
 def check_depth(tree: _Tree) -> _Tree:
@@ -371,8 +373,4 @@ def _member(expression: Any, key: str) -> Any:
 
 
 def _untranslatable(node: ast.AST) -> UntranslatableError:
-    return UntranslatableError(f"`{_short(ast.unparse(node))}` has no equivalent")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return UntranslatableError(f"`{start_of(ast.unparse(node))}` has no equivalent")

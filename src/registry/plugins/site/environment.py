@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from registry.api import cut, file_stem, sample_css, visible
+from registry.api import cut, file_stem, sample_css, start_of, visible
 
 __all__ = [
     "LINKED_POLICY",
@@ -89,12 +89,6 @@ def fitting(items: Iterable[_Item], most: int, size: Callable[[_Item], int]) -> 
         if most < 0:
             return
         yield one
-
-
-def start_of(text: str, most: int = 60) -> str:
-    """Return a text, or its start and an ellipsis."""
-    shown, note = cut(text, most)
-    return f"{shown}…" if note else shown
 
 
 def search_word(text: str) -> str:
