@@ -17,6 +17,7 @@ IMAGE = f"{{{SOURCE}, fields: {{input: {{messages: [{{role: user, content: [{{im
 FILES = f"{{{SOURCE}, fields: {{input: q, files: %s}}}}"
 SETUP = f"{{{SOURCE}, fields: {{input: q, setup: %s}}}}"
 SANDBOX = f"{{{SOURCE}, fields: {{input: q, sandbox: {{const: [docker, compose.yaml]}}}}}}"
+DOCKERFILE = SANDBOX.replace("compose.yaml", "box/Dockerfile")
 
 
 def contents(folder: Path, files: Mapping[str, str]) -> Contents:
@@ -62,6 +63,7 @@ CASES = {
     "what setup runs": (SETUP % "{const: s}", '{"q": "x"}', "data/more.sh", True),
     "sandbox": (SANDBOX, '{"q": "x"}', "data/compose.yaml", True),
     "build context": (SANDBOX, '{"q": "x"}', "data/deep/any", True),
+    "context of a Dockerfile": (DOCKERFILE, '{"q": "x"}', "data/box/deep/any", True),
     "beside the catalog": (SANDBOX, '{"q": "x"}', "README.md", None),
     "unknown mapper": (f"{{{SOURCE}, mapper: 'qa_none:f'}}", '{"q": "x"}', "data/1.png", True),
 }
@@ -71,6 +73,7 @@ CASES = {
 def test_changed_file_belongs_to_what_may_name_it(tmp_path: Path, case: str) -> None:
     dataset, data, changed, is_code = CASES[case]
     others = {"data/s": "sh more.sh", "data/compose.yaml": "services: {a: {build: .}}"}
+    others["data/box/Dockerfile"] = "FROM scratch\nCOPY . /\n"
     expected = {} if is_code is None else {changed: is_code}
     assert found(tmp_path, dataset, data, changed, others) == expected
 
