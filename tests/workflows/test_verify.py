@@ -129,6 +129,15 @@ def test_a_file_is_ok(world: World, etag: str) -> None:
     assert (result.status, result.drifts, result.mapped) == ("ok", (), 20)
 
 
+def test_strong_form_of_the_locked_etag_is_no_drift(world: World) -> None:
+    url = world.https.put("/data.jsonl", jsonl(ROWS), headers={"ETag": 'W/"one"'})
+    root = world.file(url)
+    world.lock(root)
+    world.https.put("/data.jsonl", jsonl(ROWS), etag="one")
+    result = world.verify(root)
+    assert (result.status, result.drifts) == ("ok", ())
+
+
 # --- planted drifts ---
 
 Plant = Callable[[World], Path]

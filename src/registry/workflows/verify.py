@@ -27,6 +27,7 @@ from registry.lockfile.pinned import known_sources
 from registry.manifest.source import Source, is_commit
 from registry.pipeline.expectations import check_samples, quality_warnings
 from registry.pipeline.preview import map_first_records
+from registry.sources.bodies import is_strong, same_version
 from registry.sources.facts import FileFacts, Missing, SourceFacts, is_unreachable
 from registry.sources.pins import Pins, SourceContext, SourcePin
 from registry.sources.source_type import reader_of
@@ -291,9 +292,9 @@ def _changed_bytes(found: FileFacts, locked: Material, boundary: Boundary) -> st
             same = stream_sha256(opened) == locked.sha256
         return "" if same else "its digest is not the one that datasets.lock pins"
     for name in ("etag", "version_id"):
-        old, new = getattr(locked, name), getattr(found, name)
+        old, new = getattr(locked, name) or "", getattr(found, name) or ""
         # A weak ETag may differ for the same bytes (RFC 9110, 8.8.1).
-        if old and new and old != new and not new.startswith("W/"):
+        if is_strong(new) and not same_version(old, new):
             return f"{name} is {new}, datasets.lock has {old}: its bytes have changed"
     return ""
 
