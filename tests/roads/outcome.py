@@ -155,7 +155,7 @@ def _outcome(
         file = written.open()
         dataset = ArrowDataset(file, name="d", location="")
         samples = tuple(frozen(vars(sample)) for sample in dataset)
-        batches = [file.full_batch(number) for number in range(file.batch_count)]
+        batches = list(file.full_batches())
         records = tuple(one for batch in batches for one in batch.column("record").to_pylist())
         quality = dict(written.quality)
         if case.limit is not None:  # by columns, more records are read than are needed

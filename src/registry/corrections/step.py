@@ -18,8 +18,8 @@ from registry.corrections.rows import ABSENT, value_of
 from registry.errors import ManifestError, MappingError, Problem, did_you_mean, types_and_values
 from registry.mapping.coerce import to_input
 from registry.store.columns import batch_of, fields_of
-from registry.store.rows import ids_of, samples_of
-from registry.store.schema import json_keys, with_all_columns
+from registry.store.rows import ids_of, samples_of_batch
+from registry.store.schema import with_all_columns
 
 if TYPE_CHECKING:
     from registry.samples.frames.layout import MetadataType
@@ -61,8 +61,8 @@ class CorrectionStep:
         """
         if self._auto_id and "id" in self._kinds:
             raise ManifestError(self._numbered())
-        for number in range(file.batch_count):
-            yield self._batch(file.full_batch(number), metadata_types)
+        for batch in file.full_batches():
+            yield self._batch(batch, metadata_types)
         self._problems += self._unused()
         if self._problems:
             raise ManifestError(sorted(self._problems, key=lambda one: (one.line, one.column)))
@@ -75,8 +75,7 @@ class CorrectionStep:
             return batch
         places = sorted(wanted)
         taken = batch.take(pa.array(places, pa.int64()))
-        columns = {name: taken.column(name).to_pylist() for name in taken.schema.names}
-        samples = list(samples_of(columns, len(places), json_keys(batch.schema)))
+        samples = list(samples_of_batch(taken))
         records = taken.column("record").to_pylist()
         dropped = set()
         for place, sample, record in zip(places, samples, records, strict=True):

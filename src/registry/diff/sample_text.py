@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from registry.base.digest import canonical_json, encode_value
+from registry.samples.digest import messages_data
 from registry.samples.fields import field_data
 from registry.samples.letters import letter_of
 from registry.samples.messages import ChatMessage
@@ -29,8 +30,8 @@ def field_bytes(sample: Sample, field: str) -> bytes:
     if isinstance(value, str):
         # A prefix that no JSON begins with, so that the str "[1]" differs from the list.
         return b"=" + value.encode("utf-8", "surrogatepass")
-    if field == "input":  # ids of messages are not content
-        return canonical_json([one.model_dump(exclude={"id"}, exclude_none=True) for one in value])
+    if field == "input":
+        return canonical_json(messages_data(value))
     return canonical_json(field_data(field, value))
 
 

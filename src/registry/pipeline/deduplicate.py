@@ -94,7 +94,7 @@ class DuplicateIdDetector:
             return frozenset()
         file = open_file()
         # The ascending batches were not hashed while they were written.
-        before = [_hashes(batch) for batch in islice(_batches(file), self._ascending)]
+        before = [_hashes(batch) for batch in islice(file.full_batches(), self._ascending)]
         hashes = np.concatenate([*before, *self._hashes])
         hashes.sort()
         # Different ids may share a hash, so these are only candidates.
@@ -107,7 +107,7 @@ class DuplicateIdDetector:
 def _repeated(file: SampleFile, name: str, candidates: NDArray[np.uint64]) -> frozenset[str | int]:
     """Return the repeated ids of one of the columns, of those whose hashes are candidates."""
     parts = []
-    for batch in _batches(file):
+    for batch in file.full_batches():
         ids = batch.column(name).drop_null()
         hashes = _hashes_of(ids)
         places = np.searchsorted(candidates, hashes)
@@ -155,15 +155,11 @@ def resolve_duplicates(
     return change(file, repeated, dataset)
 
 
-def _batches(file: SampleFile) -> Iterator[pa.RecordBatch]:
-    return (file.full_batch(number) for number in range(file.batch_count))
-
-
 def _refusing(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
     first: dict[Id, tuple[int, int]] = {}
-    for number, batch in enumerate(_batches(file)):
+    for number, batch in enumerate(file.full_batches()):
         for place, one in enumerate(ids_of(batch)):
             if one in first:
                 before, again = _row(file, *first[one]), _row(file, number, place)
@@ -205,7 +201,7 @@ def _dropping(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
     seen: set[Id] = set()
-    for batch in _batches(file):
+    for batch in file.full_batches():
         kept = []
         for place, one in enumerate(ids_of(batch)):
             if one in seen:
@@ -220,7 +216,7 @@ def _numbering(
     file: SampleFile, repeated: frozenset[str | int], dataset: str
 ) -> Iterator[pa.RecordBatch]:
     numbers = _Numbers(repeated)
-    for batch in _batches(file):
+    for batch in file.full_batches():
         ids = list(map(numbers.own, ids_of(batch)))
         columns = {name: batch.column(name) for name in batch.schema.names if name not in _COLUMNS}
         columns |= field_columns("id", ids, batch.column("record").to_pylist())

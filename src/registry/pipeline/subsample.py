@@ -44,8 +44,7 @@ def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
             shares[strata[place]] -= 1
             kept[place] = True
     start = 0
-    for number in range(file.batch_count):
-        batch = file.full_batch(number)
+    for batch in file.full_batches():
         here = np.flatnonzero(kept[start : start + batch.num_rows])
         start += batch.num_rows
         yield batch.take(int64_array(here))

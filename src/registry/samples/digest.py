@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,7 +22,17 @@ from registry.base.materials import SamplesId
 from registry.samples.fields import FIELDS, field_data
 from registry.samples.sample import Sample
 
-__all__ = ["SamplesDigest", "changed_samples", "digest_samples", "sample_digest", "samples_id"]
+if TYPE_CHECKING:
+    from registry.samples.messages import ChatMessage
+
+__all__ = [
+    "SamplesDigest",
+    "changed_samples",
+    "digest_samples",
+    "messages_data",
+    "sample_digest",
+    "samples_id",
+]
 
 _WIDTH = 32
 
@@ -86,10 +96,12 @@ def sample_digest(sample: Sample) -> bytes:
 
 
 def _input(value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    messages = [message.model_dump(exclude={"id"}, exclude_none=True) for message in value]
-    return encode_value(messages)
+    return value if isinstance(value, str) else encode_value(messages_data(value))
+
+
+def messages_data(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+    """Return the content of messages as data: what is set, without their ids."""
+    return [message.model_dump(exclude={"id"}, exclude_none=True) for message in messages]
 
 
 def _json(name: str, value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from registry.store.checked_file import CheckedFile, unpack_numbers
 from registry.store.lazy import LazyModule
 from registry.store.row_values import NOT_A_SAMPLES_FILE, BatchValues, Footer
-from registry.store.rows import Columns, metadata_of
+from registry.store.rows import Columns, metadata_of, values_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ else:
 
 __all__ = ["SampleFile", "choice_ends"]
 
+_METADATA_COLUMNS = ("metadata", "metadata_values")
 _VALUE_ROWS = 1 << 8
 _KEPT_BYTES = 1 << 28
 """How much of a file is kept in memory; what is left out is read and checked again."""
@@ -154,6 +155,10 @@ class SampleFile:
         batch = self.batch(number)
         return schema.with_all_columns(batch, schema.full_schema(batch.schema))
 
+    def full_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all batches with all columns of samples."""
+        return map(self.full_batch, range(self.batch_count))
+
     def choice_range(self, row: int) -> tuple[int, int]:
         """Return the start and end of a row's choices among the choices of all samples."""
         number, local = self._locate(row)
@@ -196,8 +201,8 @@ class SampleFile:
     def choice_starts(self) -> NDArray[np.int64]:
         """Return the start of each row's choices among those of all samples, then their number."""
         starts = [np.zeros(1, np.int64)]
-        for number in range(self.batch_count):
-            own = arrow.list_offsets(self.full_batch(number).column("choices"))
+        for number, batch in enumerate(self.full_batches()):
+            own = arrow.list_offsets(batch.column("choices"))
             starts.append(own[1:] - own[0] + self._choice_starts[number])
         return np.concatenate(starts)
 
@@ -211,7 +216,7 @@ class SampleFile:
         batch = self.select(rows)
         for start in range(0, batch.num_rows, _VALUE_ROWS):
             part = batch.slice(start, _VALUE_ROWS)
-            yield part.num_rows, _values(part)
+            yield part.num_rows, values_of(part)
 
     def stretches(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Return rows in parts that `select` returns without a copy, if they are consecutive."""
@@ -253,7 +258,8 @@ class SampleFile:
         """Yield the metadata of the samples, in the order of the file."""
         for number in range(self.batch_count):
             batch = self.batch(number)
-            yield from metadata_of(_values(batch), batch.num_rows, self.json_keys)
+            names = [name for name in batch.schema.names if name in _METADATA_COLUMNS]
+            yield from metadata_of(values_of(batch.select(names)), batch.num_rows, self.json_keys)
 
 
 def _take(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
@@ -263,9 +269,3 @@ def _take(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     if last - first == len(rows) - 1 and (np.diff(rows) == 1).all():
         return batch.slice(first, len(rows))
     return batch.take(arrow.int64_array(rows))
-
-
-def _values(batch: pa.RecordBatch) -> Mapping[str, list[Any]]:
-    columns = zip(batch.schema.names, batch.columns, strict=True)
-    count = batch.num_rows
-    return {name: column.to_pylist() for name, column in columns if column.null_count != count}

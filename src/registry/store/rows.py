@@ -13,7 +13,15 @@ from registry.samples.sample import Sample
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FILE_COLUMNS", "Columns", "ids_of", "metadata_of", "samples_of"]
+__all__ = [
+    "FILE_COLUMNS",
+    "Columns",
+    "ids_of",
+    "metadata_of",
+    "samples_of",
+    "samples_of_batch",
+    "values_of",
+]
 
 FILE_COLUMNS = ("messages", "sandbox", "files", "setup")
 """Columns that may contain names of files next to the source."""
@@ -33,6 +41,20 @@ def samples_of(columns: Columns, count: int, json_keys: Sequence[str] = ()) -> I
     read = {name: reader(columns, count) for name, reader in _READERS.items()}
     read["metadata"] = metadata_of(columns, count, json_keys)
     return map(_make, *read.values())
+
+
+def samples_of_batch(batch: pa.RecordBatch) -> Iterator[Sample]:
+    """Yield the samples of rows that `schema.batch_of` returned, or of some of them."""
+    from registry.store.schema import json_keys  # loads pyarrow, which a few samples don't need
+
+    return samples_of(values_of(batch), batch.num_rows, json_keys(batch.schema))
+
+
+def values_of(batch: pa.RecordBatch) -> Columns:
+    """Return the values of rows by column; columns without any value are omitted."""
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    count = batch.num_rows
+    return {name: column.to_pylist() for name, column in columns if column.null_count != count}
 
 
 def ids_of(batch: pa.RecordBatch) -> list[str | int | None]:

@@ -242,8 +242,7 @@ def _bad_targets(file: SampleFile, counts: NDArray[np.int64]) -> NDArray[np.bool
     """Return which rows have a target that is not the letter of one of their `counts` choices."""
     bad = np.zeros(len(counts), bool)
     first = 0
-    for number in range(file.batch_count):
-        batch = file.full_batch(number)
+    for batch in file.full_batches():
         several = batch.column("targets")
         rows = np.arange(first, first + len(batch))
         first += len(batch)

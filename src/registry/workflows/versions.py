@@ -27,7 +27,7 @@ from registry.load.load import load
 from registry.lockfile.models import FIRST, Version
 from registry.lockfile.origins import NAMED
 from registry.lockfile.pinned import pin_sources
-from registry.samples.digest import digest_samples
+from registry.samples.digest import samples_id
 from registry.workflows.pin_check import BUILD_BYTES, PinCheck, Reason
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class PinnedSamples:
             dataset = load(
                 spec, self.cache, boundary=boundary, offline=True, full=True, lock=lock
             ).dataset
-        if dataset is None or digest_samples(dataset.as_stored()).samples_id != pin.samples_id:
+        if dataset is None or samples_id(dataset) != pin.samples_id:
             return None
         return Samples(dataset.as_stored(), spec.view.auto_id)
 

@@ -5,7 +5,8 @@ companion's samples ─ order ─▶ candidates ─▶ [leak check against all s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from registry.pipeline.fewshot.selection import Candidate, Selection
 from registry.pipeline.fewshot.texts import Texts
 from registry.samples.fields import NAMES
 from registry.store.columns import batch_of, field_columns
-from registry.store.rows import samples_of
-from registry.store.schema import json_keys, schema_of, with_all_columns
+from registry.store.rows import samples_of, samples_of_batch
+from registry.store.schema import schema_of, with_all_columns
 from registry.store.views import row_order
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def with_examples(
     """
     try:
         step = _Step(file, spec, companion, boundary)
-        for number in range(file.batch_count):
-            yield step.batch(file.full_batch(number))
+        yield from map(step.batch, file.full_batches())
     except MappingError as error:
         raise error.at(dataset=spec.name) from error.__cause__
 
@@ -97,7 +97,7 @@ class _Step:
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return rows with their examples."""
-        samples = list(_of_batch(batch))
+        samples = list(samples_of_batch(batch))
         chosen = [
             [self._sample(one.place) for one in self._selection.of(*_facts(sample, self._by))]
             for sample in samples
@@ -228,17 +228,7 @@ def _data(example: Sample) -> dict[str, Any]:
 
 
 def _samples(file: SampleFile) -> Iterator[Sample]:
-    for number in range(file.batch_count):
-        yield from _of_batch(file.full_batch(number))
-
-
-def _of_batch(batch: pa.RecordBatch) -> Iterator[Sample]:
-    columns: Mapping[str, list[Any]] = {
-        name: batch.column(name).to_pylist()
-        for name in batch.schema.names
-        if name != "record" and batch.column(name).null_count < batch.num_rows
-    }
-    yield from samples_of(columns, batch.num_rows, json_keys(batch.schema))
+    return chain.from_iterable(map(samples_of_batch, file.full_batches()))
 
 
 def _facts(sample: Sample, by: str | None) -> tuple[bytes, str | None]:

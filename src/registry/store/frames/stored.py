@@ -57,7 +57,7 @@ def _has_media(messages: pa.Array) -> bool:
 
 def ids_of_file(file: SampleFile) -> list[int | str | None]:
     """Return the ids of all samples, in the order of the file."""
-    return [one for number in range(file.batch_count) for one in ids_of(file.full_batch(number))]
+    return [one for batch in file.full_batches() for one in ids_of(batch)]
 
 
 def kinds_of_file(file: SampleFile) -> dict[str, MetadataType]:
