@@ -55,6 +55,22 @@ def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("url", "text", "shown"),
+    [
+        ("https://t0ken@host/x", "https://t0ken@host/ refuses t0ken", "https://…@host/ refuses …"),
+        ("webdav://me:se/cret@host/x", "no login with se/cret@", "no login with …@"),
+        ("https://host/x#s3cret", "no x#s3cret", "no x#…"),
+        ("https://[::1/x", "can't open https://", "can't open https://"),
+        ("/shared/team@site", "no /shared/team@site", "no /shared/team@site"),
+    ],
+)
+def test_a_message_of_a_library_has_no_part_before_the_host(
+    url: str, text: str, shown: str
+) -> None:
+    assert shown_without_secrets(text, url) == shown
+
+
+@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("/shared/what?", "/shared/what?"),
@@ -62,6 +78,9 @@ def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> No
         ("webdav://user:pass@host/folder?token=secret", "webdav://host/folder?…"),
         ("abfs://container/folder?sig=secret#part", "abfs://container/folder?…"),
         ("https://host/folder?token=secret", "https://host/folder?…"),
+        ("webdav://user:se/cret@host/folder", "webdav://***"),
+        ("webdav://user:se?cret@host/folder", "webdav://***"),
+        ("file:///shared/team@site", "file:///shared/team@site"),
     ],
 )
 def test_place_is_shown_without_secrets(url: str, shown: str) -> None:

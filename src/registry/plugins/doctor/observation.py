@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
-from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from registry.plugins.remote_cache.stores import public_url
+from registry.plugins.remote_cache.stores import has_divided_user, public_url, secrets_in
 
 __all__ = ["Observation", "Status", "fail", "fine", "mask", "masked_url", "secrets_of", "warn"]
 
@@ -21,8 +20,6 @@ _SECRET_NAME = re.compile(
     r"TOKEN|SECRET|PASSWORD|PASSWD|(?:^|_)KEY(?:_|$)|CREDENTIAL", re.IGNORECASE
 )
 _PATH_NAME = re.compile(r"_(?:PATH|FILE|DIR|HOME)$", re.IGNORECASE)
-_DIVIDERS = frozenset("/?#")
-"""Characters that a user or a password can't have in a URL, but may in a variable."""
 _LEAST = 4
 """Characters of a secret: shorter ones are parts of ordinary words."""
 
@@ -57,10 +54,10 @@ def fail(name: str, text: str, step: str) -> Observation:
 def masked_url(url: str) -> str:
     """Return a URL that a variable has, without user, password and parameters."""
     # A proxy may be given without a scheme, as `user:password@host:3128`.
-    scheme, marked, rest = url.partition("://")
-    if _DIVIDERS.intersection(_before_host(url)):
-        return f"{scheme}://{_MASK}" if marked else _MASK
-    return public_url(url) if marked else scheme.rpartition("@")[2].partition("?")[0] + rest
+    scheme, marked, _ = url.partition("://")
+    if marked:
+        return public_url(url)
+    return _MASK if has_divided_user(url) else scheme.rpartition("@")[2].partition("?")[0]
 
 
 def secrets_of(environ: Mapping[str, str], *more: str | None) -> list[str]:
@@ -70,29 +67,9 @@ def secrets_of(environ: Mapping[str, str], *more: str | None) -> list[str]:
         if _SECRET_NAME.search(name) and not _PATH_NAME.search(name):
             found.add(value.strip())
         if "://" in value or "@" in value:
-            found.update(_parts(value))
+            found.update(secrets_in(value))
     # The longest first: it may have others in it.
     return sorted((one for one in found if len(one) >= _LEAST), key=len, reverse=True)
-
-
-def _before_host(url: str) -> str:
-    """Return user and password of a URL, even where a `/` in the password ends the host."""
-    return (url.partition("://")[2] or url).rpartition("@")[0]
-
-
-def _parts(url: str) -> Iterable[str]:
-    """Return user, password and parameters of a URL, as they are and decoded."""
-    if _DIVIDERS.intersection(before := _before_host(url)):
-        yield from (before, before.partition(":")[2])
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-        user, password = parts.username, parts.password
-    except ValueError:
-        return
-    values = [one.partition("=")[2] for one in parts.query.split("&")]
-    for part in (user, password, parts.query, *values, parts.fragment):
-        if part:
-            yield from (part, unquote(part))
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -15,10 +15,21 @@ from registry.api import LibraryError, Location, NoProgressError, install_advice
 if TYPE_CHECKING:
     from registry.plugins.remote_cache.folder_store import Store
 
-__all__ = ["LimitedStore", "NoAnswerError", "open_store", "public_url", "shown_without_secrets"]
+__all__ = [
+    "LimitedStore",
+    "NoAnswerError",
+    "has_divided_user",
+    "open_store",
+    "public_url",
+    "secrets_in",
+    "shown_without_secrets",
+]
 
 
 _Result = TypeVar("_Result")
+
+_DIVIDERS = frozenset("/?#")
+"""Characters that a user or a password can't have in a URL, but may in a variable."""
 
 
 def open_store(url: str) -> Store:
@@ -45,22 +56,48 @@ def public_url(url: str) -> str:
     """Return the place of a remote cache for messages, without user, password and query.
 
     Unlike in the locations of sources, `?` starts a query with every protocol: a token may follow,
-    and nobody's folder is named so.
+    and nobody's folder is named so. Where a divider may be part of a password, all is hidden.
     """
     if Location(url).is_local:
         return url
+    if has_divided_user(url):
+        return f"{Location(url).protocol}://***"
     place, asked, _ = Location(url).public.partition("?")
     return f"{place}?…" if asked else place
 
 
+def has_divided_user(url: str) -> bool:
+    """Return whether what is before an `@` has a character that a user or a password can't have."""
+    return not _DIVIDERS.isdisjoint(_before_host(url))
+
+
+def _before_host(url: str) -> str:
+    """Return user and password of a URL, even where a `/` in the password ends the host."""
+    return (url.partition("://")[2] or url).rpartition("@")[0]
+
+
+def secrets_in(url: str) -> Iterator[str]:
+    """Yield user, password and parameters of a URL, as they are and decoded."""
+    if has_divided_user(url):
+        yield from (before := _before_host(url), before.partition(":")[2])
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        user, password = parts.username, parts.password
+    except ValueError:
+        return
+    values = [one.partition("=")[2] for one in parts.query.split("&")]
+    for part in (user, password, parts.query, *values, parts.fragment):
+        if part:
+            yield from (part, unquote(part))
+
+
 def shown_without_secrets(text: str, url: str) -> str:
     """Return a library's message without the user, password and query of a URL."""
-    parts = urlsplit(url)
+    if Location(url).is_local:
+        return text
     text = text.replace(url, public_url(url))
-    values = [one.partition("=")[2] for one in parts.query.split("&")]
-    secrets = {parts.password or "", parts.query, *values}
     # A library shows them as they are in the URL or as it sends them; the longest has others in it.
-    for secret in sorted(secrets | set(map(unquote, secrets)), key=len, reverse=True):
+    for secret in sorted(set(secrets_in(url)), key=len, reverse=True):
         text = text.replace(secret, "…") if len(secret) > 2 else text
     return text
 
