@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from registry import CacheError
 
-__all__ = ["FolderStore", "Moved", "Store", "StoredObject"]
+__all__ = ["FolderStore", "Moved", "Store", "StoredObject", "copy_bytes"]
 
 
 Moved = Callable[[int], None]
@@ -99,12 +99,12 @@ class FolderStore:
         """Write `size` bytes of an object from `start` to a new file; less if it ends earlier."""
         with self._open(name) as source, path.open("xb") as target:
             source.seek(start)
-            _copy(source, target, size, moved)
+            copy_bytes(source, target, size, moved)
 
     def upload(self, path: Path, name: str, moved: Moved) -> None:
         """Store a file as an object."""
         with path.open("rb") as source, self._temporary(name) as (file, temporary):
-            _copy(source, file, os.fstat(source.fileno()).st_size, moved)
+            copy_bytes(source, file, os.fstat(source.fileno()).st_size, moved)
             _finish(file)
             temporary.replace(self._root / name)
 
@@ -187,7 +187,10 @@ def _create(path: Path) -> BinaryIO:
     raise AssertionError
 
 
-def _copy(source: BinaryIO, target: BinaryIO, size: int, moved: Moved) -> None:
+def copy_bytes(
+    source: BinaryIO, target: BinaryIO, size: int, moved: Moved = lambda _: None
+) -> None:
+    """Copy the next `size` bytes of a file; less if it ends earlier."""
     while size > 0 and (piece := source.read(min(size, _PIECE))):
         target.write(piece)
         size -= len(piece)

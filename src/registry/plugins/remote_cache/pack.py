@@ -9,7 +9,6 @@ each part is compared with its digest, as an object of its own would be.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -20,15 +19,15 @@ from msgspec.structs import replace
 
 from registry import CacheError
 from registry.api import CacheEntry, file_sha256
+from registry.plugins.remote_cache.folder_store import copy_bytes
 from registry.plugins.remote_cache.record import SAMPLES, Record, record_of
 
-__all__ = ["Pack", "Window", "Windows", "collect", "copy_range"]
+__all__ = ["Pack", "Window", "Windows", "collect"]
 
 _PACK_BYTES = 64 << 20
 """A pack is closed before the file that would make it larger; a larger file is one of its own."""
 _GAP_BYTES = 1 << 20
 """Less than this between two wanted files is downloaded too, which is faster than a request."""
-_PIECE = 1 << 20
 
 
 class Pack(Struct, frozen=True):
@@ -43,18 +42,17 @@ class Pack(Struct, frozen=True):
             CacheError: a file is not what its record says.
             FileNotFoundError: another process has removed one.
         """
-        digest, offset, places = hashlib.sha256(), 0, []
+        offset, places = 0, []
         with path.open("xb") as target:
             for record, source in self.parts:
                 if file_sha256(source) != record.sha256:
                     text = f"{source}: it doesn't have its digest (`registry cache verify`)"
                     raise CacheError(text)
-                for piece in _pieces(source, 0, record.size):
-                    digest.update(piece)
-                    target.write(piece)
+                with source.open("rb") as file:
+                    copy_bytes(file, target, record.size)
                 places.append((record, offset))
                 offset += record.size
-        sha256 = digest.hexdigest()
+        sha256 = file_sha256(path)
         return sha256, [replace(record, pack=sha256, offset=at) for record, at in places]
 
 
@@ -90,7 +88,9 @@ class Window:
 
     def take(self, record: Record, path: Path) -> None:
         """Write a file of samples; the last one that is taken removes the range."""
-        copy_range(self.file, record.offset - self.start, record.size, path)
+        with self.file.open("rb") as source, path.open("xb") as target:
+            source.seek(record.offset - self.start)
+            copy_bytes(source, target, record.size)
         self._left.discard(record.fingerprint)
         if not self._left:
             self.file.unlink(missing_ok=True)
@@ -134,18 +134,3 @@ def _ranges(records: Iterable[Record]) -> Iterator[list[Record]]:
                 found = []
             found.append(record)
         yield found
-
-
-def copy_range(source: Path, start: int, size: int, path: Path) -> None:
-    """Write a part of a file to a new file; less if the file ends earlier."""
-    with path.open("xb") as target:
-        for piece in _pieces(source, start, size):
-            target.write(piece)
-
-
-def _pieces(source: Path, start: int, size: int) -> Iterator[bytes]:
-    with source.open("rb") as file:
-        file.seek(start)
-        while size > 0 and (piece := file.read(min(size, _PIECE))):
-            size -= len(piece)
-            yield piece
