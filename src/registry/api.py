@@ -128,6 +128,7 @@ INTERNAL = {
     "sources.hub.card": "card_of language_tags",
     "sources.pins": "SourceContext",
     "sources.remote_files": "fetch_blob_of",
+    "sources.retry": "PROXY_LOGIN Unreached connection_failure hub_host",
     "sources.source_type": "reader_of",
     "store.received": "check_received",
     "workflows.engines": "Job Order run_job SyncResult",

@@ -224,6 +224,10 @@ from registry.sources.hub.card import card_of as card_of
 from registry.sources.hub.card import language_tags as language_tags
 from registry.sources.pins import SourceContext as SourceContext
 from registry.sources.remote_files import fetch_blob_of as fetch_blob_of
+from registry.sources.retry import PROXY_LOGIN as PROXY_LOGIN
+from registry.sources.retry import Unreached as Unreached
+from registry.sources.retry import connection_failure as connection_failure
+from registry.sources.retry import hub_host as hub_host
 from registry.sources.source_type import FormatReader as FormatReader
 from registry.sources.source_type import SourceType as SourceType
 from registry.sources.source_type import reader_of as reader_of

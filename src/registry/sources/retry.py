@@ -15,7 +15,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 __all__ = [
+    "PROXY_LOGIN",
     "SIGN_IN",
     "Meter",
     "NetworkPolicy",
+    "Unreached",
     "causes",
     "connection_failure",
     "describe_failure",
@@ -93,6 +95,26 @@ _TRANSIENT_ERRORS = frozenset(
         "IncompleteRead",
         "ProtocolError",
     }
+)
+
+
+class Unreached(NamedTuple):
+    """What kept a request from its server."""
+
+    what: str
+    check: str
+    """What to do."""
+    is_setting: bool = False
+    """Whether a setting of this machine is wrong: waiting for the network is of no use."""
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.check})"
+
+
+PROXY_LOGIN = Unreached(
+    "the proxy asks for a login, 407",
+    "put it into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT",
+    is_setting=True,
 )
 
 
@@ -324,7 +346,7 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def connection_failure(error: BaseException, host: str, *, protocol: str) -> str | None:
+def connection_failure(error: BaseException, host: str, *, protocol: str) -> Unreached | None:
     """Return what kept a request from its server and what to check; None for another error.
 
     Args:
@@ -337,12 +359,11 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> str
     text = " ".join(map(str, chain))
     is_proxy_error = not names.isdisjoint(_PROXY_ERRORS)
     if status_of(error) == 407 or (is_proxy_error and "407" in text):
-        hint = "put it into HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
-        return f"the proxy asks for a login, 407 ({hint})"
+        return PROXY_LOGIN
     if "CERTIFICATE_VERIFY_FAILED" in text:
         variable = "AWS_CA_BUNDLE" if protocol in ("s3", "s3a") else "SSL_CERT_FILE"
         hint = f"if a proxy inspects TLS, {variable} names a file with its authority's certificate"
-        return f"the certificate of {host} is not trusted ({hint})"
+        return Unreached(f"the certificate of {host} is not trusted", hint, is_setting=True)
     if not is_proxy_error:  # it may be about a host that a redirect leads to
         named = [getattr(one, "host", None) for one in chain if type(one).__name__ in _UNREACHED]
         host = next((one for one in named if isinstance(one, str) and one not in host), host)
@@ -350,7 +371,8 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> str
     is_unreached = not names.isdisjoint(_UNREACHED)
     if is_proxy_error or (is_unreached and proxy):
         hint = f"check HTTPS_PROXY; NO_PROXY lists hosts that need none; {_OFFLINE}"
-        return f"the proxy{proxy and ' ' + proxy} can't be reached, or refuses {host} ({hint})"
+        what = f"the proxy{proxy and ' ' + proxy} can't be reached, or refuses {host}"
+        return Unreached(what, hint, is_setting=is_proxy_error)
     if _NO_SUCH_NAME.search(text) or any(isinstance(link, socket.gaierror) for link in chain):
         what, check = f"no address is known for {host}", "the network and the name"
     elif is_unreached and _REFUSED.search(text):
@@ -359,7 +381,7 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> str
         what, check = f"{host} can't be reached", "the network"
     else:
         return None
-    return f"{what} ({'; '.join(filter(None, [f'check {check}', unused, _OFFLINE]))})"
+    return Unreached(what, "; ".join(filter(None, [f"check {check}", unused, _OFFLINE])))
 
 
 def hub_host(environ: Mapping[str, str] = os.environ) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from registry.api import Location, ReachError, check_location, count_text
+from registry.api import Location, ReachError, check_location, connection_failure, count_text
 from registry.plugins.doctor.observation import Observation, fine, warn
 
 if TYPE_CHECKING:
@@ -102,11 +102,8 @@ async def _fault(client: Client, origin: str) -> str:
             return ""
     except TimeoutError:
         return f"no answer in {_SECONDS} s"
-    except aiohttp.ClientConnectorDNSError:
-        return "its name can't be looked up"
-    except aiohttp.ClientConnectorCertificateError:
-        return "its certificate is not trusted"
     except ReachError:
         return "it is at a private address"
     except (aiohttp.ClientError, OSError) as error:
-        return f"it can't be reached ({type(error).__name__})"
+        failure = connection_failure(error, urlsplit(origin).netloc, protocol="https")
+        return failure.what if failure else f"it can't be reached ({type(error).__name__})"

@@ -13,10 +13,13 @@ from urllib.parse import urlsplit
 
 from registry import RegistryError
 from registry.api import (
+    PROXY_LOGIN,
     LibraryError,
     Location,
     NoProgressError,
+    connection_failure,
     count_text,
+    hub_host,
     remote_cache,
     run_limited,
 )
@@ -24,6 +27,8 @@ from registry.plugins.doctor.observation import Observation, fail, fine, masked_
 
 if TYPE_CHECKING:
     import httpx2
+
+    from registry.api import Unreached
 
 __all__ = ["network_observations", "setting_observations"]
 
@@ -164,11 +169,12 @@ def _hub_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
         yield warn("hub", f"no answer from {shown} in {_SECONDS} s", _NO_NETWORK)
         return
     except LibraryError as error:
-        yield _hub_failure(
-            shown,
-            error.__cause__,
-            is_proxied=any(environ.get(name) or environ.get(name.lower()) for name in _PROXIES),
-        )
+        # The message of the library is not shown: it has URLs.
+        cause = error.__cause__ or error
+        kind = type(cause).__name__
+        failure = connection_failure(cause, hub_host(environ), protocol="hf")
+        other = warn("hub", f"{shown} can't be reached ({kind})", _NO_NETWORK)
+        yield _unreached(failure) if failure else other
         return
     yield _hub_answer(answer, shown, place if may_send else "", time.monotonic() - start)
     yield from _clock_observation(answer)
@@ -181,42 +187,19 @@ def _get(url: str, headers: Mapping[str, str]) -> httpx2.Response:
         return client.get(url, headers=dict(headers))
 
 
-def _hub_failure(shown: str, error: BaseException | None, *, is_proxied: bool) -> Observation:
-    """Return why there was no answer. The message of the library is not shown: it has URLs.
+def _unreached(failure: Unreached) -> Observation:
+    """Return a failure for what a setting of this machine causes.
 
-    What a setting of this machine causes is a failure. A silent server is a warning: the machine
-    may be meant to work offline.
+    A silent server is a warning: the machine may be meant to work offline.
     """
-    import httpx2
-
-    causes = []
-    while error is not None:
-        causes.append(error)
-        error = error.__cause__ or error.__context__
-    text = " ".join(map(str, causes))
-    if any(isinstance(one, httpx2.ProxyError) for one in causes):
-        denied = " asks for a user and a password" if "407" in text else " refuses the connection"
-        step = "set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
-        return fail("hub", f"the proxy{denied}", step if "407" in text else "check HTTPS_PROXY")
-    if (
-        any(isinstance(one, ssl.SSLCertVerificationError) for one in causes)
-        or "CERTIFICATE" in text
-    ):
-        step = "set SSL_CERT_FILE to a file with the authority of your network"
-        return fail("hub", f"the certificate of {shown} is not trusted", step)
-    if any(word in text for word in ("Name or service", "resolution", "getaddrinfo", "nodename")):
-        return warn("hub", f"the name of {shown} can't be looked up", _NO_NETWORK)
-    through = " through the proxy" if is_proxied else ""
-    kind = type(causes[0]).__name__ if causes else "error"
-    return warn("hub", f"{shown} can't be reached{through} ({kind})", _NO_NETWORK)
+    return (fail if failure.is_setting else warn)("hub", failure.what, failure.check)
 
 
 def _hub_answer(answer: httpx2.Response, shown: str, place: str, seconds: float) -> Observation:
     """Return what an answer means; `place` is where the token is from that was sent with it."""
     status = answer.status_code
     if status == 407:
-        step = "set HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT"
-        return fail("hub", "the proxy asks for a user and a password", step)
+        return _unreached(PROXY_LOGIN)
     if status in (401, 403) and place:
         return fail(
             "hub", f"{shown} refuses the token of {place}", "hf auth login, or set HF_TOKEN"
