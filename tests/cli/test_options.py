@@ -11,11 +11,19 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.cli.options import duration, size
-from registry.errors import DatasetNotFoundError
+from registry.errors import DatasetNotFoundError, RevisionError
 from tests.cli.invocation import SYNTAX, write
 
 CONTEXT = click.Context(click.Command("x"))
 OPTION = click.Option(["--x"])
+
+
+def test_only_what_is_wrong_with_the_base_is_an_error_of_its_option(own: Path) -> None:
+    with (
+        pytest.raises(RevisionError, match="of the command"),
+        options.rules_of(str(own), own / "datasets.yaml"),
+    ):
+        raise RevisionError("of the command")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
@@ -264,14 +264,15 @@ def rules_of(base: str | None, index: Path) -> Iterator[Rules | None]:
         return
     from registry.diff.snapshots.rules import open_rules  # few invocations need git
 
-    try:
-        with open_rules(base, index) as rules:
-            if not rules.is_valid:
-                message = "its index is invalid, so it permits nothing, and default rules count"
-                print_line(f"warning: {rules.checkout.label}: {message}", err=True)
-            yield rules
-    except RevisionError as error:
-        raise click.BadParameter(str(error), param_hint="--config-from") from error
+    with ExitStack() as opened:
+        try:
+            rules = opened.enter_context(open_rules(base, index))
+        except RevisionError as error:
+            raise click.BadParameter(str(error), param_hint="--config-from") from error
+        if not rules.is_valid:
+            message = "its index is invalid, so it permits nothing, and default rules count"
+            print_line(f"warning: {rules.checkout.label}: {message}", err=True)
+        yield rules
 
 
 def unrun_mappers(catalog: Catalog, rules: Rules) -> dict[str, str]:
