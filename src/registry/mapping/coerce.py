@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from registry.base.digest import digest_of
-from registry.decode.exact_json import InexactError
+from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
 from registry.samples.messages import (
     ChatMessage,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COERCIONS",
+    "EXACT_COERCIONS",
     "is_missing",
     "message_identity",
     "to_checkpoint",
@@ -244,3 +246,10 @@ COERCIONS: dict[str, Callable[[Any], Any]] = {
     "description": to_description,
 }
 """Field of a sample → the function that coerces a value to it; metadata takes any keys."""
+
+_FROM_JSON = {"sandbox": to_sandbox, "files": to_files, "checkpoint": to_checkpoint}
+EXACT_COERCIONS: dict[str, Callable[[Any], Any]] = {
+    **COERCIONS,
+    **{name: partial(to_field, loads=parse_exact) for name, to_field in _FROM_JSON.items()},
+}
+"""The same for manifests: JSON in a text is read as that of a source is, exactly or not at all."""

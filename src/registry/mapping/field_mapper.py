@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from types import NoneType
 from typing import Any
@@ -38,15 +37,8 @@ def _to_choices(value: Any) -> list[str] | None:
     return choices
 
 
-# Blank choices are kept but for those at the end, as a letter counts those before it. JSON within a
-# text is read as that of a source is: exactly, or not at all.
-_COERCE: dict[str, Callable[[Any], Any]] = {
-    **coerce.COERCIONS,
-    "choices": _to_choices,
-    "sandbox": partial(coerce.to_sandbox, loads=parse_exact),
-    "files": partial(coerce.to_files, loads=parse_exact),
-    "checkpoint": partial(coerce.to_checkpoint, loads=parse_exact),
-}
+# Blank choices are kept but for those at the end, as a letter counts those before it.
+_COERCE = {**coerce.EXACT_COERCIONS, "choices": _to_choices}
 # What these functions return for null; the values of fields that the manifest sets to null.
 _NOT_MAPPED = {**dict.fromkeys(_COERCE), "target": ""}
 
