@@ -56,4 +56,6 @@ def test_pictures_share_what_a_page_has_for_them() -> None:
 def test_bytes_that_are_a_picture_are_one() -> None:
     assert picture_uri(picture()) == PNG
     assert picture_uri(b"\xff\xd8\xff\xd9") == uri("image/jpeg", b"\xff\xd8\xff\xd9")
-    assert picture_uri(b"RIFFxxxxWAVE") == ""
+    assert picture_uri(b"\0\0\0\x1cftypavif").startswith("data:image/avif;base64,")
+    for other in (b"RIFFxxxxWAVE", b"\0\0\0\x18ftypisom"):
+        assert picture_uri(other) == ""

@@ -22,7 +22,7 @@ _MARKS = {
     "image/jpeg": (0, (b"\xff\xd8\xff",)),
     "image/gif": (0, (b"GIF87a", b"GIF89a")),
     "image/webp": (8, (b"WEBP",)),
-    "image/avif": (4, (b"ftyp",)),
+    "image/avif": (4, (b"ftypavif", b"ftypavis", b"ftypmif1")),
     "image/bmp": (0, (b"BM",)),
     "audio/wav": (8, (b"WAVE",)),
     "audio/mpeg": (0, (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa")),
