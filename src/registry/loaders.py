@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import operator
-import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from registry.mapping.map_records import map_records, record_mapper
 from registry.pipeline.file_references import resolve_files, resolver
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
+from registry.samples.selection import shuffle_list
 from registry.sources.filesystem import FilesystemPool, missing_argument
 from registry.sources.pinned_files import open_files
 
@@ -334,8 +334,7 @@ def _read_files(
     if view.auto_id:
         _number(samples)
     if view.shuffle:
-        # Without a seed Inspect uses the global generator, so `random.seed` determines the order.
-        (random if view.seed is None else random.Random(view.seed)).shuffle(samples)
+        shuffle_list(samples, view.seed)
     # As in Inspect, a path becomes absolute, and a URL stays one, `file://` too.
     where = location.public if "://" in location else location.local_path()
     return view.dataset(samples, title, where)

@@ -17,7 +17,7 @@ from registry.samples.display.methods import DisplayMethods
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
 from registry.samples.sample import Sample, sample_input_len
-from registry.samples.selection import Positions, is_index, positions_of
+from registry.samples.selection import Positions, is_index, positions_of, shuffle_list
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
@@ -326,10 +326,7 @@ class MemoryDataset(Dataset):
 
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; see `Dataset.shuffle`."""
-        if seed is None:
-            random.shuffle(self.samples)
-        else:
-            random.Random(seed).shuffle(self.samples)
+        shuffle_list(self.samples, seed)
         self._shuffled = True
 
     def shuffle_choices(self, seed: int | None = None) -> None:

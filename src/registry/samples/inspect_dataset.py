@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, cast, get_args, overload
@@ -22,6 +21,7 @@ from registry.errors import list_names
 from registry.samples import sample as ours
 from registry.samples.fields import OBJECTS
 from registry.samples.sample import state_of
+from registry.samples.selection import shuffle_list
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
@@ -198,7 +198,8 @@ class InspectDataset(Dataset):
         key: Callable[[Sample], SupportsRichComparison] | None = None,
     ) -> None:
         """Sort in place, by default by the length of the input."""
-        keys = [(key or _input_length)(sample) for sample in self]
+        key_of: Callable[[Any], Any] = key or ours.sample_input_len
+        keys = [key_of(sample) for sample in self]
         order = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
         self._positions = [self._positions[place] for place in order]
         self._steps = (*self._steps, "sorted")
@@ -212,10 +213,7 @@ class InspectDataset(Dataset):
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; None uses the global random state."""
         positions = list(self._positions)
-        if seed is None:
-            random.shuffle(positions)
-        else:
-            random.Random(seed).shuffle(positions)
+        shuffle_list(positions, seed)
         self._positions = positions
         self._shuffled = True
         self._steps = (*self._steps, "shuffled")
@@ -301,13 +299,12 @@ def to_inspect_sample(sample: ours.Sample) -> Sample:
 
 _MODELS = ("input", *OBJECTS)
 """Fields that may contain models; what is in the others is the same in both classes."""
-_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 def _converted(value: Any) -> Any:
     """Return a value with Inspect's classes in place of ours."""
     kind: Any = type(value)
-    if kind in _ATOMS:
+    if kind in ours.ATOMS:
         return value
     if kind is list:
         return [_converted(item) for item in value]
@@ -364,9 +361,3 @@ def _classes() -> dict[str, Any]:
     for module in (inspect_ai.model, inspect_ai.tool, inspect_ai.util):
         public |= {name: vars(module)[name] for name in module.__all__ if name in vars(module)}
     return {**public, **unions, "Sample": Sample}
-
-
-def _input_length(sample: Sample) -> int:
-    if isinstance(sample.input, str):
-        return len(sample.input)
-    return sum(len(message.text) for message in sample.input)

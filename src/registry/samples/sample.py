@@ -36,6 +36,7 @@ else:
 
 __all__ = [
     "ALONE",
+    "ATOMS",
     "DatasetRecord",
     "RecordToSample",
     "Sample",
@@ -49,7 +50,8 @@ __all__ = [
 ]
 
 
-_ATOMS = frozenset({str, int, float, bool, type(None)})
+ATOMS = frozenset({str, int, float, bool, type(None)})
+"""Types of values that nothing changes, in which no model is."""
 
 
 def _sandbox_spec(sandbox: Any) -> SandboxEnvironmentSpec | None:
@@ -298,7 +300,7 @@ def sample_input_len(sample: Sample) -> int:
 def state_of(sample: Any, *, without: Collection[str] = ()) -> list[Any]:
     """Return a value that differs if any field was changed; for ours and Inspect's samples."""
     return [
-        value if type(value) in _ATOMS else frozen(value)
+        value if type(value) in ATOMS else frozen(value)
         for name, value in sample.__dict__.items()
         if name not in without
     ]

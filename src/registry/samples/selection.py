@@ -1,13 +1,14 @@
-"""Which samples a list or an array selects."""
+"""Which samples a list or an array selects, and a random order of them."""
 
 from __future__ import annotations
 
 import operator
+import random
 import re
 from collections.abc import Sequence
 from typing import Any, Protocol, SupportsIndex, TypeGuard
 
-__all__ = ["ArrayLike", "Positions", "int_of", "is_index", "positions_of"]
+__all__ = ["ArrayLike", "Positions", "int_of", "is_index", "positions_of", "shuffle_list"]
 
 
 class ArrayLike(Protocol):
@@ -58,6 +59,11 @@ def _position(value: Any, count: int) -> int:
     if not -count <= position < count:
         raise IndexError(f"index {position} of a dataset of {count} samples")
     return position % count
+
+
+def shuffle_list(items: list[Any], seed: int | None) -> None:
+    """Shuffle a list in place; without a seed by the global random state, as Inspect does."""
+    (random if seed is None else random.Random(seed)).shuffle(items)
 
 
 def int_of(identifier: int | str) -> int | None:

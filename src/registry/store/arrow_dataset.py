@@ -22,7 +22,7 @@ from registry.samples.sample import (
     sample_input_len,
     state_of,
 )
-from registry.samples.selection import Positions, is_index, positions_of
+from registry.samples.selection import Positions, is_index, positions_of, shuffle_list
 from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods
 from registry.store.lazy import LazyModule
@@ -459,10 +459,7 @@ class ArrowDataset(StoredFrameMethods, Dataset):
     def shuffle(self, seed: int | None = None) -> None:
         """Shuffle the order in place; see `Dataset.shuffle`."""
         positions = list(range(len(self)))
-        if seed is None:
-            random.shuffle(positions)
-        else:
-            random.Random(seed).shuffle(positions)
+        shuffle_list(positions, seed)
         self._reorder("shuffled", positions)
         self._shuffled = True
 
