@@ -246,7 +246,7 @@ def test_an_item_is_removed_with_its_views(cache: Cache, removal: Removal) -> No
     assert removal.bytes == item.total
     assert not any(path.exists() for path in paths)
     named = {"kind": "samples", "name": paths[0].name, "dataset": "a"}
-    assert removal.removed[0].to_dict() == {**named, "bytes": item.bytes, "reason": "why"}
+    assert vars(removal.removed[0]) == {**named, "bytes": item.bytes, "reason": "why"}
 
 
 def test_what_is_gone_already_was_not_removed(cache: Cache, removal: Removal) -> None:

@@ -67,14 +67,6 @@ def test_summary_counts_pins_by_reason() -> None:
     assert summary_of([checked("a"), checked("b")]) == "2 pins checked completely"
 
 
-def test_check_is_json_data() -> None:
-    data = checked("a", Reason.MAPPER).to_dict()
-    assert data["unchecked"] == [
-        {"field": "samples", "reason": Reason.MAPPER},
-        {"field": "ordered", "reason": Reason.MAPPER},
-    ]
-
-
 def test_an_error_has_one_hint() -> None:
     check = PinCheck("qa")
     check.fails(SourceError("qa: a.csv: no such file"), "restore it")

@@ -169,10 +169,6 @@ class Checked:
     quarantined: bool = False
     """Whether it was moved away, so that nothing uses it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
-        return dict(vars(self))
-
 
 def paths_of(cache: Cache, keys: Collection[str] | None = None) -> list[tuple[Kind, Path]]:
     """Return all items of the cache, also damaged ones, or those with the keys.

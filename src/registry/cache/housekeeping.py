@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from registry.base.cache_access import make_folder
 from registry.base.fs import claim
@@ -53,10 +53,6 @@ class Removed:
     reason: str
     dataset: str = ""
     """The dataset that its samples were built for."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON data."""
-        return dict(vars(self))
 
 
 @dataclass(kw_only=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -117,10 +117,6 @@ class PinCheck:
         """Compare a field."""
         if pinned != found:
             self.differs(f"{key} is {shorten(pinned)} in its pin, but {shorten(found)}", hint)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as JSON data."""
-        return asdict(self)
 
 
 def summary_of(checks: Sequence[PinCheck]) -> str:

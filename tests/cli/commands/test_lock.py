@@ -400,7 +400,9 @@ def test_version_needs_one_name_and_a_number_with_a_letter(
 # --- check ---
 
 
-def test_fresh_lock_passes_the_check_without_a_request(own: Catalog, https: Https) -> None:
+def test_fresh_lock_passes_the_check_without_a_request(
+    own: Catalog, https: Https, cache_dir: Path
+) -> None:
     url = https.put("/x.jsonl", b'{"input": "q", "target": "a"}\n')
     own.write("there", AWAY.replace("https://127.0.0.1:1/x.jsonl", url).replace("away", "there"))
     own.write("away", AWAY)
@@ -409,6 +411,10 @@ def test_fresh_lock_passes_the_check_without_a_request(own: Catalog, https: Http
     message = "datasets.lock: fresh (3 pins checked completely)\n"
     assert own.lock("--check") == Invocation(0, message, "")
     assert https.requests == []
+    shutil.rmtree(cache_dir)
+    pins = {one["name"]: one for one in own.lock("--check", "--json").json["pins"]}
+    reason = {"reason": "source bytes not in the cache"}
+    assert pins["there"]["unchecked"][0] == {"field": "sources[0].size", **reason}
 
 
 def test_check_reports_stale_pins_and_writes_nothing(own: Catalog) -> None:

@@ -168,7 +168,7 @@ def verify_entries(names: tuple[str, ...], as_json: bool, root: str | None) -> i
     damaged = [one for one in results if one.damage]
     if as_json:
         data = {"checked": len(results), "bytes": done}
-        print_json({**data, "damaged": [one.to_dict() for one in damaged]})
+        print_json({**data, "damaged": [vars(one) for one in damaged]})
     else:
         for one in damaged:
             moved = "moved to the quarantine; its next use makes it again"
@@ -302,7 +302,7 @@ def _report(removal: Removal, cache: Cache, *, as_json: bool) -> int:
     if as_json:
         errors = [{"path": str(path), "reason": why} for path, why in removal.errors.items()]
         data = {"folder": str(cache.root), "bytes": removal.bytes, "dry_run": removal.dry_run}
-        removed = [one.to_dict() for one in removal.removed]
+        removed = [vars(one) for one in removal.removed]
         in_use = [str(path) for path in removal.in_use]
         newer = [str(path) for path in removal.newer]
         kept = {"in_use": in_use, "newer": newer, "errors": errors}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -366,7 +366,7 @@ def _check(
         message = "is not formatted as `lock` writes it"
         found.append(Difference(shown, message, "`registry lock` rewrites it"))
     if as_json:
-        pins = [one.to_dict() for one in checks if one.is_checked]
+        pins = [asdict(one) for one in checks if one.is_checked]
         print_json({"differences": [vars(one) for one in found], "pins": pins})
         return PROBLEMS if found else CLEAN
     for one in found:
