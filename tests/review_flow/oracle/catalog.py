@@ -94,7 +94,7 @@ datasets:
     corrections: data/errata.yaml
     fields: {id: key, input: q, target: a}
   shots:
-    source: {type: json, path: data/long.jsonl}
+    source: {type: parquet, path: data/columns.parquet}
     fields: {id: key, input: q, target: a}
     fewshot: {dataset: joined, n: 2, apply: true}
   shots-twice:
