@@ -84,6 +84,28 @@ def test_it_opens_offline_on_another_machine(
     assert https.requests == []
 
 
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:-1] + b"?"])
+def test_a_damaged_entry_of_the_cache_is_replaced(
+    damage: Callable[[bytes], bytes],
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    taken(file, tmp_path)
+    (samples,) = (tmp_path / "second").rglob("samples.arrow")
+    inode = samples.stat().st_ino
+    taken(file, tmp_path)
+    assert samples.stat().st_ino == inode, "an intact one stays"
+    samples.write_bytes(damage(samples.read_bytes()))
+    taken(file, tmp_path)
+    assert "moved to the quarantine" in caplog.text
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "second"))
+    assert len(get_dataset("data", root=tmp_path / "new", offline=True, locked=True)) == 50
+    cached = Cache(tmp_path / "second")
+    assert [one.damage() for one in cached.entries("samples")] == [""]
+
+
 # What it needs is imported before: another user may not be able to read this installation.
 AS_ANOTHER_USER = """
 import os, sys

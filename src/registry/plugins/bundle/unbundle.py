@@ -119,8 +119,10 @@ def unbundle(
         with _writing(root):  # before the cache changes
             root.mkdir(parents=True, exist_ok=True)
         for entry in entries:
-            target = cache.versioned / "samples" / entry.folder.name
-            publish_folder(entry.folder, target)
+            there = cache.find("samples", entry.meta["fingerprint"])
+            # What is damaged there would stay, and be found out where nothing can be built.
+            if there is None or not cache.verify("samples", there):
+                publish_folder(entry.folder, cache.versioned / "samples" / entry.folder.name)
         written = _write_catalog(contents.members, folder, root)
     return Unbundled(
         file=file,
