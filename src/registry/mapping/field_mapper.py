@@ -17,7 +17,7 @@ from registry.mapping import coerce
 from registry.mapping.evaluation.batch import Batch, Records
 from registry.mapping.evaluation.evaluate import Evaluator
 from registry.mapping.operations.base import BatchFunction
-from registry.mapping.row import MISSING, Row
+from registry.mapping.row import MISSING, Row, or_none
 from registry.samples.sample import DatasetRecord, Sample
 
 __all__ = ["FieldMapper", "are_unchanged", "is_list_of_columns", "map_fields"]
@@ -192,14 +192,14 @@ class FieldMapper:
         if name == "*":
             return list(batch.records())
         try:
-            return [coerce.to_metadata(_or_none(one), parse_exact) for one in batch.values(name)]
+            return [coerce.to_metadata(or_none(one), parse_exact) for one in batch.values(name)]
         except MappingError as error:
             raise error.at(field="metadata") from error.__cause__
 
     def metadata_values(self, key: str, batch: Batch) -> list[Any]:
         """Return the values of one key of the metadata; None without the column."""
         try:
-            return list(map(_or_none, self.metadata_functions[key](batch)))
+            return list(map(or_none, self.metadata_functions[key](batch)))
         except MappingError as error:
             raise error.at(field=f"metadata.{key}") from error.__cause__
 
@@ -291,7 +291,3 @@ def are_unchanged(field: str, values: Sequence[Any]) -> bool:
     is_target = field == "target"
     kept = chain.from_iterable(lists) if is_target else [one[-1] for one in lists if one]
     return all(map(str.strip, kept))
-
-
-def _or_none(value: Any) -> Any:
-    return None if value is MISSING else value

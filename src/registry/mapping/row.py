@@ -25,6 +25,7 @@ __all__ = [
     "get_columns",
     "get_list",
     "no_column",
+    "or_none",
     "path_splits",
 ]
 
@@ -112,6 +113,11 @@ def get_list(record: Mapping[str, Any], explode: Explode) -> Any:
 
 _ITEM = re.compile(r"(?P<list>.+?)(\[|\.)(?P<index>\d+)\]?(\.(?P<key>[\w-]+))?")
 """A path into a list as other languages write it, such as `turns[0].text`."""
+
+
+def or_none(value: Any) -> Any:
+    """Return a value; of a missing one null."""
+    return None if value is MISSING else value
 
 
 def no_column(name: str, columns: Iterable[str]) -> MappingError:

@@ -52,7 +52,7 @@ from registry.mapping.operations.base import (
     StarredTable,
     Step,
 )
-from registry.mapping.row import Row
+from registry.mapping.row import Row, or_none
 from registry.mapping.sizes import join, sizes_of
 
 __all__ = ["Evaluator", "compile_condition", "compile_expression"]
@@ -378,14 +378,10 @@ def _object(parts: Sequence[tuple[str, BatchFunction]]) -> BatchFunction:
     keys = [key for key, _ in parts]
 
     def objects(batch: Batch) -> list[Any]:
-        columns = [list(map(_or_none, part(batch))) for _, part in parts]
+        columns = [list(map(or_none, part(batch))) for _, part in parts]
         return [dict(zip(keys, values, strict=True)) for values in rows_of(columns, batch)]
 
     return objects
-
-
-def _or_none(value: Any) -> Any:
-    return None if value is MISSING else value
 
 
 def _row_number(first: int, width: int | None) -> BatchFunction:
