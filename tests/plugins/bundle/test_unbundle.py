@@ -18,6 +18,7 @@ import pytest
 
 from registry import get_dataset
 from registry.cache.cache import Cache
+from registry.cache.meta import seal, unseal
 from registry.cli import main
 from registry.errors import BundleError
 from registry.plugins.bundle.bundle_file import Contents, Member, read_bundle, write_bundle
@@ -173,6 +174,13 @@ def other_pin(files: Files) -> None:
     files[name] = files[name][:place] + digit + files[name][place + 1 :]
 
 
+def other_limit(files: Files) -> None:
+    (name,) = (name for name in files if name.endswith("entry.json"))
+    text = unseal(files[name])
+    text["meta"]["limit"] = 1
+    files[name] = seal(text)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -183,6 +191,7 @@ def other_pin(files: Files) -> None:
         (removed("catalog/datasets.yaml"), "datasets.yaml"),
         (replaced("/data.yaml", b"limit: 50", b"limit: 51"), "pins it for an older manifest"),
         (other_pin, "data: the samples in it are not those that its datasets.lock pins"),
+        (other_limit, "data: the samples in it are not those of its manifest and lockfile"),
         (
             replaced("entry.json", b'"limit": null', b'"limit":    1'),
             "its entry.json is invalid: the checksum differs",

@@ -285,7 +285,12 @@ def _check_dataset(
         boundary=catalog.boundary, cache=staged, offline=True, lock=lock, dataset=name
     )
     found = plan(spec, context)
-    if found.entry is None or found.fingerprint != fingerprint:
+    # Its limit is only stated; the fingerprint is made of the one that it must be.
+    if (
+        found.entry is None
+        or found.fingerprint != fingerprint
+        or found.entry.meta["limit"] != found.limit
+    ):
         raise BundleError(f"{name}: the samples in it are not those of its manifest and lockfile")
     files: set[Path] = set()
     columns = found.entry.meta["columns"]
