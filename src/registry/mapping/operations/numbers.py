@@ -70,7 +70,8 @@ def parse_literal(text: str) -> Any:
     """Return the value of a Python literal; a MappingError if it is none."""
     try:
         with no_warnings():  # of escapes such as \d in the data
-            value = ast.literal_eval(text.strip())
+            tree = ast.parse(text.strip(), mode="eval")
+            value = ast.literal_eval(tree)
         # Rejects a set, which has no fixed order, and what no string can be made of later: the
         # limit for digits of integers does not hold for `0x…`.
         to_json(value)
@@ -79,6 +80,13 @@ def parse_literal(text: str) -> Any:
         # The message of `ast` has the address of a node, which differs in each run.
         reason = str(error).partition(": <ast.")[0]
         raise MappingError(f"is not a Python literal: {reason}", value=text) from error
+    for node in ast.walk(tree) if text.count(":") > 1 else ():  # else there is one key at most
+        if isinstance(node, ast.Dict):
+            keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+            if len(set(keys)) < len(keys):
+                repeated = next(one for one in keys if keys.count(one) > 1)
+                message = f"can't be read exactly: the key {repeated!r} is repeated"
+                raise MappingError(message, value=text)
     return list(value) if isinstance(value, tuple) else value  # other operations expect lists
 
 
