@@ -134,12 +134,18 @@ class ConnectError(Exception):
     pass
 
 
+class ProxyError(Exception):
+    pass
+
+
 @pytest.mark.parametrize(
     ("cause", "unreachable"),
     [
-        *((StatusError(status), True) for status in (503, 429)),
+        *((StatusError(status), True) for status in (503, 501, 429, 408, 407)),
         *((StatusError(status), False) for status in (404, 401)),
-        *((ConnectError(), True), (TimeoutError(), True), (ValueError(), False)),
+        *((error, True) for error in (ConnectError(), TimeoutError(), ProxyError())),
+        (OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), True),
+        (ValueError(), False),
     ],
     ids=repr,
 )

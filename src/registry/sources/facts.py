@@ -19,7 +19,7 @@ from registry.sources.filesystem import FilesystemPool, option_errors, source_er
 from registry.sources.opening import has_ranges
 from registry.sources.ranges import RemoteRanges
 from registry.sources.remote_files import look_up, validated
-from registry.sources.retry import causes, status_of
+from registry.sources.retry import connection_failure, is_transient, status_of
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from registry.sources.pins import SourceContext, SourcePin
 
 __all__ = ["FileFacts", "Missing", "SourceFacts", "file_facts", "hub_facts", "is_unreachable"]
-
-_UNREACHABLE = frozenset(
-    {
-        "ClientConnectorError",
-        "ClientConnectorDNSError",
-        "ConnectError",
-        "ConnectTimeout",
-        "ConnectionError",
-        "EndpointConnectionError",
-        "LocalEntryNotFoundError",
-        "ReadTimeout",
-        "TimeoutError",
-    }
-)
 
 
 class FileFacts(Struct, frozen=True):
@@ -79,12 +65,11 @@ class SourceFacts(Struct, frozen=True, kw_only=True):
 
 def is_unreachable(error: BaseException) -> bool:
     """Return whether an error says something about the network, and nothing about the source."""
-    status = status_of(error)
-    if status is not None:
-        return status == 429 or status >= 500
     if isinstance(error, SourceError) and error.transient:
         return True
-    return any(type(link).__name__ in _UNREACHABLE for link in causes(error))
+    if is_transient(error) or (status_of(error) or 0) >= 500:
+        return True
+    return connection_failure(error, "", protocol="") is not None
 
 
 def file_facts(source: FileSource, context: SourceContext) -> SourceFacts:
