@@ -45,7 +45,7 @@ def test_dir_is_the_folder_of_the_environment(run: Run, cache_dir: Path) -> None
 
 
 def test_an_unknown_command_is_an_error_with_all_of_them(run: Run) -> None:
-    assert "(commands: dir, list, verify, prune, clear)" in run("cache", "x").err
+    assert "(commands: clear, dir, list, prune, verify)" in run("cache", "x").err
 
 
 # --- list ---
