@@ -146,7 +146,10 @@ def _states(path: Path) -> Iterator[os.stat_result]:
     try:
         state = path.lstat()
         yield state
-        inner = list(os.scandir(path)) if _is_folder(state) else []
+        if not _is_folder(state):
+            return
+        with os.scandir(path) as listed:
+            inner = list(listed)
     except OSError:
         return
     for one in inner:
