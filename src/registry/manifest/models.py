@@ -56,6 +56,7 @@ Accepted = Literal[
 ]
 """What is questionable in samples unless the manifest says that it is meant."""
 _STEPS = ("concat", "join", "explode", "where", "mapper", "corrections", "sample")
+"""Keys that do more than map each record of `source` to a sample."""
 
 
 class _Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -463,7 +464,7 @@ class DatasetSpec(_Model, frozen=True, kw_only=True, dict=True):
 
     @property
     def steps(self) -> list[str]:
-        """The keys that it has, by which samples are not just the mapped records of `source`."""
+        """The keys it has that do more than map each record of `source` to a sample."""
         return [name for name in _STEPS if getattr(self, name)]
 
     @property

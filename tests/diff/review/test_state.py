@@ -128,7 +128,7 @@ def test_invalid_file_is_an_error_that_says_what_to_do(tmp_path: Path, case: str
 
 @pytest.mark.parametrize(
     ("key", "value", "message"),
-    [("format", 2, "format 2, not 1"), ("digest", "sha256:0", "so it was edited")],
+    [("format", 1, "format 1, not 2"), ("digest", "sha256:0", "so it was edited")],
 )
 def test_edited_file_is_an_error(folder: Path, key: str, value: Any, message: str) -> None:
     path = folder / "review.json"

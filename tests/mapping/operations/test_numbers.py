@@ -49,6 +49,7 @@ test_a_value_of_the_wrong_type_is_refused = refuses(
     ("parse", '{"a": NaN}', "parse", "can't be read exactly: a: NaN is not JSON: line 1 column 7 (char 6)"),
     ("parse", "1e400", "parse", "can't be read exactly: 1e400 is beyond the range of a float: line 1 column 1 (char 0)"),
     ("parse", '{"a": 1, "a": 2}', "parse", "can't be read exactly: a: the key is repeated: line 1 column 10 (char 9)"),
+    ({"parse": "literal"}, "{-1: 'a', -1: 'b'}", "parse(literal)", "can't be read exactly: the key -1 is repeated"),
     ({"parse": "literal"}, "[{'a': 1, 'b': 2, 'a': 2}]", "parse(literal)", "can't be read exactly: the key 'a' is repeated"),
 )  # fmt: skip
 

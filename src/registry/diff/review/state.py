@@ -47,7 +47,7 @@ __all__ = [
     "write_state",
 ]
 
-_FORMAT = 1
+_FORMAT = 2
 _MAX_BYTES = 1 << 28
 _WITH_PATHS = {"folder", "source", "concat", "join", "corrections", "companion"}
 """Keys that the digest of a lockfile has in a form that is the same on all machines."""

@@ -80,14 +80,19 @@ def parse_literal(text: str) -> Any:
         # The message of `ast` has the address of a node, which differs in each run.
         reason = str(error).partition(": <ast.")[0]
         raise MappingError(f"is not a Python literal: {reason}", value=text) from error
-    for node in ast.walk(tree) if text.count(":") > 1 else ():  # else there is one key at most
+    if text.count(":") > 1:  # else there is one key at most
+        _refuse_repeated_keys(tree, text)
+    return list(value) if isinstance(value, tuple) else value  # other operations expect lists
+
+
+def _refuse_repeated_keys(tree: ast.Expression, text: str) -> None:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            keys = [one.value for one in node.keys if isinstance(one, ast.Constant)]
+            keys = [ast.literal_eval(one) for one in node.keys if one is not None]
             if len(set(keys)) < len(keys):
                 repeated = next(one for one in keys if keys.count(one) > 1)
                 message = f"can't be read exactly: the key {repeated!r} is repeated"
                 raise MappingError(message, value=text)
-    return list(value) if isinstance(value, tuple) else value  # other operations expect lists
 
 
 def _dump(argument: Any, _: Any) -> Step:
