@@ -99,7 +99,7 @@ def test_card_has_what_the_manifest_says(root: Path) -> None:
     assert view.family.children[0].is_here
 
 
-def test_pin_is_told_from_one_of_another_manifest_or_release(root: Path) -> None:
+def test_pin_differs_from_one_of_another_manifest_or_release(root: Path) -> None:
     assert main(["lock", "qa", "--root", str(root)]) == 0
     lock, manifest = root / "datasets.lock", root / "sets" / "qa.yaml"
     text = f"version 1-A, {file_sha256(root / 'data' / 'qa.csv')[:7]}, 3 samples"
