@@ -209,7 +209,7 @@ INVALID: dict[str, tuple[Any, str]] = {
         lambda data: data["head"]["datasets"].pop("more"),
         "its digest does not match, so it was edited",
     ),
-    "another format": (lambda data: data.update(format=9), "format 9, not 1"),
+    "another format": (lambda data: data.update(format=9), "format 9, not 2"),
     "another file": (lambda data: data.clear(), "no reviewed state: "),
 }
 
