@@ -31,13 +31,31 @@ from registry.sources.pins import SourceContext
 )
 def test_options_that_contradict_each_other(options: dict[str, Any], words: str) -> None:
     with pytest.raises(click.UsageError) as caught:
-        check_options(SourceOptions(**options))
+        check_options("qa", SourceOptions(**options))
     assert words in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("q a.csv", "--file 'q a.csv'"),
+        ("https://example.org/q.csv", "--file https://example.org/q.csv"),
+        ("owner/q.csv", "--hf owner/q.csv"),
+    ],
+)
+def test_source_in_place_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: str
+) -> None:
+    (tmp_path / "q a.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(click.UsageError) as caught:
+        check_options(name, SourceOptions())
+    assert caught.value.message == f"name the dataset: registry add NAME {option}"
+
+
 def test_options_that_go_together() -> None:
-    check_options(SourceOptions(hf="a/b", name="c", split="test", revision="v1"))
-    check_options(SourceOptions(file="q.csv", delimiter=";", columns="a,b", header=False))
+    check_options("qa", SourceOptions(hf="a/b", name="c", split="test", revision="v1"))
+    check_options("qa", SourceOptions(file="q.csv", delimiter=";", columns="a,b", header=False))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from glob import has_magic
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -27,6 +28,7 @@ __all__ = ["SourceOptions", "check_options", "file_keys", "shown_progress"]
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
 
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _SHEETS = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers"}
 
 
@@ -51,9 +53,13 @@ class SourceOptions:
     """A second file, with a row for each record."""
 
 
-def check_options(options: SourceOptions) -> None:
-    """Raise a usage error for options that do not go together."""
+def check_options(name: str, options: SourceOptions) -> None:
+    """Raise a usage error for options that do not go together, or a source in place of the name."""
     if options.hf is None and options.file is None:
+        is_file = "://" in name or os.path.lexists(os.path.expanduser(name))
+        if is_file or _REPOSITORY.fullmatch(name):
+            option = "--file" if is_file else "--hf"
+            raise click.UsageError(f"name the dataset: registry add NAME {option} {quote(name)}")
         raise click.UsageError("name the source: --file data.csv (or a URL), or --hf owner/name")
     if options.hf is not None and options.file is not None:
         raise click.UsageError("pass either --hf PATH or --file URL")

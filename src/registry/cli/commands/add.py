@@ -121,7 +121,7 @@ def command(
     """
     fields = {field: given.pop(field) for field in FIELDS}
     source = SourceOptions(name=given.pop("config"), **given)
-    check_options(source)
+    check_options(name, source)
     if no_target and fields["target"] is not None:
         raise click.UsageError("pass either --target COLUMN or --no-target")
     if license_ is not None:
