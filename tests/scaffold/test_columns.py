@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -45,12 +46,14 @@ def test_column_of_the_user_may_be_a_path() -> None:
     assert columns.values("data.q") == ["?", None]
     assert columns.values("a.b") == [1, None]  # the exact name first
     assert columns.free() == ["a.b"]
+    nested = Columns([{"a.b": {"c": 1}, "d": 2}], {"input": "a.b.c"})
+    assert (nested.values("a.b.c"), nested.free()) == ([1], ["d"])
     with pytest.raises(RegistryError, match=r"no column 'data\.z' for input"):
         Columns([{"data": {"q": "?"}}], {"input": "data.z"})
 
 
 def test_blank_values() -> None:
-    assert all(map(is_blank, [None, "", " \n", [], {}]))
+    assert all(map(is_blank, [None, "", " \n", [], {}, math.nan]))
     assert not any(map(is_blank, [0, False, "x", [None], {"a": None}]))
 
 

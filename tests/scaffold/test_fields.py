@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -136,14 +137,15 @@ def test_long_values_are_not_metadata() -> None:
     assert "metadata" not in fields({"question": "?", "text": "x" * 61, "none": None})
 
 
-@pytest.mark.parametrize(("second", "repeated"), [("Who?", True), ("Where?", False)])
-def test_equal_questions_make_repeated_ids(second: str, repeated: bool) -> None:
-    records = [{"question": "Who?"}, {"question": second}]
-    assert infer_fields("d", records).repeated == repeated
-
-
 @pytest.mark.parametrize(
-    ("inputs", "count"), [(["a", "b", ""], 1), (["a", None, "b"], 1), (["a", ""], 0), (["a"], 0)]
+    ("inputs", "count"),
+    [
+        (["a", "b", ""], 1),
+        (["a", None, "b"], 1),
+        ([1.5, math.nan, 2.5], 1),
+        (["a", ""], 0),
+        (["a"], 0),
+    ],
 )
 def test_records_without_input_are_counted(inputs: list[Any], count: int) -> None:
     # Half of them and more say that another column is the input.

@@ -36,7 +36,6 @@ datasets:
       target: why  # the only other column: please check
       id: {"hash": ["question"], "prefix": "1e3", "length": 8}  # no column looks like unique ids, so they are derived
       choices: null  # nothing found
-    on_duplicate: suffix  # some records ask the same; `drop` keeps the first
     expect: {samples: 2}
 """
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ def rows(**columns: list[Any]) -> list[dict[str, Any]]:
         (rows(id=["a", "c"]), rows(id=["a", "b"]), None),
         (rows(id=["a"]), rows(id=["a", "a"]), None),
         (rows(id=[1]), rows(id=["1"]), None),
+        (rows(id=[1]), rows(id=[1.0]), ("id", "id")),
+        (rows(id=[1]), rows(id=[True]), None),
+        (rows(id=[math.nan]), rows(id=[math.nan]), None),
         (rows(id=[None]), rows(id=[None]), None),
         (rows(id=[[1]]), rows(id=[[1]]), None),
     ],

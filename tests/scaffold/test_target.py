@@ -44,6 +44,14 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["x", "y"], "answer": number} for number in (0, 1)],
         pipe("answer", "letter"),
     ),
+    "digits that are no index": (
+        [{"options": ["x", "y"], "answer": one} for one in ("0", "1" * 5000)],
+        "answer",
+    ),
+    "an index with a space before it": (
+        [{"options": ["x", "y"], "answer": one} for one in (" 0", " 1")],
+        pipe("answer", "letter"),
+    ),
     "a small letter": ([{"options": ["x", "y"], "answer": "b"}], pipe("answer", "upper")),
     "a small letter that is a choice": (
         [{"options": ["x", "b"], "answer": "b"}],
@@ -89,6 +97,10 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["x", "y"], "answer": one} for one in ("0,1", "[1]")],
         pipe("answer", {"regex": {"pattern": "[0-9]+", "all": True}}, {"each": ["letter"]}),
     ),
+    "several digits that are no indexes": (
+        [{"options": ["x", "y"], "answer": one} for one in ("0,1", "1" * 5000)],
+        "answer",
+    ),
     "a list of indexes": (
         [{"options": ["x", "y", "z"], "answer": one} for one in ([1, 3], [2])],
         pipe("answer", {"each": [{"letter": {"base": 1}}]}),
@@ -121,6 +133,10 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
     "several columns": (
         [{"answer_2": "y", "answer_10": "z", "answer_1": "x"}],
         ["answer_1", "answer_2", "answer_10"],
+    ),
+    "several columns with a number of any size": (
+        [{"answer_2": "y", f"answer_{'1' * 5000}": "z", "answer_1": "x"}],
+        ["answer_1", "answer_2", f"answer_{'1' * 5000}"],
     ),
     "the only other column": ([{"id": "1", "subject": "s", "vastaus": "x"}], "vastaus"),
     "two other columns": ([{"kysymys": "x", "vastaus": "y"}], None),

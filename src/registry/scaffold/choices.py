@@ -17,6 +17,7 @@ from registry.scaffold.guess import CHOICES, TARGETS
 __all__ = [
     "Choices",
     "are_lists_of_texts",
+    "in_order",
     "infer_choices",
     "is_mask_of",
     "may_select",
@@ -272,7 +273,7 @@ def _from_columns(columns: Columns) -> Choices | None:
         found = [name for name in free if numbered.fullmatch(name.casefold())]
         # Several answers and nothing that selects one of them are targets.
         is_choice = stem not in ("answer", "ans", "sol") or _has_target(columns, set(found))
-        groups += [sorted(found, key=_in_order)] if len(found) > 1 and is_choice else []
+        groups += [sorted(found, key=in_order)] if len(found) > 1 and is_choice else []
     if groups:
         columns.use(*groups[0])
         return _of_group(groups[0], "one column per choice")
@@ -295,8 +296,9 @@ def are_lists_of_texts(values: Iterable[Any]) -> bool:
     )
 
 
-def _in_order(name: str) -> tuple[int, str]:
-    number = re.search(r"\d+$", name)
+def in_order(name: str) -> tuple[int, str]:
+    """Return what sorts names by their last number, then by their text."""
+    number = re.search(r"\d{1,9}$", name)
     return int(number[0]) if number else 0, name
 
 
@@ -310,7 +312,7 @@ def siblings(names: Sequence[str]) -> list[list[str]]:
             groups.setdefault(stem, {})[found[2].casefold()] = name
     found_groups = []
     for group in groups.values():
-        ends = sorted(group, key=_in_order)
+        ends = sorted(group, key=in_order)
         size = len(ends)
         runs = [[str(n + start) for n in range(size)] for start in (0, 1)]
         if size >= _FEWEST_SIBLINGS and ends in (*runs, list(_LETTERS[1][:size])):

@@ -8,6 +8,8 @@ from typing import Any
 
 from registry.base.processes.forks import cached_property
 from registry.errors import RegistryError, did_you_mean, list_names
+from registry.mapping.conditions import is_empty
+from registry.mapping.row import get_column, or_none, path_splits
 from registry.samples.fields import FIELDS
 from registry.scaffold.guess import Question
 
@@ -59,20 +61,13 @@ class Inference:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a value is missing, or nothing but whitespace."""
-    if isinstance(value, str):
-        return not value or value.isspace()
-    return value is None or value in ([], {})
+    """Return whether a value is empty, as in a manifest, or nothing but whitespace."""
+    return is_empty(value) or (isinstance(value, str) and value.isspace())
 
 
 def value_of(record: Mapping[str, Any], column: str) -> Any:
     """Return the value of a column, else at a dotted path, as in a manifest; None if missing."""
-    if column in record:
-        return record[column]
-    value: Any = record
-    for key in column.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+    return or_none(get_column(record, column))
 
 
 @dataclass
@@ -129,7 +124,7 @@ class Columns:
     def free(self) -> list[str]:
         """Return the columns that have values and are not used."""
         own = [column for name in self.given for column in self.chosen(name)]
-        reserved = {*self.used, *own, *(one.partition(".")[0] for one in own if "." in one)}
+        reserved = {*self.used, *own, *(head for one in own for head, _ in path_splits(one))}
         return [name for name in self._with_values if name not in reserved]
 
     def find(self, names: Iterable[str], name: str = "") -> str | None:

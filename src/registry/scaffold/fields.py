@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from registry.errors import DecodeError, RegistryError
+from registry.mapping.conditions import is_empty
 from registry.scaffold.choices import infer_choices, siblings
 from registry.scaffold.columns import Columns, Inference, infer_frame, is_blank
 from registry.scaffold.conversation import TOOLS, infer_conversation
@@ -46,7 +47,7 @@ class InferredMapping:
     fields: Mapping[str, Inference]
     """In the order of a manifest."""
     repeated: bool = False
-    """Whether several records get the same id."""
+    """Whether a build has shown that several records get the same id."""
     shuffle_choices: int | None = None
     """Seed to shuffle the choices with, if the correct one always comes first."""
     unused: tuple[str, ...] = ()
@@ -111,10 +112,9 @@ def infer_fields(
     inferred = {key: one for key, one in fields.items() if one is not None}
     return InferredMapping(
         inferred,
-        _repeats(identifier, columns),
-        None if choices is None else choices.seed,
-        tuple(columns.free()),
-        _without_input(question, columns),
+        shuffle_choices=None if choices is None else choices.seed,
+        unused=tuple(columns.free()),
+        without_input=_without_input(question, columns),
     )
 
 
@@ -125,7 +125,7 @@ def _without_input(question: Inference, columns: Columns) -> int:
             values = columns.values(column)
         case _:
             return 0
-    empty = sum(value is None or value in ("", []) for value in values)
+    empty = sum(map(is_empty, values))
     return empty if empty * 2 < len(values) else 0
 
 
@@ -242,21 +242,6 @@ def _paths(expression: Any, names: Sequence[str]) -> list[Any]:
             return []
         case _:
             return _paths(expression["from"], names)
-
-
-def _repeats(identifier: Inference, columns: Columns) -> bool:
-    """Return whether records get the same id; a column is only taken if its values are unique."""
-    if not isinstance(identifier.expression, dict):
-        return False
-    hashed = (one if isinstance(one, str) else one["from"] for one in identifier.expression["hash"])
-    read = dict.fromkeys(one.partition(".")[0] for one in hashed)
-    rows = zip(*(map(_hashable, columns.values(column)) for column in read), strict=True)
-    return len(set(rows)) < len(columns.records)
-
-
-def _hashable(value: Any) -> Any:
-    # Only of text are equal values always the same: `1 == True`.
-    return value if type(value) is str else (repr(value),)
 
 
 def _infer_metadata(columns: Columns, *, has_tools: bool) -> Inference | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from registry.mapping.conditions import equal
 from registry.scaffold.guess import IDS
 
 __all__ = ["Layout", "infer_join", "infer_layout", "joined_records", "nearest_join"]
@@ -59,7 +60,7 @@ def nearest_join(records: Records, table: Records) -> str:
             missing = [value for kind, value in asked if (kind, value) not in keys]
             twice = [value for (_, value), count in keys.items() if count > 1]
             if not same:
-                kinds = (next(iter(one))[0].__name__ for one in (asked, keys))
+                kinds = (type(next(iter(one))[1]).__name__ for one in (asked, keys))
                 fault = f"have the same values, but of the types {' and '.join(kinds)}"
             elif missing:
                 fault = f"share {same:,} of {len(asked):,} values ({missing[0]!r} has no row)"
@@ -90,8 +91,9 @@ def _columns(records: Records) -> list[str]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a key that equals others of its type only; None for what is no key."""
-    return (type(value), value) if isinstance(value, str | int) and value != "" else None
+    """Return a key that equals those that `join` takes for equal; None for what is no key."""
+    is_key = isinstance(value, str | int | float) and value != "" and equal(value, value)
+    return (isinstance(value, bool), value) if is_key else None
 
 
 def _is_id(name: str) -> bool:

@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from registry.errors import MappingError
+from registry.mapping.operations.letters import to_index
 from registry.samples.letters import letter_of
-from registry.scaffold.choices import Choices, are_lists_of_texts, is_mask_of, may_select, parser_of
+from registry.scaffold.choices import (
+    Choices,
+    are_lists_of_texts,
+    in_order,
+    is_mask_of,
+    may_select,
+    parser_of,
+)
 from registry.scaffold.columns import Columns, Inference
 from registry.scaffold.guess import IDS, TARGETS, Question
 
@@ -44,8 +53,9 @@ def _several_columns(columns: Columns) -> Inference | None:
     if len(found) < 2:
         return None
     columns.use(*found)
-    ordered = sorted(found, key=lambda name: int("".join(filter(str.isdigit, name))))
-    return Inference(ordered, "each is an acceptable answer; blank ones are left out")
+    return Inference(
+        sorted(found, key=in_order), "each is an acceptable answer; blank ones are left out"
+    )
 
 
 def _only_selector(columns: Columns, choices: Choices) -> str | None:
@@ -172,7 +182,7 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
     return Inference(column, "neither a letter nor a choice in every record: please check")
 
 
-_SEVERAL_NUMBERS = r"\[?[0-9]+(?:[ ,;|/]+[0-9]+)*\]?"
+_SEVERAL_NUMBERS = r"\[?[0-9]{1,9}(?:[ ,;|/]+[0-9]{1,9})*\]?"
 _WRITTEN: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("[a-z]", ("upper",), "letters of choices"),
     (r"\(?[A-Z][).:]?", ({"regex": "[A-Z]"},), "letters of choices"),
@@ -254,11 +264,8 @@ def _position(column: str, among: Any, reason: str) -> Inference:
 
 
 def _numbers(values: Sequence[Any]) -> list[int]:
-    """Return the values as integers, or nothing if one is not."""
-    found = [
-        int(value)
-        for value in values
-        # Not every str of digits: `int` refuses some that are not ASCII, such as "²".
-        if (value.isascii() and value.isdigit() if isinstance(value, str) else type(value) is int)
-    ]
-    return found if len(found) == len(values) else []
+    """Return the values as indexes, as `letter` reads them, or nothing if one is none."""
+    try:
+        return [to_index(value) for value in values]
+    except MappingError:
+        return []

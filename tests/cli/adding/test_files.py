@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import tarfile
 from pathlib import Path
 
@@ -47,6 +48,13 @@ def test_names_of_files_decide(
     write(**texts)
     found = chosen(context, "d")
     assert (found.options.file, found.path) == (file, path)
+
+
+def test_packed_files_of_one_format_go_together(context: SourceContext) -> None:
+    Path("d").mkdir()
+    for name in ("a.csv", "b.csv", "c.jsonl"):
+        Path(f"d/{name}.xz").write_bytes(lzma.compress(b'q\n"?"\n'))
+    assert chosen(context, "d").path == "d/{part}.csv.xz"
 
 
 def test_two_files_with_other_columns_are_joined(context: SourceContext) -> None:

@@ -116,14 +116,17 @@ def test_fields_of_many_records_are_inferred_from_the_first(
     assert "inferred from" not in draft(destination, context, text, most=3).propose().text
 
 
+@pytest.mark.parametrize("most", [2, None])
 def test_question_that_a_later_record_repeats_gets_its_own_id(
-    context: SourceContext, destination: Destination
+    context: SourceContext, destination: Destination, most: int | None
 ) -> None:
     text = "question,answer\nWho?,me\nWhat?,it\nWho?,you\n"
-    found = draft(destination, context, text, most=2).propose()
-    assert "inferred from the first 2 records" in found.text
+    found = draft(destination, context, text, most=most).propose()
+    assert ("inferred from the first 2 records" in found.text) is (most == 2)
     assert "on_duplicate: suffix" in found.text
     assert len({sample.id for sample in found.result.dataset}) == 3
+    once = draft(destination, context, text.removesuffix("Who?,you\n"), most=most).propose()
+    assert "on_duplicate" not in once.text
 
 
 @pytest.mark.parametrize(
@@ -172,6 +175,11 @@ def test_description_of_a_file_has_no_secret() -> None:
     read = FirstRecords(keys, [{}] * 1_200, is_all=True)
     assert about_file(read).description == "1,200 records of q.csv."
     assert about_file(replace(read, is_all=False)).description == "Records of q.csv."
+
+
+def test_description_of_files_in_no_folder_has_their_pattern() -> None:
+    read = FirstRecords({"path": "{part}.csv"}, [{}], is_all=True)
+    assert about_file(read).description == "1 record of {part}.csv."
 
 
 def test_source_of_the_user_is_allowed(

@@ -111,7 +111,8 @@ def _ask_for(place: _Place, ask: Ask) -> str:
 
 
 def _suffix(name: str) -> str:
-    return "".join(Path(name).suffixes[-2:]) if name.endswith(".gz") else Path(name).suffix
+    suffixes = Path(name).suffixes
+    return "".join(suffixes[-2:] if Location(name).packed_suffix else suffixes[-1:])
 
 
 def _place(file: str, folder: Path, context: SourceContext) -> _Place | None:

@@ -215,7 +215,7 @@ class Draft:
         if self.is_all:
             mapping = self._infer()
             try:
-                return self._proposed(mapping)
+                return self._proposed_with_repeats(mapping)
             except MappingError as error:
                 hint = f"--{error.field} says another column" if error.field in FIELDS else _COLUMNS
                 raise UnusableDraftError(f"{error} ({hint})", self._text(mapping, None)) from error
@@ -363,8 +363,8 @@ def about_file(read: FirstRecords) -> About:
     inner = "" if path.member is None else path.member.path
     outer = path.file.public.partition("?")[0]
     parts = [*PurePosixPath(outer).parts, *PurePosixPath(inner).parts]
-    # The last name that is that of a file or a folder, and not of several.
-    file = next(one for one in reversed(parts) if not set(one) & set("{*"))
+    # The last name that is that of a file or a folder, and not of several, if there is one.
+    file = next((one for one in reversed(parts) if not set(one) & set("{*")), parts[-1])
     records = count_text(len(read.records), "record") if read.is_all else "Records"
     return About(f"{records} of {file}.")
 

@@ -21,7 +21,7 @@ from registry.mapping.operations.base import (
 from registry.mapping.sizes import join
 from registry.samples.letters import letter_of
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "to_index"]
 
 # A larger index is a mistake in the data, not a choice.
 _MOST_CHOICES = 1_000
@@ -38,7 +38,7 @@ def _letter(argument: Any, _: Any) -> Step:
         message = "needs an index, or true or false"
         return Step(_letters(0).__getitem__, int, _to_index_or_bool, lambda value: message)
     message = f"needs an index from {base} to {_MOST_CHOICES - 1 + base}"
-    return Step(_letters(base).__getitem__, int, _to_index, lambda value: message)
+    return Step(_letters(base).__getitem__, int, to_index, lambda value: message)
 
 
 @functools.cache
@@ -46,7 +46,8 @@ def _letters(base: int) -> dict[int, str]:
     return {index + base: letter_of(index) for index in range(_MOST_CHOICES)}
 
 
-def _to_index(value: Any) -> int:
+def to_index(value: Any) -> int:
+    """Return an index, which may be written in digits; a MappingError for any other value."""
     if isinstance(value, bool):
         hint = "for a boolean, {letter: {bools: true}}: A for false, B for true"
         raise MappingError(f"needs an integer, or digits ({hint})", value=value)
@@ -59,7 +60,7 @@ def _to_index(value: Any) -> int:
 
 
 def _to_index_or_bool(value: Any) -> int:
-    return int(value) if isinstance(value, bool) else _to_index(value)
+    return int(value) if isinstance(value, bool) else to_index(value)
 
 
 def _letter_in(value: Any, labels: Any) -> str:
