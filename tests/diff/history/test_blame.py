@@ -62,8 +62,16 @@ def test_data_that_git_does_not_have_is_unknown(repository: GitRepository, cache
     assert found.unknown.startswith("the samples before it, of ")
 
 
-def test_error_has_similar_ids(repository: GitRepository, cache_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("identifier", "column", "words"),
+    [("r11", "id", "similar ids: r1"), ("None", "number", "its samples have no ids")],
+)
+def test_error_has_similar_ids(
+    repository: GitRepository, cache_dir: Path, identifier: str, column: str, words: str
+) -> None:
+    manifest = FILES["m/qa.yaml"].replace("id: id, ", "")  # a column `id` has them
+    repository.write({"m/qa.yaml": manifest, "qa.csv": FILES["qa.csv"].replace("id", column)})
     with open_history(repository.folder / "datasets.yaml", None) as history:
         opener, state = Opener(history, Cache(cache_dir)), history.work_tree("qa")
-        with pytest.raises(SampleNotFoundError, match="similar ids: r1"):
-            list(blame(opener, state, "r11", FIELDS, lambda _: None))
+        with pytest.raises(SampleNotFoundError, match=words):
+            list(blame(opener, state, identifier, FIELDS, lambda _: None))

@@ -159,10 +159,9 @@ def blame(
         message = f"{state.name}: its present samples can't be read: {samples}"
         hint = f" (`registry sync {state.name}` builds them)"
         raise UnreadableStateError(message + (hint if state.contents.has_valid_lock else ""))
-    ids = [str(one.id) for one in samples.samples]
+    ids = [None if one.id is None else str(one.id) for one in samples.samples]
     if identifier not in ids:
-        known = (str(one.id) for one in samples.samples if one.id is not None)
-        raise SampleNotFoundError(identifier, known, dataset=state.name)
+        raise SampleNotFoundError(identifier, filter(None, ids), dataset=state.name)
     chosen = tuple(field for field in FIELDS if field in fields)
     tasks = [_Task(state, samples, ids.index(identifier), chosen)]
     seen = 0
