@@ -37,13 +37,13 @@ def lock(folder: Path, cache_dir: Path) -> Pin:
 
 
 def found(folder: Path, cache_dir: Path, names: Collection[str] = ()) -> list[Difference]:
-    lock = read_lock(folder / "datasets.lock")
+    lock, catalog = read_lock(folder / "datasets.lock"), Catalog.open(folder)
     assert lock is not None
     checks = check_lock(
-        Catalog.open(folder),
+        catalog,
         lock,
         Cache(cache_dir),
-        names,
+        names or {*lock.names, *catalog},
         unrun={},
         jobs=1,
         report=lambda *_: None,

@@ -76,14 +76,14 @@ def check_lock(
     catalog: Catalog,
     lock: Lock,
     cache: Cache,
-    names: Collection[str] = (),
+    names: Collection[str],
     *,
     unrun: Mapping[str, str],
     base: Contents | None = None,
     jobs: int,
     report: ReportNamed,
 ) -> Iterator[PinCheck]:
-    """Check the pins of all datasets or of `names`, `jobs` at a time; yield each when ready.
+    """Check the pins of datasets, `jobs` at a time; yield each when ready.
 
     `unrun` has the mappers that must not be run, with the reason: their pins can't be checked.
     Versions are compared with those of `base`, if there is one.
@@ -130,8 +130,7 @@ def check_lock(
             check.differs(f"is pinned {reason}", hint)
         return check
 
-    chosen = sorted(names or {*lock.names, *catalog})
-    return run_jobs(chosen, check_one, jobs=jobs, report=report)
+    return run_jobs(sorted(names), check_one, jobs=jobs, report=report)
 
 
 def _check_commit(

@@ -222,6 +222,10 @@ def test_pins_of_an_included_package_are_those_of_its_lockfile(own: Catalog, pac
     with pytest.raises(DigestMismatchError, match=r"data/x\.csv: .*pins sha256:"):
         get_dataset("theirs", root=own.folder)
     assert own.lock("--check").code == 0, "its package's own check finds that"
+    own.write("qa", "datasets: {}\n")
+    own.lock()
+    last = "datasets.lock: fresh (0 pins checked completely)"
+    assert own.lock("--check").lines == [last], "of a catalog without any dataset of its own, too"
 
 
 def test_a_dataset_of_a_package_that_is_pinned_by_name_stays_pinned_here(
@@ -340,6 +344,13 @@ def test_merge_conflict_is_resolved_to_the_side_that_fits_the_manifest(own: Cata
     assert own.path.read_text(encoding="utf-8") == theirs
 
 
+def test_one_file_may_be_several_sides_of_a_merge(own: Catalog) -> None:
+    own.lock()
+    before = own.path.read_bytes()
+    assert own.lock("--merge", *[str(own.path)] * 3) == Invocation(0, "", "")
+    assert own.path.read_bytes() == before
+
+
 def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:
     own.path.write_text("version: 3\n", encoding="utf-8")
     result = own.lock()
@@ -387,12 +398,14 @@ def test_version_that_is_too_low_is_refused(own: Catalog) -> None:
         ("--version 1-B", "--version needs the NAME of one dataset, and no --check"),
         ("qa qa-one --version 1-B", "--version needs the NAME of one dataset"),
         ("qa --check --version 1-B", "--version needs the NAME of one dataset"),
+        ("both --version 1-B", "--version needs the NAME of one dataset"),
         ("qa --version 1.0", "'1.0' is not a version (write a number and a letter"),
     ],
 )
 def test_version_needs_one_name_and_a_number_with_a_letter(
     own: Catalog, arguments: str, message: str
 ) -> None:
+    own.write("both", "groups: {both: {datasets: [qa, qa-one]}}\n")
     result = own.lock(*arguments.split())
     assert (result.code, message in result.err) == (2, True)
 

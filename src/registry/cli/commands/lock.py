@@ -47,6 +47,7 @@ __all__ = ["command"]
 _ALL = "*"
 _DROPPED = "dropped, it is in no manifest"
 _MAX_NAMES = 5
+_ONE_NAME = "--version needs the NAME of one dataset, and no --check"
 _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
 
 
@@ -121,8 +122,8 @@ def command(
         if names or upgrades or check or version:
             raise click.UsageError("--merge takes no other arguments than its three files")
         return _merge(*merged)
-    if version is not None and (check or len(names) != 1):
-        raise click.UsageError("--version needs the NAME of one dataset, and no --check")
+    if version is not None and check:
+        raise click.UsageError(_ONE_NAME)
     settings = Settings.from_environment(root=root, offline=offline)
     if check:
         with options.rules_of(config_from, settings.index) as rules:
@@ -162,6 +163,8 @@ def _pin(
     """Pin datasets, write the lockfile, and print what was done."""
     catalog, path = Catalog.open(settings.index), settings.lock_file
     names = tuple(options.current(catalog, *names))
+    if version is not None and len(names) != 1:
+        raise click.UsageError(_ONE_NAME)
     single = options.current(catalog, *(name for name in upgrades if name != _ALL))
     named = tuple(dict.fromkeys((*names, *single)))
     if settings.index.parent == Path(registry.__file__).parent:
@@ -293,8 +296,10 @@ def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) ->
 def _merge(base: Path, ours: Path, theirs: Path) -> int:
     """Merge lockfiles into `ours`; what both sides changed is marked there, as git does."""
     # git gives an empty file where a side has none.
-    data = {path: read_bytes(path) for path in (base, ours, theirs)}
-    locks = [parse_lock(text, str(path)) if text else Lock() for path, text in data.items()]
+    locks = [
+        parse_lock(text, str(path)) if (text := read_bytes(path)) else Lock()
+        for path in (base, ours, theirs)
+    ]
     lock, conflicts = merge_locks(*locks)
     marked = {name: (one.ours, one.base, one.theirs) for name, one in conflicts.items()}
     write_text(ours, lock_text(lock, marked))
