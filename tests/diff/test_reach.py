@@ -143,6 +143,10 @@ READERS: dict[str, Any] = {
         "files": {"from": "x", "do": [{"dict": {"key": "item", "value": {"template": "PATH"}}}]}
     },
     "the sandbox": {"sandbox": ["docker", {"const": "PATH"}]},
+    "a default": {"files": {"a.txt": {"from": "x", "do": [{"default": "PATH"}]}}},
+    "a table": {"setup": {"from": "x", "do": ["lower", {"map": {"a": "PATH"}}]}},
+    "a replacement": {"setup": {"from": "x", "do": [{"each": [{"replace": {"a": "PATH"}}]}]}},
+    "a substitution": {"setup": {"from": "x", "do": [{"sub": {"pattern": "/etc", "to": "PATH"}}]}},
     "media": {"input": {"messages": [{"user": [{"image": {"const": "PATH"}}]}]}},
 }
 

@@ -28,6 +28,8 @@ _DATA_URI = "data_uri"
 _FILES = ("files", "sandbox", "setup")
 """Fields whose values name files that an evaluation reads."""
 _MEDIA = ("image", "audio", "video", "document")
+_CONSTANTS = ("const", "template", "default", "map", "replace", "to")
+"""Keys of expressions and of operations whose texts a value may have, or be."""
 _LISTS = ("trust", "hosts", "paths")
 """Permissions of the index that are lists; the others are mappings."""
 
@@ -221,7 +223,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _constants(value: Any, reads: bool) -> Iterator[str]:
-    """Yield the texts of `const` and `template` anywhere in an expression that are URLs.
+    """Yield the constants anywhere in an expression that are URLs.
 
     Args:
         value: The expression.
@@ -230,7 +232,7 @@ def _constants(value: Any, reads: bool) -> Iterator[str]:
     match value:
         case Mapping():
             for key, item in value.items():
-                if key in ("const", "template"):
+                if key in _CONSTANTS:
                     yield from (text for text in _texts(item) if reads or _URL.match(text))
                 elif key != "key":  # the name of a file in the sandbox
                     yield from _constants(item, reads or key in _MEDIA)
