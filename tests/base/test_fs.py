@@ -107,6 +107,9 @@ def test_a_pipe_is_not_replaced_also_behind_a_link(tmp_path: Path) -> None:
     for name in ("pipe", "link"):
         with pytest.raises(FileExistsError, match=f"it is a device or a pipe: .*{name}"):
             write_atomic(tmp_path / name, lambda file: file.write(b"new"))
+    for folder in (tmp_path, Path()):
+        with pytest.raises(IsADirectoryError):
+            write_atomic(folder, lambda file: file.write(b"new"))
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
     assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
 

@@ -62,15 +62,16 @@ def test_without_an_argument_the_fork_point_is_extracted(
     assert (checkout.top / "m" / "a.yaml").read_text() == FILES["m/a.yaml"]
 
 
+@pytest.mark.parametrize("folder", ["evals", "..evals"])
 def test_commit_before_the_catalog_is_an_empty_catalog(
-    repository: GitRepository, tmp_path: Path
+    repository: GitRepository, tmp_path: Path, folder: str
 ) -> None:
-    repository.write({"evals/datasets.yaml": "version: 1\n"})
-    index = repository.folder / "evals" / "datasets.yaml"
-    checkout = checkout_of("main", index, tmp_path / "out")
-    assert checkout.label.endswith(", without evals/datasets.yaml")
+    name = f"{folder}/datasets.yaml"
+    repository.write({name: "version: 1\n"})
+    checkout = checkout_of("main", repository.folder / name, tmp_path / "out")
+    assert checkout.label.endswith(f", without {name}")
     assert checkout.index.read_text() == "version: 1\n"
-    assert files(checkout.top) == {"evals/datasets.yaml"}
+    assert files(checkout.top) == {name}
 
 
 def test_broken_index_is_extracted_alone(repository: GitRepository, tmp_path: Path) -> None:

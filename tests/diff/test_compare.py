@@ -371,7 +371,7 @@ def test_removed_dataset_is_shown_with_what_it_was_and_who_used_it() -> None:
         "taker": {"fewshot.dataset": "gone"},
         "other": {"limit": 1},
     }
-    index = {"groups.all.datasets": ["gone", "other"], "groups.few.datasets": ["other"]}
+    index = {"groups.v1.2.datasets": ["gone", "other"], "groups.few.datasets": ["other"]}
     before = snapshot(old)
     values = {key: replace(one, dataset="gone") for key, one in before.datasets["gone"].items()}
     child = {**before.datasets["child"], "description": values["description"]}
@@ -387,5 +387,5 @@ def test_removed_dataset_is_shown_with_what_it_was_and_who_used_it() -> None:
     assert change.used_by == (
         "child (extended it)",
         "taker (took its examples from it)",
-        "group all",
+        "group v1.2",
     )

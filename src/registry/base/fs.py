@@ -139,10 +139,13 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     Raises:
         FileExistsError: a device or a pipe is there.
+        IsADirectoryError: a folder is there.
     """
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(mode):
             # The rename would succeed for root, and make `/dev/null` a file for all programs.
             raise FileExistsError(errno.EEXIST, "it is a device or a pipe", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -143,7 +143,7 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     commit = fork_point(repository) if argument is None else commit_of(repository, argument)
     tree = open_tree(repository, commit)
     written = os.path.relpath(index, repository.top)
-    if written.startswith(".."):
+    if written.startswith("../"):
         message = f"{index} is not below {repository.top}, the folder of its repository"
         raise RevisionError(f"{message} (folders can be compared without git)")
     name = tree.follow(written)
@@ -186,7 +186,8 @@ def _folder_of(argument: str, index: Path) -> Path | None:
     own = path / INDEX_NAME if path.is_dir() else path
     # No revision looks like these; git would take `../x` for a range.
     is_path = argument in (".", "..") or argument.startswith(("./", "../", "/"))
-    if own.name.endswith((".yaml", ".yml")) and own.is_file():
+    # An empty argument, such as a variable that is not set, is not the current folder.
+    if argument and own.name.endswith((".yaml", ".yml")) and own.is_file():
         if not is_path and _is_revision(argument, index):
             # The change must not choose its base by adding a folder that is called `main`.
             hint = f"`./{argument}` is the folder; a full name as refs/heads/… is the branch"

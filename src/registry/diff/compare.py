@@ -126,7 +126,7 @@ def _users(name: str, old: Mapping[str, Values], index: Values) -> Iterator[str]
     for key, one in index.items():
         named = one.value if isinstance(one.value, list) else [one.value]
         if key.startswith("groups.") and name in named:
-            yield f"group {key.split('.')[1]}"
+            yield f"group {key.removeprefix('groups.').rpartition('.')[0]}"
 
 
 def _place(values: Values, name: str) -> str:

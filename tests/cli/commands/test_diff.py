@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,12 +241,14 @@ def test_broken_index_is_reported_alone(run: Run, repository: Path) -> None:
         ("../nothere .", "'../nothere' is not a folder with a datasets.yaml"),
         ("-- -x", "'-x' is not a revision: it starts with `-`"),
         ("main..HEAD", "'main..HEAD' is a range; pass its ends as two arguments: BASE HEAD"),
+        ("''", "'' is not a revision: it starts with `-` or is empty"),
+        ("main ''", "'' is not a revision: it starts with `-` or is empty"),
     ],
 )
 def test_side_that_does_not_exist_has_exit_code_4(
     run: Run, repository: Path, arguments: str, words: str
 ) -> None:
-    code, out, err = run(*arguments.split())
+    code, out, err = run(*shlex.split(arguments))
     assert (code, out) == (4, "")
     assert words in err
 

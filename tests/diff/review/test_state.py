@@ -141,8 +141,9 @@ def test_edited_file_is_an_error(folder: Path, key: str, value: Any, message: st
 def test_file_that_can_t_be_read_or_written_is_an_error(folder: Path) -> None:
     with pytest.raises(ReviewError, match="can't be read"):
         read_state(folder / "gone.json")
-    with pytest.raises(ReviewError, match="can't be written"):
-        write_state(folder / "a.csv" / "x.json", state(folder))
+    for path in (folder / "a.csv" / "x.json", Path()):
+        with pytest.raises(ReviewError, match="can't be written"):
+            write_state(path, state(folder))
 
 
 def catalog(folder: Path, trust: str) -> Path:
