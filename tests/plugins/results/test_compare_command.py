@@ -62,7 +62,9 @@ def test_two_datasets_of_a_catalog(own: Path, run: Run) -> None:
     assert result.lines[0] == "not comparable: 1 sample differs (target of 1)"
     assert "{+corrected+}" in result.out
     assert "two names: qa and clean" in result.lines
+    (own / "qa").mkdir()  # a folder of the same name is `./qa`
     assert run("compare", "qa", "qa").lines[0] == "comparable: the same 3 samples"
+    assert "qa: no log in this folder" in run("compare", "./qa", "qa").err
 
 
 def test_log_with_the_dataset_that_it_was_made_from(
@@ -102,6 +104,7 @@ def test_log_of_lm_eval_is_matched_by_content_where_the_prompt_is_the_input(
         ("qaa", "no dataset 'qaa' in"),
         ("broken.eval", "Inspect can't read this log"),
         ("foreign.json", "no log of a known tool"),
+        ("", "no dataset '' in"),
     ],
 )
 def test_side_that_can_t_be_read_is_one_line(own: Path, run: Run, wrong: str, message: str) -> None:

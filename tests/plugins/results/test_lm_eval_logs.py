@@ -60,6 +60,8 @@ def test_filters_of_a_sample_are_scores_of_one_sample(write_rows: WriteRows) -> 
         ({"choices": ["p", "q"]}, [0, 1], ["p", "q"], ["A", "B"]),
         ({}, 1, ["yes", "no"], "B"),
         ({}, "maybe", ["yes", "no"], "maybe"),
+        ({}, "2", ["yes", "no"], "2"),
+        ({}, "9" * 5000, ["yes", "no"], "9" * 5000),
     ],
 )
 def test_target_of_choices_is_a_letter(

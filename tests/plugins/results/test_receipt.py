@@ -34,8 +34,21 @@ def run_of(**fields: object) -> Run:
 
 
 def test_repetitions_of_a_sample_are_one(here: Here) -> None:
-    twice = (*SAMPLES, *(replace(one, epoch=2) for one in SAMPLES))
-    assert receipt_of(Run(file="log", tool="inspect", samples=twice), here).samples == 3
+    samples = (*SAMPLES[:2], replace(SAMPLES[2], target="other"))
+    twice = (*samples, *(replace(one, epoch=2) for one in samples))
+    receipt = receipt_of(Run(file="log", tool="inspect", samples=twice), here, rebuild=True)
+    assert receipt.samples == 3
+    assert receipt.reasons == (
+        "2 of 3 samples are in qa, by input and target",
+        "1 have the input of one, and another target: 3",
+    )
+    assert receipt.rebuilt is not None
+    assert receipt.rebuilt.text.endswith("2 of 3 samples of the log are in it, but not 3")
+
+
+def test_empty_fingerprint_is_not_that_of_a_dataset_whose_own_is_unknown(here: Here) -> None:
+    assert here.fingerprint("hub") == ""
+    assert receipt_of(run_of(task="hub", fingerprint=""), here).dataset == "qa"
 
 
 def test_modified_samples_are_the_same_data_but_not_rebuilt(here: Here) -> None:

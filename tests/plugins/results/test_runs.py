@@ -63,8 +63,10 @@ def test_what_is_no_log_is_refused_with_its_name(
 
 
 def test_missing_file_and_folder_without_a_log_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match=r"gone: no such file or folder"):
-        read_runs(tmp_path / "gone")
+    # An empty name would be the working directory; a long one can't be looked for.
+    for name in (tmp_path / "gone", tmp_path / ("x" * 300), ""):
+        with pytest.raises(LogError, match=r": no such file or folder"):
+            read_runs(name)
     with pytest.raises(LogError, match="no log in this folder"):
         read_runs(tmp_path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -98,18 +98,16 @@ def side_of_run(run: Run) -> Side:
     Raises:
         LogError: its samples can't be read as samples.
     """
-    found: dict[str, list[RunSample]] = defaultdict(list)
-    for one in run.samples:
-        found[repr((one.id, one.input, one.target))].append(one)
+    found = run.repetitions()
     names = sorted({name for one in run.samples for name in one.scores})
     return Side(
         label=run.file,
         dataset=run.provenance.name if run.provenance is not None else run.dataset,
-        samples=Samples([_sample(group[0], run) for group in found.values()]),
+        samples=Samples([_sample(group[0], run) for group in found]),
         provenance=run.provenance,
         problem=run.problem or run.incomplete,
-        scores={name: [_epochs_mean(name, group) for group in found.values()] for name in names},
-        epochs=max(map(len, found.values()), default=1),
+        scores={name: [_epochs_mean(name, group) for group in found] for name in names},
+        epochs=max(map(len, found), default=1),
         is_log=True,
     )
 

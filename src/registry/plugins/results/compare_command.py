@@ -160,9 +160,11 @@ def side_of(text: str, here: Here, *, offline: bool | None) -> Side:
     """
     path = Path(text)
     is_named = path.suffix in _LOGS or os.sep in text
-    # A member of a group has a slash, too.
-    if path.exists() or (is_named and text.partition("/")[0] not in here.catalog.groups):
-        runs = read_runs(path)
+    # A member of a group has a slash, too; a folder may have the name of a dataset.
+    is_dataset = not is_named and text in here.catalog
+    is_log = is_named and text.partition("/")[0] not in here.catalog.groups
+    if not is_dataset and (is_log or os.path.exists(text)):
+        runs = read_runs(text)
         if len(runs) > 1:
             files = list(dict.fromkeys(one.file for one in runs))
             raise LogError(

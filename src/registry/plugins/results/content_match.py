@@ -10,12 +10,9 @@ from msgspec import Struct
 from registry import Dataset, RegistryError
 from registry.api import choice_of
 from registry.plugins.results.here import Here
-from registry.plugins.results.runs import Run, RunSample
+from registry.plugins.results.runs import Run, RunSample, index_in
 
 __all__ = ["Match", "find_dataset", "match"]
-
-_DIGITS = 6
-"""From so many digits on, a target is no index of a choice; Python refuses to parse thousands."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -45,6 +42,7 @@ def find_dataset(run: Run, here: Here) -> Match | None:
     for name, fingerprint in here.openable():
         groups.setdefault(fingerprint, []).append(name)
     stated = {text for text in (run.dataset, run.task) if text}
+    samples = [one for one, *_ in run.repetitions()]
     best: Match | None = None
     for names in sorted(groups.values(), key=stated.isdisjoint):
         # Of those over the same samples: the one that is named, else the one with all samples.
@@ -52,12 +50,12 @@ def find_dataset(run: Run, here: Here) -> Match | None:
             key=lambda name: (name not in stated, here.catalog.resolve(name).view.is_part, name)
         )
         try:
-            found = match(run.samples, names[0], here.open(names[0], offline=True), names[1:])
+            found = match(samples, names[0], here.open(names[0], offline=True), names[1:])
         except RegistryError:
             continue  # its source is not here, or not valid: `validate` and `sync` say why
         if best is None or (found.exact, found.inputs) > (best.exact, best.inputs):
             best = found
-        if best.exact == len(run.samples):
+        if best.exact == len(samples):
             break
     return best if best is not None and best.inputs else None
 
@@ -130,8 +128,8 @@ def _targets(target: str | Sequence[str], choices: Sequence[str] | None) -> set[
     """
     found = {_plain(target if isinstance(target, str) else " ".join(target))}
     if isinstance(target, str) and choices:
-        is_index = target.isdecimal() and len(target) < _DIGITS
-        index = int(target) if is_index else choice_of(target, choices)
-        if index is not None and index < len(choices):
+        index = index_in(choices, target)
+        index = choice_of(target, choices) if index is None else index
+        if index is not None:
             found.add(_plain(choices[index]))
     return found

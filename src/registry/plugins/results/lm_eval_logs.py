@@ -14,6 +14,7 @@ from registry.api import LogError, display_path, letter_of
 from registry.plugins.results.runs import (
     Run,
     RunSample,
+    index_in,
     read_object,
     read_rows,
     score_of,
@@ -148,9 +149,8 @@ def _target(value: Any, choices: list[str] | None) -> str | list[str]:
     if choices and isinstance(value, list):
         return [str(_target(one, choices)) for one in value]
     text = text_or_texts(value)
-    if choices and isinstance(text, str) and text.isdecimal() and int(text) < len(choices):
-        return letter_of(int(text))
-    return text
+    index = index_in(choices, text) if choices and isinstance(text, str) else None
+    return text if index is None else letter_of(index)
 
 
 def _scores(row: dict[str, Any]) -> Iterator[tuple[str, float | str]]:

@@ -96,7 +96,7 @@ def receipt_of(run: Run, here: Here, *, rebuild: bool = False) -> Receipt:
         tool=run.tool,
         model=run.model,
         task=run.task,
-        samples=len({one.id for one in run.samples}),
+        samples=len(run.repetitions()),
         stated=run.provenance,
         rebuilt=_rebuilt(run, found, here) if rebuild else None,
         **asdict(found),
@@ -119,7 +119,8 @@ def _found(run: Run, here: Here) -> _Finding:
                 needed=here.needed(name),
             )
     for stated in filter(None, (run.dataset, run.task)):
-        if stated in here.catalog and here.fingerprint(stated) == run.fingerprint:
+        now = here.fingerprint(stated) if stated in here.catalog else ""
+        if now and now == run.fingerprint:
             return _Finding(
                 verdict="same",
                 reasons=(f"its fingerprint is that of {stated} now",),
@@ -229,7 +230,7 @@ def _by_content(run: Run, here: Here) -> _Finding:
         if run.dataset in here.catalog:
             reasons.append(f"the catalog has a dataset {run.dataset}, but not these samples in it")
         return _Finding(verdict="unknown", reasons=tuple(reasons))
-    total = len(run.samples)
+    total = len(run.repetitions())
     reasons = [f"{found.exact:,} of {total:,} samples are in {found.dataset}, by input and target"]
     if found.other_target:
         ids = list_names(found.other_target, _NAMED)
@@ -264,8 +265,9 @@ def _rebuilt(run: Run, found: _Finding, here: Here) -> Rebuilt:
         )
     except (RegistryError, ValueError) as error:
         return Rebuilt(equal=False, text=f"missing: {str(error).splitlines()[0]}")
-    counted = match(run.samples, found.dataset, dataset)
-    in_log = f"{counted.exact:,} of {len(run.samples):,} samples of the log are in it"
+    samples = [one for one, *_ in run.repetitions()]
+    counted = match(samples, found.dataset, dataset)
+    in_log = f"{counted.exact:,} of {len(samples):,} samples of the log are in it"
     if others := counted.other_target + counted.absent:
         in_log += f", but not {list_names(others, _NAMED)}"
     if stated is not None and stated.modified:
@@ -274,7 +276,7 @@ def _rebuilt(run: Run, found: _Finding, here: Here) -> Rebuilt:
             text=f"missing: the code by which they were {', '.join(stated.modified)}; before that,"
             f" {in_log}",
         )
-    wanted, is_whole = run.ordered, counted.exact == len(run.samples)
+    wanted, is_whole = run.ordered, counted.exact == len(samples)
     digest = samples_id(dataset).ordered if isinstance(dataset, ArrowDataset) else None
     if wanted is None:
         return Rebuilt(equal=is_whole, text=f"the log has no digest; {in_log}")

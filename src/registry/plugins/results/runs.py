@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ __all__ = [
     "FORMATS",
     "Run",
     "RunSample",
+    "index_in",
     "read_object",
     "read_rows",
     "read_runs",
@@ -74,6 +76,13 @@ class Run(Struct, frozen=True, kw_only=True):
         found = (self.location or "").rpartition("#")[2]
         return found if found.startswith("sha256:") else None
 
+    def repetitions(self) -> list[list[RunSample]]:
+        """Return each sample once, in a list with its repetitions."""
+        found: dict[str, list[RunSample]] = {}
+        for one in self.samples:
+            found.setdefault(repr((one.id, one.input, one.target)), []).append(one)
+        return list(found.values())
+
 
 FORMATS = {
     "inspect": "inspect_logs",
@@ -91,14 +100,16 @@ def read_runs(path: str | Path) -> list[Run]:
         LogError: a file is missing or damaged, or no tool that is known wrote it.
         MissingDependencyError: it is a log of Inspect, which is not installed.
     """
+    if not os.fspath(path):  # which would be the working directory
+        raise LogError("'': no such file or folder")
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         files = sorted(one for one in path.rglob("*") if one.is_file())
         runs = [run for file in files for run in _runs_in(file, is_named=False)]
     else:
         runs = list(_runs_in(path, is_named=True))
     if not runs:
-        where = "in this folder" if path.is_dir() else "of a known tool"
+        where = "in this folder" if os.path.isdir(path) else "of a known tool"
         raise LogError(f"{display_path(path)}: no log {where} (known: {_KNOWN})")
     return runs
 
@@ -129,7 +140,7 @@ def _keys_of(file: Path) -> frozenset[str]:
     Raises:
         LogError: it is missing, or JSON that can't be read.
     """
-    if not file.exists():
+    if not os.path.exists(file):  # unlike that of a Path, False for a name that is too long
         raise LogError(f"{display_path(file)}: no such file or folder")
     if file.suffix == ".json":
         return frozenset(read_object(file))
@@ -158,6 +169,16 @@ def score_of(value: Any) -> float | str:
         return float(value)
     text = str(value)
     return _LETTERS.get(text, text)
+
+
+_DIGITS = 6
+"""From so many digits on, a target is no index of a choice; Python refuses to parse thousands."""
+
+
+def index_in(choices: Sequence[str], target: str) -> int | None:
+    """Return the index that a target is, as records of lm-eval have it; None for anything else."""
+    is_number = target.isdecimal() and len(target) < _DIGITS
+    return int(target) if is_number and int(target) < len(choices) else None
 
 
 def text_or_texts(value: Any) -> str | list[str]:
