@@ -13,6 +13,7 @@ import pytest
 
 from registry.base.cache_access import versioned_folder
 from tests.cli.invocation import Run, write
+from tests.servers.hub import HubEmulator, parquet_repo
 
 OTHER = "datasets:\n  two: {source: {type: csv, path: two.csv}, shuffle: true, seed: 1}\n"
 
@@ -129,6 +130,14 @@ def test_damage_is_reported_quarantined_and_made_good(run: Run, two: Path, cache
     assert "similar names: two" in run("cache", "verify", "tow").err
 
 
+def test_the_first_records_of_a_source_are_verified(run: Run, own: Path, hub: HubEmulator) -> None:
+    sha = hub.commit("org/part", parquet_repo({"default": {"test": [{"q": "1"}, {"q": "2"}]}}))
+    source = f"{{type: hf, path: org/part, split: test, revision: {sha}}}"
+    write(own, "few", f"datasets: {{few: {{source: {source}, fields: {{input: q}}, limit: 1}}}}")
+    assert run("sync", "few").code == 0
+    assert run("cache", "verify", "few").out.startswith("2 items, ")  # samples and records
+
+
 # --- prune ---
 
 
@@ -233,13 +242,23 @@ def test_named_datasets_are_cleared(run: Run, two: Path) -> None:
     assert run("cache", "list", "--json").json["entries"] == []
 
 
-def test_a_name_that_is_nowhere_is_an_error(run: Run, two: Path) -> None:
+@pytest.mark.parametrize("name", ["first-two", "both"])
+def test_an_old_name_and_a_group_mean_their_datasets(run: Run, two: Path, name: str) -> None:
+    write(two, "old", "datasets: {first-two: {renamed_to: two}}\ngroups: {both: {datasets: [two]}}")
     run("sync")
+    run("cache", "clear", name, "--yes")
+    assert set(entries(run)) == {"qa qa-one"}
+
+
+@pytest.mark.parametrize("manifest", [OTHER, ""], ids=["in the catalog", "in the cache"])
+def test_a_name_that_is_nowhere_is_an_error(run: Run, two: Path, manifest: str) -> None:
+    run("sync")
+    write(two, "two", manifest or "datasets: {}")
     done = run("cache", "clear", "tow", "--yes")
     assert done.code == 1
     assert "no dataset 'tow'" in done.err
     assert "similar names: two" in done.err
-    assert len(entries(run)) == 2
+    assert len(run("cache", "list", "--json").json["entries"]) == 2
 
 
 @pytest.mark.parametrize(

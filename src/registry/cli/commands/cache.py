@@ -21,6 +21,7 @@ from registry.errors import (
     DatasetNotFoundError,
     ManifestError,
     RegistryError,
+    close_matches,
     count_text,
     list_names,
 )
@@ -48,25 +49,24 @@ def _open_with_usage(root: str | None) -> tuple[Catalog, Cache, CacheUsage]:
     return catalog, cache, cache_usage(catalog, catalog, cache, CatalogPins.read(settings).sources)
 
 
-def _of_names(
-    names: Sequence[str], catalog: Catalog, usage: CacheUsage, items: Sequence[Item]
-) -> list[Item]:
-    """Return the items that the named datasets use, or that were built for them.
+def _wanted(names: Sequence[str], catalog: Catalog, items: Sequence[Item]) -> set[str]:
+    """Return the datasets that are named, also those of which only the cache knows.
 
     Raises:
         DatasetNotFoundError: a name is neither in the catalog nor in the cache.
     """
-    built_for = {str(item.meta["name"]) for item in items if "name" in item.meta}
+    gone = {str(item.meta["name"]) for item in items if "name" in item.meta}.difference(catalog)
+    found = gone.intersection(names)
     for name in names:
-        if name not in catalog and name not in built_for:
-            known = built_for.union(catalog)
-            raise DatasetNotFoundError(name, known, catalog=f"{catalog.index} or the cache")
-    wanted = set(names)
-    return [
-        item
-        for item in items
-        if item.meta.get("name") in wanted or not wanted.isdisjoint(usage.users(item))
-    ]
+        try:
+            found.update(() if name in found else options.current(catalog, name))
+        except DatasetNotFoundError as error:
+            if not (similar := close_matches(name, gone)):
+                raise
+            raise DatasetNotFoundError(
+                name, similar, catalog="the cache", command="registry cache list"
+            ) from error
+    return found
 
 
 @command.command("dir", epilog="Example: du -sh $(registry cache dir)")
@@ -157,7 +157,9 @@ def verify_entries(names: tuple[str, ...], as_json: bool, root: str | None) -> i
     if names:
         catalog, cache, usage = _open_with_usage(root)
         wanted = set(options.current(catalog, *names))
-        keys = {key for key, users in usage.names.items() if not wanted.isdisjoint(users)}
+        # Those of a part of a source are known by their metadata, which may be damaged.
+        keys = {item.key for item in contents(cache) if not wanted.isdisjoint(usage.users(item))}
+        keys.update(key for key, users in usage.names.items() if not wanted.isdisjoint(users))
     paths = paths_of(cache, keys)
     total, done, results = sum(size_of(path) for _, path in paths), 0, []
     with bars(as_json=as_json) as report:
@@ -288,10 +290,16 @@ def clear(names: tuple[str, ...], yes: bool, as_json: bool, root: str | None) ->
             click.confirm(f"Remove everything under {cache.root}?", abort=True)
         return _report(housekeeping.clear(cache), cache, as_json=as_json)
     catalog, cache, usage = _open_with_usage(root)
-    items = _of_names(names, catalog, usage, contents(cache))
+    items = contents(cache)
+    wanted = _wanted(names, catalog, items)
+    items = [
+        item
+        for item in items
+        if item.meta.get("name") in wanted or not wanted.isdisjoint(usage.users(item))
+    ]
     if items and not yes:
         size = size_text(sum(item.total for item in items))
-        others = sorted({user for item in items for user in usage.users(item)}.difference(names))
+        others = sorted({user for item in items for user in usage.users(item)}.difference(wanted))
         also = f", also used by {list_names(others, 3)}" if others else ""
         click.confirm(f"Remove {size}{also}?", abort=True)
     return _report(housekeeping.clear_items(cache, items), cache, as_json=as_json)
