@@ -132,7 +132,7 @@ INTERNAL = {
     "sources.source_type": "reader_of",
     "store.received": "check_received",
     "workflows.engines": "Job Order run_job SyncResult",
-    "workflows.states": "samples_in_view",
+    "workflows.states": "samples_of",
     "workflows.sync": "sync",
     "yamldoc.document": "paths_in",
     "yamldoc.reader": "MAX_BYTES is_within json_path parse_bytes parse_yaml",

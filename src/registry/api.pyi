@@ -237,7 +237,7 @@ from registry.workflows.engines import Job as Job
 from registry.workflows.engines import Order as Order
 from registry.workflows.engines import SyncResult as SyncResult
 from registry.workflows.engines import run_job as run_job
-from registry.workflows.states import samples_in_view as samples_in_view
+from registry.workflows.states import samples_of as samples_of
 from registry.workflows.sync import sync as sync
 from registry.yamldoc.document import paths_in as paths_in
 from registry.yamldoc.reader import MAX_BYTES as MAX_BYTES

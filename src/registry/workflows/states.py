@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from registry.lockfile.pinned import SourcePinner
     from registry.manifest.models import DatasetSpec
 
-__all__ = ["CacheUsage", "DatasetState", "cache_usage", "samples_in_view", "states_of"]
+__all__ = ["CacheUsage", "DatasetState", "cache_usage", "samples_of", "states_of"]
 
 _MOST_READ = 1 << 24
 """At most so many bytes of local files are read for their digests, over all datasets."""
@@ -75,7 +75,7 @@ def states_of(
         stale = row is not None and not row.agrees(spec)
         cached, entry = samples.find(spec, pin)
         found[spec.name] = DatasetState(
-            samples=samples_in_view(spec, entry) if pin is None or stale else pin.samples,
+            samples=samples_of(spec, pin, entry),
             bytes=None if entry is None else entry.size,
             cached=cached,
             state=state_of(spec, pin),
@@ -87,11 +87,13 @@ def states_of(
     return found
 
 
-def samples_in_view(spec: DatasetSpec, entry: CacheEntry | None) -> int | None:
-    """Return how many of the samples, cached or expected, are left in the view, if it is known."""
-    found = spec.expect.samples if entry is None else entry.meta["samples"]
+def samples_of(spec: DatasetSpec, pin: Pin | None, entry: CacheEntry | None) -> int | None:
+    """Return how many samples a dataset has, if its pin, the cache or `expect` tells."""
     if spec.view.only is not None:
         return None
+    if pin is not None and pin.agrees(spec):
+        return pin.samples
+    found = spec.expect.samples if entry is None else entry.meta["samples"]
     limit = spec.view.limit
     return min(found, limit) if isinstance(found, int) and limit is not None else found
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from registry import get_dataset
+from registry.cli import main
 from registry.plugins.site import catalog_view as cached_samples
 from registry.plugins.site.catalog_view import Kept, site_names
 from registry.plugins.site.home_page import list_row
@@ -67,6 +68,13 @@ def test_summary_gives_the_row_of_the_list_that_the_page_would_give(root: Path) 
         "qa-small": 2,
     }
     assert rows["qa"].states == ("cached", "warned")
+
+
+def test_a_pin_says_how_many_samples_there_are(root: Path, cache_dir: Path) -> None:
+    assert main(["lock", "qa-small", "--root", str(root)]) == 0
+    assert main(["cache", "clear", "--yes"]) == 0
+    row = list_row(open_view(root).summary("qa-small"))
+    assert (row.samples, "cached" in row.states) == (2, False)
 
 
 def test_samples_are_shown_only_if_they_are_cached(root: Path) -> None:

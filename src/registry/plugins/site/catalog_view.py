@@ -52,7 +52,7 @@ from registry.api import (
     read_records,
     report_rows,
     report_text,
-    samples_in_view,
+    samples_of,
     svg,
 )
 from registry.plugins.site.about import About, about
@@ -157,7 +157,7 @@ class CatalogView:
             summarized(view, spec, self._pin(name)),
             is_pinned=self._pin(name) is not None,
             samples=None if entry is None else (),
-            total=None if entry is None else samples_in_view(spec, entry),
+            total=None if entry is None else samples_of(spec, None, entry),
             warnings=() if entry is None else _warnings(spec, entry.meta),
         )
 

@@ -22,7 +22,7 @@ from registry.api import (
     display_path,
     mapping_dependencies,
     origins_of,
-    samples_in_view,
+    samples_of,
     state_of,
 )
 from registry.plugins.site.compare_page import Comparison
@@ -116,7 +116,7 @@ class DatasetView:
     reports: tuple[str, ...] = ()
     """The row that reports a fault of each sample, or the command that prints it."""
     expected: int | None = None
-    """The number of samples that the manifest expects of the view."""
+    """The number of samples of the view, as it is pinned, or as the manifest expects it."""
     source: str = ""
     """The type of its source."""
     lock: str = ""
@@ -269,7 +269,7 @@ def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
         "tags": tuple(map(str, spec.tags)),
         "languages": tuple(map(str, spec.languages)),
         "columns": column_names(spec, pin),
-        "expected": samples_in_view(spec, None),
+        "expected": samples_of(spec, pin, None),
         "source": spec.source.type,
         "lock": state_of(spec, pin),
     }

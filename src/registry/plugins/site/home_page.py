@@ -66,7 +66,7 @@ class ListRow:
     languages: tuple[str, ...] = ()
     license: str = ""
     samples: int | None = None
-    """How many samples it has, or how many the manifest expects."""
+    """How many samples it has, or how many are pinned or expected."""
     states: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     source: str = ""
