@@ -79,6 +79,15 @@ def test_show_has_the_members_with_their_weights_and_states(run: Run, groups: Pa
     assert "# verified: version 1-A" in member.out
 
 
+@pytest.mark.parametrize("option", ["--call", "--origin", "--fewshot=1", "--provenance"])
+def test_what_show_tells_of_one_dataset_is_refused_of_a_group(
+    run: Run, groups: Path, option: str
+) -> None:
+    shown = run("show", "board", option)
+    assert (shown.code, shown.out) == (1, "")
+    assert "'board' is a group of 4 members: name one" in shown.err
+
+
 def test_commands_take_a_group_for_its_datasets(run: Run, groups: Path) -> None:
     assert run("sync", "board").code == 0
     assert run("lock", "board").lines[-1] == "datasets.lock: 2 of 2 datasets pinned"

@@ -150,9 +150,12 @@ def test_revisions_are_compared_with_the_code_that_would_run(machine: Machine) -
     assert (shown.code, machine.ran) == (4, set())
 
 
-def test_preview_by_the_rules_of_the_base_does_not_run_it(machine: Machine) -> None:
+@pytest.mark.parametrize("options", [["--offline"], ["--from", "d.jsonl"]])
+def test_preview_by_the_rules_of_the_base_does_not_run_it(
+    machine: Machine, options: list[str]
+) -> None:
     repository = change(machine, {"src/ours/mod.py": machine.mark("ran") + READ})
-    command = ("preview", "demo", "--offline")
+    command = ("preview", "demo", *options)
     shown = machine.run(repository.folder, *command, "--config-from", "main")
     assert (shown.code, machine.ran) == (1, set())
     assert "src/ours/mod.py, code of the mapper 'ours.mod:read', differs" in shown.err

@@ -12,7 +12,7 @@ from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.cli.output import print_line
 from registry.cli.progress_bars import bars
-from registry.errors import LockError, ManifestError, ReviewError
+from registry.errors import LockError, ManifestError
 from registry.load.dataset import pinned_sources
 from registry.load.load import load
 from registry.lockfile.pin_cache import catalog_lock
@@ -46,10 +46,11 @@ def open_dataset(
     *,
     as_json: bool,
     rules: Rules | None = None,
-    run_changed_code: bool = False,
     overrides: Mapping[str, Any] | None = None,
 ) -> Opened:
     """Return a dataset of what `open_catalog` returned; if it isn't cached, it is built first.
+
+    `rules` are those of a base, which decide whether its mapper is run.
 
     Raises:
         ReviewError: by the rules of a base, its mapper must not be run.
@@ -57,10 +58,7 @@ def open_dataset(
     catalog, cache, settings = opened
     spec = options.resolve(catalog, name, overrides)
     with catalog.locating(spec.name), bars(as_json=as_json) as report:
-        if rules is not None and spec.mapper is not None and not run_changed_code:
-            reason = options.unrun_mappers(catalog, rules).get(spec.mapper)
-            if reason is not None:
-                raise ReviewError(f"{name}: {reason} (read it; --run-changed-code runs it)")
+        options.refuse_changed_code(catalog, spec, rules)
         lock = pinned_sources(spec, catalog, settings, overrides=overrides)
         result = load(
             spec,

@@ -15,7 +15,7 @@ from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
-from registry.errors import RegistryError, RevisionError
+from registry.errors import RegistryError, ReviewError, RevisionError
 from registry.extensions import our_own
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache
 
@@ -45,6 +45,8 @@ __all__ = [
     "parsed",
     "plain",
     "print_stray_problems",
+    "refuse_changed_code",
+    "refuse_several",
     "require_remote_cache",
     "resolve",
     "root",
@@ -285,6 +287,14 @@ def unrun_mappers(catalog: Catalog, rules: Rules) -> dict[str, str]:
     return {mapper: one.message for mapper, one in found.items()}
 
 
+def refuse_changed_code(catalog: Catalog, spec: DatasetSpec, rules: Rules | None) -> None:
+    """Raise a ReviewError if, by the rules of a base, the mapper of a dataset must not be run."""
+    if rules is not None and spec.mapper is not None:
+        reason = unrun_mappers(catalog, rules).get(spec.mapper)
+        if reason is not None:
+            raise ReviewError(f"{spec.name}: {reason} (read it; --run-changed-code runs it)")
+
+
 def current(catalog: Catalog, *names: str) -> list[str]:
     """Return the present names of datasets; a group gives the datasets of its members.
 
@@ -305,9 +315,15 @@ def current(catalog: Catalog, *names: str) -> list[str]:
     return found
 
 
-def resolve(catalog: Catalog, name: str, overrides: Mapping[str, Any] | None = None) -> DatasetSpec:
+def resolve(
+    catalog: Catalog,
+    name: str,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    source: str | None = None,
+) -> DatasetSpec:
     """Return a dataset, or a member of a group; say on stderr if the name is old or deprecated."""
-    spec = catalog.resolve(name, overrides=overrides)
+    spec = catalog.resolve(name, overrides=overrides, source=source)
     if notice := catalog.notice(name):
         print_line(f"warning: {notice}", err=True)
     return spec
@@ -343,6 +359,14 @@ def choose(
     known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
     wanted = " and ".join(tags)
     raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known) or 'none'})")
+
+
+def refuse_several(ways: Mapping[str, bool]) -> str:
+    """Return which one of some options is given; "" if none is, a UsageError if several are."""
+    given = [name for name, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other")
+    return "".join(given)
 
 
 def print_stray_problems(catalog: Catalog) -> bool:

@@ -58,6 +58,7 @@ def test_what_extends_a_deprecated_dataset_is_not_deprecated(old: Path) -> None:
         ("show",),
         ("show", "--provenance"),
         ("preview", "-n", "1"),
+        ("preview", "--from", "qa.csv"),
         ("describe", "--plain"),
         ("sync",),
         ("lock",),

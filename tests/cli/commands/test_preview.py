@@ -180,7 +180,8 @@ def test_raw_shows_the_records_of_a_local_file(run: Run, own: Path) -> None:
     assert json.loads(line)["record"] == RECORDS[1]
 
 
-def test_offset_beyond_the_end_is_reported(run: Run, own: Path) -> None:
-    result = run("preview", "qa", "--offset", "99", "--raw")
+@pytest.mark.parametrize("option", ["--raw", "--from=qa.csv"])
+def test_offset_beyond_the_end_is_reported(run: Run, own: Path, option: str) -> None:
+    result = run("preview", "qa", "--offset", "99", option)
     assert (result.code, result.out) == (0, "")
     assert result.err.splitlines()[-1] == "no sample from --offset 99 on: there are 3"

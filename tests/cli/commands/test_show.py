@@ -374,3 +374,17 @@ def test_provenance_is_that_of_the_dataset(run: Run, demo: Path) -> None:
     result = run("show", "demo-mcq-small", "--provenance", "--json")
     assert json.loads(result.out) == expected
     assert run("show", "demo-mcq-smal", "--provenance").code == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--call", "--origin"), "--call and --origin exclude each other"),
+        (("--origin", "--provenance"), "--origin and --provenance exclude each other"),
+        (("--call", "--json"), "--json is not for --call"),
+    ],
+)
+def test_only_one_thing_is_shown(run: Run, own: Path, given: tuple[str, ...], words: str) -> None:
+    result = run("show", "qa", *given)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err

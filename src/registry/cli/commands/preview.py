@@ -25,6 +25,9 @@ from registry.pipeline.expectations import quality_warnings
 from registry.settings import Settings
 
 if TYPE_CHECKING:
+    from registry.cache.cache import Cache
+    from registry.catalog.catalog import Catalog
+    from registry.diff.snapshots.rules import Rules
     from registry.samples.dataset import Dataset
     from registry.samples.sample import Sample
     from registry.store.arrow_dataset import ArrowDataset
@@ -139,16 +142,19 @@ def command(
     choice = _Choice(count, offset, ids, seed)
     if file is not None and fewshot is not None:
         raise click.UsageError("--fewshot is not for --from, which maps only the first records")
-    if file is not None:
-        _preview_file(name, file, choice, root, raw=raw, as_json=as_json)
-        return CLEAN
     with options.rules_of(config_from, Settings.from_environment(root=root).index) as rules:
+        catalog = options.open_catalog(
+            root, offline=offline, locked=locked, frozen=frozen, rules=rules
+        )
+        obeyed = None if run_changed_code else rules
+        if file is not None:
+            _preview_file(name, file, choice, catalog, obeyed, raw=raw, as_json=as_json)
+            return CLEAN
         opened = open_dataset(
             name,
-            options.open_catalog(root, offline=offline, locked=locked, frozen=frozen, rules=rules),
+            catalog,
             as_json=as_json,
-            rules=rules,
-            run_changed_code=run_changed_code,
+            rules=obeyed,
             overrides=options.overrides_of(fewshot=fewshot, no_corrections=no_corrections),
         )
     dataset = opened.result.dataset
@@ -190,26 +196,27 @@ def _check(
 ) -> None:
     """Raise a UsageError for options that exclude each other."""
     ways = {"--id": bool(ids), "--random": is_random, "--offset": bool(offset)}
-    given = [name for name, is_given in ways.items() if is_given]
-    if len(given) > 1:
-        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other")
+    way = options.refuse_several(ways)
     if seed is not None and not is_random:
         raise click.UsageError("--seed is for --random")
     if file is not None and (ids or is_random):
-        raise click.UsageError(f"{given[0]} is not for --from, which maps only the first records")
+        raise click.UsageError(f"{way} is not for --from, which maps only the first records")
 
 
 def _positions(dataset: Dataset, choice: _Choice) -> Sequence[int]:
     if choice.ids:
         return [dataset.position_of(one) for one in choice.ids]
     everything = range(len(dataset))
-    if choice.offset and choice.offset >= len(dataset):
-        print_line(
-            f"no sample from --offset {choice.offset} on: there are {len(dataset):,}", err=True
-        )
+    _check_offset(choice, len(dataset))
     if choice.seed is None:
         return everything[choice.offset : choice.offset + choice.count]
     return random.Random(choice.seed).sample(everything, min(choice.count, len(everything)))
+
+
+def _check_offset(choice: _Choice, number: int) -> None:
+    """Say that all samples are skipped, if so."""
+    if choice.offset and choice.offset >= number:
+        print_line(f"no sample from --offset {choice.offset} on: there are {number:,}", err=True)
 
 
 def _records(opened: Opened, numbers: Sequence[int]) -> Mapping[int, Mapping[str, Any]]:
@@ -229,15 +236,24 @@ def _records(opened: Opened, numbers: Sequence[int]) -> Mapping[int, Mapping[str
 
 
 def _preview_file(
-    name: str, file: str, choice: _Choice, root: str | None, *, raw: bool, as_json: bool
+    name: str,
+    file: str,
+    choice: _Choice,
+    opened: tuple[Catalog, Cache, Settings],
+    rules: Rules | None,
+    *,
+    raw: bool,
+    as_json: bool,
 ) -> None:
     """Print samples of a local file."""
-    catalog, cache, _ = options.open_catalog(root)
+    catalog, cache, _ = opened
     boundary = allow_location(catalog.boundary, Location(file))
     with catalog.locating(name):
-        spec = catalog.resolve(name, source=file)
+        spec = options.resolve(catalog, name, source=file)
+        options.refuse_changed_code(catalog, spec, rules)
         stop = choice.offset + choice.count
         pairs, meta = preview_records(spec, cache, stop, boundary=boundary)
+        _check_offset(choice, len(pairs))
         shown = pairs[choice.offset :]
         numbers = [number for number, _ in shown]
         records = read_records(spec, cache, numbers, boundary=boundary) if raw else {}

@@ -98,6 +98,10 @@ def command(
     Comments name the file and line of values that are not in the dataset's own entry. Of a group,
     its members are shown, with their weights and states.
     """
+    ways = {"--call": call, "--origin": origin, "--provenance": provenance}
+    options.refuse_several(ways)
+    if call and as_json:
+        raise click.UsageError("--json is not for --call, which prints Python")
     overrides = options.overrides_of(fewshot=fewshot)
     opened = catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
     if provenance:
@@ -109,7 +113,7 @@ def command(
         for line in lines_of(yaml_text(data).removesuffix("\n")):
             print_line(line)
         return CLEAN
-    if catalog.is_group(name):
+    if catalog.is_group(name) and not (call or origin or overrides):  # which are of one dataset
         return show_group(catalog.group(name), catalog, cache, settings, as_json=as_json)
     spec = options.resolve(catalog, name, overrides)
     name = spec.name
