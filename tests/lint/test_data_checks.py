@@ -84,8 +84,22 @@ def test_empty_folder_is_accepted_and_a_broken_link_is_not(tmp_path: Path) -> No
 def test_glob_of_members_means_what_it_means_in_a_build(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("in/x.csv", "q\n")
-    for pattern, missing in (("**/*.csv", False), ("in/*.csv", False), ("*.csv", True)):
+        archive.writestr("./y.tsv", "q\n")
+    patterns = {
+        "**/*.csv": False,
+        "in/*.csv": False,
+        "*.csv": True,
+        "y.tsv": False,
+        "./y.t*": False,
+    }
+    for pattern, missing in patterns.items():
         assert bool(found(tmp_path, f"zip://{pattern}::{tmp_path}/a.zip")) is missing
+
+
+def test_member_of_an_archive_within_another_is_left_to_the_build(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("b.zip", "")
+    assert found(tmp_path, f"zip://x.csv::zip://b.zip::{tmp_path}/a.zip") == []
 
 
 def spec_of(keys: str, folder: Path = Path("/catalog")) -> DatasetSpec:

@@ -15,7 +15,14 @@ from registry.base.packages import PACKAGE, package_file
 from registry.base.processes.forks import cached_property
 from registry.errors import SourceError
 
-__all__ = ["ARCHIVE_PROTOCOLS", "MAX_ARCHIVES", "PACKED_SUFFIXES", "Location", "Member"]
+__all__ = [
+    "ARCHIVE_PROTOCOLS",
+    "MAX_ARCHIVES",
+    "PACKED_SUFFIXES",
+    "Location",
+    "Member",
+    "member_name",
+]
 
 ARCHIVE_PROTOCOLS = ("zip", "tar")
 """Protocols of the members of archives."""
@@ -164,6 +171,11 @@ class Member(NamedTuple):
     """Its path within the archive."""
     archive: Location
     """The archive, which may itself be a member of another one."""
+
+
+def member_name(name: str) -> str:
+    """Return a member's name without `./` or `/` at the start, which nobody writes."""
+    return name.lstrip("/").removeprefix("./")
 
 
 def _public(file: Location) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from registry.base.locations import Location
+from registry.base.locations import Location, member_name
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files, path_matcher
 from registry.errors import DecodeError, ReachError, did_you_mean
@@ -75,7 +75,7 @@ def _sources(spec: DatasetSpec) -> Iterator[tuple[DataPath, Source]]:
 
 def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
     """Yield what is missing, with a hint; nothing about a path that may not be read."""
-    path = path_of(Location(location).file)
+    path, member = path_of(Location(location).file), Location(location).member
     try:
         exists = os.path.isdir(boundary.check_path(path)) or bool(list_files(path, boundary))
     except ReachError:
@@ -89,8 +89,8 @@ def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[t
     elif not exists:
         hint = _similar_file(path, spec) or "correct the path, or add the file"
         yield f"no file '{shown}'", hint
-    elif (parts := Location(location).member) and parts[0] == "zip":
-        yield from _missing_member(parts[1], path, shown, boundary)
+    elif member and member.protocol == "zip" and member.archive == Location(location).file:
+        yield from _missing_member(member_name(member.path), path, shown, boundary)
 
 
 def _similar_file(path: str, spec: DatasetSpec) -> str:
@@ -145,7 +145,7 @@ def _missing_member(
 ) -> Iterator[tuple[str, str]]:
     try:
         with boundary.open_file(path) as archive:
-            names = member_names(archive)
+            names = list(member_names(archive))
     except (NotUnpackedError, ReachError, OSError):  # the build reports it
         return
     if pattern not in names and not any(map(path_matcher(pattern), names)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from registry.base.local_files import FileState
-from registry.base.locations import Location
+from registry.base.locations import Location, member_name
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files, path_matcher
 from registry.decode import DECODERS, decode
@@ -93,13 +93,13 @@ def zip_members(pattern: str, archive: BinaryIO) -> Iterator[SourceBytes]:
         try:
             with zipfile.ZipFile(archive) as opened:
                 for name in sorted(matches):
-                    yield SourceBytes(Location(name), partial(opened.open, name))
+                    yield SourceBytes(Location(name), partial(opened.open, names[name]))
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise NotUnpackedError from error  # damaged, or encrypted
 
 
-def member_names(archive: BinaryIO) -> list[str]:
-    """Return the names of the members of a ZIP archive.
+def member_names(archive: BinaryIO) -> dict[str, zipfile.ZipInfo]:
+    """Return the members of a ZIP archive by their names.
 
     Raises:
         NotUnpackedError: it is no ZIP archive, or has too many members.
@@ -112,7 +112,8 @@ def member_names(archive: BinaryIO) -> list[str]:
         raise NotUnpackedError
     try:
         with zipfile.ZipFile(archive) as opened:
-            return [info.filename for info in opened.infolist() if not info.is_dir()]
+            files = (info for info in opened.infolist() if not info.is_dir())
+            return {member_name(info.filename): info for info in files}
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise NotUnpackedError from error
 
@@ -152,7 +153,8 @@ def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[Source
     is_start_enough = most == _START
     member = Location(path).member
     if member is not None:
-        for found in zip_members(member[1], boundary.open_file(path_of(member[2]))):
+        archive = boundary.open_file(path_of(member.archive))
+        for found in zip_members(member_name(member.path), archive):
             yield unpacked_file(found, most, is_start_enough=is_start_enough)
         return
     for file in list_files(path_of(path), boundary):

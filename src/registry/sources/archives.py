@@ -17,7 +17,7 @@ from functools import partial
 from operator import attrgetter
 from typing import IO, Any, NamedTuple, cast
 
-from registry.base.locations import Location, Member
+from registry.base.locations import Location, Member, member_name
 from registry.boundary.boundary import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
@@ -122,7 +122,7 @@ def _opened(
         data.seek(0)
         limit = min(limits.unpacked_bytes, max(HARMLESS_BYTES, limits.ratio * packed_bytes))
         try:
-            yield _ARCHIVES[protocol](data, limit), _plain(member), limit
+            yield _ARCHIVES[protocol](data, limit), member_name(member), limit
         except _AbsurdSizeError as error:
             message = (
                 f"would unpack to more than {limit:,} bytes, the limit for an archive of"
@@ -143,14 +143,14 @@ def _opened(
 def _zip(data: IO[bytes], _: int) -> _Archive:
     archive = zipfile.ZipFile(data)
     files = (entry for entry in archive.infolist() if not entry.is_dir())
-    entries = {_plain(entry.filename): entry for entry in files}
+    entries = {member_name(entry.filename): entry for entry in files}
     return _Archive(entries, attrgetter("file_size"), archive.open)
 
 
 def _tar(data: IO[bytes], limit: int) -> _Archive:
     unpacked = _TarBytes(_unpacked(data), limit)
     archive = tarfile.TarFile(fileobj=cast("IO[bytes]", unpacked))
-    entries = {_plain(entry.name): entry for entry in _entries(archive) if entry.isreg()}
+    entries = {member_name(entry.name): entry for entry in _entries(archive) if entry.isreg()}
     # `tarfile` takes a damaged header for the end, which is a block of zeros.
     unpacked.seek(archive.offset)
     if unpacked.read(_TAR_BLOCK).strip(b"\0"):
@@ -209,11 +209,6 @@ def _unpacked(data: IO[bytes]) -> IO[bytes]:
         if start.startswith(magic):
             return cast("IO[bytes]", unpack(data))
     return data
-
-
-def _plain(name: str) -> str:
-    """Return a member's name without `./` or `/` at the start, which nobody writes."""
-    return name.lstrip("/").removeprefix("./")
 
 
 def _near(name: str, names: Mapping[str, Any]) -> str:

@@ -116,6 +116,14 @@ def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
     assert "path: b\n" in found.out
 
 
+def test_datasets_of_one_file_whose_names_would_be_equal_are_numbered(
+    folder: Path, run: Run
+) -> None:
+    (folder / "a--b.py").write_text('hf_dataset("a", "test")\n' * 3)
+    (file,) = run("import", "a--b.py", "--json").json["files"]
+    assert [one["name"] for one in file["datasets"]] == ["a--b", "a--b--2", "a--b--3"]
+
+
 def test_a_folder_skips_what_is_of_no_kind(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", "group: g\ntask: [x]\n")
     write(tmp_path, "b.yaml", "x: 1\n")
@@ -165,7 +173,7 @@ def test_kinds(tmp_path: Path, name: str, text: str, kind: str | None) -> None:
 
 
 def test_a_folder_gives_its_files_in_order(tmp_path: Path) -> None:
-    for name in ("b/x.yaml", "a.yml", "c.txt", ".git/y.yaml", "b/__pycache__/z.py"):
+    for name in ("b/x.YAML", "a.yml", "c.txt", ".git/y.yaml", "b/__pycache__/z.py"):
         write(tmp_path, name, "")
     found = [file.relative_to(tmp_path).as_posix() for file in files_of(tmp_path)]
-    assert found == ["a.yml", "b/x.yaml"]
+    assert found == ["a.yml", "b/x.YAML"]

@@ -76,6 +76,7 @@ LETTERS = {"const": ["A", "B"]}
     ("raw", "expression"),
     [
         (1, {"const": "B"}),
+        (26, {"const": "1"}),
         ("{{label.index(x)}}", {"from": "x", "do": [{"letter_in": "label"}]}),
         (
             "{{['p', 'q'].index(x.strip())}}",
@@ -94,7 +95,7 @@ def test_letters(raw: Any, expression: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [True, 40, "1" * 5_000, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"]
+    "raw", [True, -1, "1" * 5_000, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"]
 )
 def test_letters_that_have_no_equivalent(raw: Any) -> None:
     with pytest.raises(UntranslatableError):

@@ -11,6 +11,7 @@ from registry.plugins.importers.models import (
     ImportedDataset,
     LeftOut,
     dataset_name,
+    distinct,
     imported_text,
     left_out_lines,
     problem_at,
@@ -28,6 +29,11 @@ LEFT_OUT = (
     LeftOut("metrics", "scores", "evaluation"),
     LeftOut("shots", "examples", "evaluation"),
 )
+
+
+def test_number_of_a_name_is_one_that_no_other_dataset_has() -> None:
+    given = [ImportedDataset(name, {}) for name in ("a", "a--2", "a", "a--2", "b")]
+    assert [one.name for one in distinct(given)] == ["a", "a--2", "a--3", "a--2--2", "b"]
 
 
 @pytest.mark.parametrize(

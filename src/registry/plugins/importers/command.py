@@ -40,6 +40,7 @@ from registry.plugins.importers.models import (
     Importer,
     ImportOptions,
     NotImported,
+    distinct,
     imported_text,
     left_out_lines,
     problem_at,
@@ -250,7 +251,8 @@ def _import_file(file: Path, options: ImportOptions, kind: str | None) -> Import
         read = getattr(import_module(f"{__package__}.{module}"), function)
     else:
         read = _importer_of_others(found).read
-    return ImportedFile(file, found, read(file, options))
+    imported: Imported = read(file, options)
+    return ImportedFile(file, found, replace(imported, datasets=distinct(imported.datasets)))
 
 
 def _kind_of_others(file: Path) -> str | None:
@@ -285,7 +287,7 @@ def files_of(path: Path) -> Iterator[Path]:
             count += 1
             if count > MAX_FILES:
                 raise problem_at(path, f"more than {MAX_FILES:,} files", "name a smaller folder")
-            if name.endswith(_SUFFIXES):
+            if name.lower().endswith(_SUFFIXES):
                 yield Path(folder) / name
 
 

@@ -68,7 +68,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
             refused.append(NotImported(name, str(error)))
     if not sets:
         refused.append(NotImported(base, "no `recordSet`"))
-    return Imported(_distinct(found), tuple(refused))
+    return Imported(tuple(found), tuple(refused))
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -84,17 +84,6 @@ def _json(file: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or ("recordSet" not in data and "distribution" not in data):
         raise problem_at(file, "neither `recordSet` nor `distribution`: not a Croissant file")
     return data
-
-
-def _distinct(datasets: list[ImportedDataset]) -> tuple[ImportedDataset, ...]:
-    """Number the names that would otherwise be equal."""
-    names: dict[str, int] = {}
-    distinct = []
-    for one in datasets:
-        names[one.name] = names.get(one.name, 0) + 1
-        name = one.name if names[one.name] == 1 else f"{one.name}-{names[one.name]}"
-        distinct.append(ImportedDataset(name, one.keys, one.left_out))
-    return tuple(distinct)
 
 
 def _datasets(

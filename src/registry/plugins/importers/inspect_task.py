@@ -46,10 +46,8 @@ def read(file: Path, options: ImportOptions) -> Imported:
     refused: list[NotImported] = []
     for function, call in _calls(module):
         name = options.name or dataset_name(file.stem if function is None else function.name)
-        count = sum(one.name.partition("--")[0] == name for one in found)
-        unique = name if not count else f"{name}--{count + 1}"
         try:
-            found.append(_dataset(unique, call, scope, function))
+            found.append(_dataset(name, call, scope, function))
         except UntranslatableError as error:
             refused.append(NotImported(f"{name} (line {call.lineno})", str(error)))
     if not found and not refused:

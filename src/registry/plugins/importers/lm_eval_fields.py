@@ -10,6 +10,7 @@ import ast
 import re
 from typing import Any
 
+from registry.api import letter_of
 from registry.plugins.importers.field_code import (
     UntranslatableError,
     constant_of,
@@ -142,9 +143,9 @@ def _constant_target(text: str, choices: Any) -> Any:
 
 
 def _letter(index: int) -> str:
-    if not 0 <= index < 26:
+    if index < 0:
         raise UntranslatableError(f"{index} is not the number of a choice")
-    return chr(ord("A") + index)
+    return letter_of(index)
 
 
 def _is_digits(value: Any) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ __all__ = [
     "NotImported",
     "UnsupportedError",
     "dataset_name",
+    "distinct",
     "imported_text",
     "left_out_lines",
     "mappings_in",
@@ -108,6 +110,19 @@ def dataset_name(text: str) -> str:
     """Return a valid name of a dataset that resembles a text."""
     lower = re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:128].rstrip(".")
     return lower if lower and not name_fault(lower) else f"dataset-{lower}".rstrip("-")[:128]
+
+
+def distinct(datasets: Iterable[ImportedDataset]) -> tuple[ImportedDataset, ...]:
+    """Return the datasets of a file; those whose name another one has already are numbered."""
+    found: dict[str, ImportedDataset] = {}
+    counts: Counter[str] = Counter()
+    for one in datasets:
+        name = one.name
+        while name in found:
+            counts[one.name] += 1
+            name = f"{one.name}--{counts[one.name] + 1}"
+        found[name] = replace(one, name=name)
+    return tuple(found.values())
 
 
 def mappings_in(value: Any) -> list[dict[str, Any]]:
