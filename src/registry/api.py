@@ -55,7 +55,7 @@ INTERNAL = {
     "boundary.paths": "allow_location",
     "cache.cache": "Cache CacheEntry",
     "cache.contents": "contents older_formats paths_of size_of",
-    "cache.meta": "check_meta seal unseal",
+    "cache.meta": "CACHE_FOLDERS check_meta seal unseal",
     "cache.remote": "Packed",
     "cache.locks": "again_if_lost",
     "catalog.cache": "parents_of",

@@ -44,6 +44,7 @@ from registry.cache.contents import older_formats as older_formats
 from registry.cache.contents import paths_of as paths_of
 from registry.cache.contents import size_of as size_of
 from registry.cache.locks import again_if_lost as again_if_lost
+from registry.cache.meta import CACHE_FOLDERS as CACHE_FOLDERS
 from registry.cache.meta import check_meta as check_meta
 from registry.cache.meta import seal as seal
 from registry.cache.meta import unseal as unseal

@@ -12,14 +12,23 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from registry.base.fs import write_cached
 from registry.cache import housekeeping
 from registry.cache.cache import Cache
-from registry.cache.contents import Item, contents
-from registry.cache.housekeeping import DAY, Removal, clear, keep_to_size, prune
+from registry.cache.contents import Item, contents, paths_of
+from registry.cache.housekeeping import (
+    DAY,
+    Removal,
+    clear,
+    keep_to_size,
+    prune,
+    prune_old_leftovers,
+)
+from registry.errors import CacheError
 from registry.progress import Deadline, Report, silent
 from tests.cache.entries import HOUR, age, blob, export, key, leave, records, samples, view
 
@@ -288,6 +297,17 @@ def test_without_locks_all_is_cleared_but_what_may_be_being_written(
     assert [path.exists() for path in (entry, new, old)] == [False, True, False]
     assert list(removal.errors) == [new]
     assert "nobody can tell whether a process is writing it" in removal.errors[new]
+
+
+@pytest.mark.parametrize("look", [contents, paths_of, prune, clear, prune_old_leftovers])
+def test_a_folder_of_another_user_is_an_error_with_a_hint(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, look: Callable[[Cache], object]
+) -> None:
+    samples(cache, "a")
+    denied = PermissionError(13, "Permission denied", str(cache.versioned / "views"))
+    monkeypatch.setattr(Path, "iterdir", Mock(side_effect=denied))
+    with pytest.raises(CacheError, match=r"can't read the cache: .*/views' \(REGISTRY_CACHE_DIR"):
+        look(cache)
 
 
 # A user without rights, because root may remove anything.

@@ -25,7 +25,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -41,11 +41,11 @@ from registry.base.folders import (
 from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
 from registry.base.processes.forks import cached_property
 from registry.cache.locks import lock
-from registry.cache.meta import META, EntryKind, check_meta, seal, unseal
+from registry.cache.meta import ENTRY_KINDS, META, EntryKind, Kind, check_meta, seal, unseal
 from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 
-__all__ = ["Cache", "CacheEntry", "OnDamage", "inode_of"]
+__all__ = ["Cache", "CacheEntry", "OnDamage", "inode_of", "listed"]
 
 OnDamage = Callable[[Path, int, str], DamagedEntryError]
 """Quarantines the entry of a file, given its path, its inode and the reason; returns the error."""
@@ -70,6 +70,16 @@ def inode_of(path: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        raise _unreadable(error) from error
+
+
+def listed(folder: Path) -> list[Path]:
+    """Return what is in a folder of the cache, sorted; nothing if there is no such folder."""
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:  # such as one that another user has made
         raise _unreadable(error) from error
 
 
@@ -192,8 +202,8 @@ class Cache(Struct, frozen=True, dict=True):
             make_durable(self.used or (), self.root)
         except OSError as error:
             for path in self.used or ():
-                if path.parent.name in get_args(EntryKind):
-                    self.discard(cast("EntryKind", path.parent.name), path.name)
+                if path.parent.name in ENTRY_KINDS:
+                    self.discard(path.parent.name, path.name)
             raise CacheError(f"can't write to the cache: {error} (is the disk broken?)") from error
 
     def verify(self, kind: EntryKind, entry: CacheEntry) -> bool:
@@ -208,12 +218,12 @@ class Cache(Struct, frozen=True, dict=True):
                 self.quarantine(kind, fingerprint)
         return False
 
-    def _folder(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> Path:
+    def _folder(self, kind: Kind, fingerprint: str) -> Path:
         return self.versioned.joinpath(kind, fingerprint.removeprefix("sha256:"))
 
     def working(
         self,
-        kind: EntryKind | Literal["blobs"],
+        kind: Kind,
         fingerprint: str,
         *,
         dataset: str,
@@ -272,7 +282,7 @@ class Cache(Struct, frozen=True, dict=True):
         """Remove an entry; processes that have its files open can still read them."""
         remove_folder(self._folder(kind, fingerprint), self.versioned / "tmp")
 
-    def quarantine(self, kind: EntryKind | Literal["blobs"], fingerprint: str) -> None:
+    def quarantine(self, kind: Kind, fingerprint: str) -> None:
         """Move a damaged entry or blob out of the way; without permission it stays, unused."""
         self._quarantine_found(self._folder(kind, fingerprint))
 
@@ -375,8 +385,7 @@ class Cache(Struct, frozen=True, dict=True):
 
     def entries(self, kind: EntryKind) -> Iterator[CacheEntry]:
         """Yield the entries of a kind, sorted by fingerprint."""
-        parent = self.versioned / kind
-        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+        for folder in listed(self.versioned / kind):
             if not folder.is_dir():
                 continue  # `prune` removes it
             entry = self.find(kind, f"sha256:{folder.name}")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from registry.base.cache_access import CACHE_FORMAT
 from registry.base.folders import kept_inode
 from registry.base.fs import file_sha256
-from registry.cache.cache import inode_of
-from registry.cache.meta import META, EntryKind
+from registry.cache.cache import inode_of, listed
+from registry.cache.meta import KINDS, META, EntryKind, Kind
 from registry.errors import CacheError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Checked",
     "Item",
-    "Kind",
     "contents",
     "newer_formats",
     "newest",
@@ -36,10 +35,8 @@ __all__ = [
     "verify",
 ]
 
-Kind = Literal["samples", "views", "records", "exports", "blobs"]
 _DERIVED = ("views", "exports")
 """What is made of samples, and has keys that no dataset names."""
-_KINDS: tuple[Kind, ...] = ("samples", "views", "records", "exports", "blobs")
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -101,8 +98,7 @@ def _entries(cache: Cache, kind: EntryKind) -> Iterator[Item]:
 
 
 def _blobs(cache: Cache) -> Iterator[Item]:
-    parent = cache.versioned / "blobs"
-    for path in sorted(parent.iterdir()) if parent.is_dir() else ():
+    for path in listed(cache.versioned / "blobs"):
         if not path.name.startswith("."):
             size, used = size_of(path), _time_of(path)
             yield Item(kind="blobs", key=path.name, path=path, bytes=size, last_used=used, meta={})
@@ -179,12 +175,10 @@ def paths_of(cache: Cache, keys: Collection[str] | None = None) -> list[tuple[Ki
     Views and exports, whose keys are their own, are always among them.
     """
     found: list[tuple[Kind, Path]] = []
-    for kind in _KINDS:
-        parent = cache.versioned / kind
-        inner = sorted(parent.iterdir()) if parent.is_dir() else []
+    for kind in KINDS:
         found += [
             (kind, path)
-            for path in inner
+            for path in listed(cache.versioned / kind)
             if not path.name.startswith(".")
             and (keys is None or kind in _DERIVED or path.name in keys)
         ]

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from registry.base.cache_access import make_folder
 from registry.base.fs import claim
+from registry.cache.cache import listed
 from registry.cache.contents import Item, contents, newer_formats, newest, older_formats, size_of
+from registry.cache.meta import ENTRY_KINDS, KINDS
 from registry.errors import count_text
 
 if TYPE_CHECKING:
@@ -35,10 +37,9 @@ _UNKNOWN = (
     " access (end what uses the cache and remove it, or try again in a day)"
 )
 _LEFT = "left by a process that ended early"
-_PARTS = ("samples", "views", "records", "exports", "blobs", "sources", "index")
+_PARTS = (*KINDS, "sources", "index")
 """Folders of the cache whose names with a dot, and only these, are temporary."""
 _SPARED = 2 * 60 * 60
-_ENTRIES = ("samples", "views", "records", "exports")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,22 +228,18 @@ def _remove_leftovers(cache: Cache, removal: Removal, *, older: float) -> None:
     for path in _leftovers(cache.versioned):
         removal.remove_unheld(path, _LEFT, older=older)
     for folder, reason in (("quarantine", "damaged"), ("locks", "held by nobody")):
-        for path in _inside(cache.versioned / folder):
+        for path in listed(cache.versioned / folder):
             removal.remove_unheld(path, reason, older=older)
 
 
 def _leftovers(folder: Path) -> Iterator[Path]:
     """Yield what only a killed process leaves, or one that is running writes."""
-    yield from _inside(folder / "tmp")
+    yield from listed(folder / "tmp")
     for part in _PARTS:
-        for path in _inside(folder / part):
+        for path in listed(folder / part):
             # An entry is a folder, whatever put a file there.
-            if path.name.startswith(".") or (part in _ENTRIES and not path.is_dir()):
+            if path.name.startswith(".") or (part in ENTRY_KINDS and not path.is_dir()):
                 yield path
-
-
-def _inside(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def clear(cache: Cache) -> Removal:
@@ -253,8 +250,8 @@ def clear(cache: Cache) -> Removal:
     removal = Removal(folder=cache.versioned, newer=newer_formats(cache))
     for folder in (cache.versioned, *older_formats(cache)):
         # The folders stay: another process may be about to write into them.
-        for part in _inside(folder):
-            for path in _inside(part):
+        for part in listed(folder):
+            for path in listed(part):
                 is_temporary = part.name == "tmp" or path.name.startswith(".")
                 removal.clear(path, is_temporary=is_temporary)
     return removal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -16,9 +16,25 @@ if TYPE_CHECKING:
 
     from _typeshed import ReadableBuffer
 
-__all__ = ["META", "EntryKind", "check_meta", "checksum", "seal", "unseal"]
+__all__ = [
+    "CACHE_FOLDERS",
+    "ENTRY_KINDS",
+    "KINDS",
+    "META",
+    "EntryKind",
+    "Kind",
+    "check_meta",
+    "checksum",
+    "seal",
+    "unseal",
+]
 
 EntryKind = Literal["samples", "views", "records", "exports"]
+Kind = Literal[EntryKind, "blobs"]
+ENTRY_KINDS: tuple[EntryKind, ...] = get_args(EntryKind)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CACHE_FOLDERS = (*KINDS, "sources", "index", "tmp", "locks", "quarantine")
+"""Folders of the cache, see `cache.cache`."""
 META = "meta.json"
 _HEAD = b'{"checksum":"%016x",'
 _HEAD_SIZE = len(_HEAD % 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.base.materials import Material, Parts
     from registry.base.processes.executor import Executor, Workers
     from registry.cache.cache import Cache
-    from registry.cache.meta import EntryKind
+    from registry.cache.meta import Kind
     from registry.cache.remote import RemoteSamples
     from registry.manifest.source import Repository
 
@@ -118,9 +118,7 @@ class SourceContext(Struct, frozen=True, kw_only=True):
         )
 
     @contextlib.contextmanager
-    def working(
-        self, kind: EntryKind | Literal["blobs"], fingerprint: str
-    ) -> Iterator[SourceContext]:
+    def working(self, kind: Kind, fingerprint: str) -> Iterator[SourceContext]:
         """Hold the lock of an entry of the cache; yield the context to do its work with.
 
         Raises:

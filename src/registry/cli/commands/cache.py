@@ -11,6 +11,7 @@ from registry.cache import housekeeping
 from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents, older_formats, paths_of, size_of, verify
 from registry.cache.housekeeping import Removal, Removed
+from registry.cache.meta import KINDS
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.help_text import SuggestingGroup
@@ -106,7 +107,7 @@ def list_entries(as_json: bool, root: str | None) -> int:
 
 def _sizes(cache: Cache, items: Sequence[Item]) -> dict[str, int]:
     """Return the bytes of each kind, and of all."""
-    sizes = dict.fromkeys(("samples", "views", "records", "exports", "blobs"), 0)
+    sizes: dict[str, int] = dict.fromkeys(KINDS, 0)
     for item in items:
         for one in (item, *item.views):
             sizes[one.kind] += one.bytes

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from registry import CacheError, Catalog, ManifestError, RegistryError
 from registry.api import (
+    CACHE_FOLDERS,
     CACHE_FORMAT,
     KINDS,
     Cache,
@@ -47,9 +48,6 @@ _NAMED = 3
 
 _OTHER = "set REGISTRY_CACHE_DIR to a folder of your own, with space"
 _LITTLE_BYTES = 1 << 30
-_PARTS = frozenset(
-    {"samples", "views", "records", "exports", "blobs", "sources", "index", "tmp", "locks"}
-) | {"quarantine"}
 
 
 def version_observations() -> Iterator[Observation]:
@@ -224,7 +222,7 @@ def _content_observations(cache: Cache, versioned: Path) -> Iterator[Observation
             f"remove {list_names([str(one) for one in old], _NAMED)}, if no older registry is used"
         )
         yield warn("cache formats", f"{size} of older formats", step)
-    foreign = [one.name for one in versioned.iterdir() if one.name not in _PARTS]
+    foreign = [one.name for one in versioned.iterdir() if one.name not in CACHE_FOLDERS]
     if foreign:
         text = f"files of others in {versioned}: {list_names(sorted(foreign), _NAMED)}"
         yield warn("cache files", text, "move them elsewhere")
