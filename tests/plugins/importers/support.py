@@ -11,6 +11,7 @@ from registry.manifest.models import DatasetSpec
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.plugins.importers.models import Imported, ImportedDataset, imported_text
+from registry.plugins.importers.tolerant_yaml import read_foreign_yaml
 from registry.samples.sample import Sample
 from registry.settings import builtin_root
 from registry.yamldoc.reader import parse_yaml
@@ -19,7 +20,8 @@ __all__ = ["only", "samples_of", "specs_of", "write"]
 
 
 def write(folder: Path, name: str, text: str) -> Path:
-    """Write a file to import."""
+    """Write a file to import, as if no other of its path had been read."""
+    read_foreign_yaml.cache_clear()
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")

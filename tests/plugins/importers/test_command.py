@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from registry.errors import ManifestError
 from registry.plugins.importers.command import detect_kind, files_of, import_files
 from registry.plugins.importers.models import ImportOptions
+from registry.plugins.importers.tolerant_yaml import ForeignYaml, parse_foreign_yaml
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import Run
 from tests.plugins.importers.support import write
@@ -122,6 +124,26 @@ def test_datasets_of_one_file_whose_names_would_be_equal_are_numbered(
     (folder / "a--b.py").write_text('hf_dataset("a", "test")\n' * 3)
     (file,) = run("import", "a--b.py", "--json").json["files"]
     assert [one["name"] for one in file["datasets"]] == ["a--b", "a--b--2", "a--b--3"]
+
+
+def test_files_of_a_folder_are_parsed_once_and_anew_in_each_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def parse(text: str, file: Path, **options: Any) -> ForeignYaml:
+        parsed.append(file.name)
+        return parse_foreign_yaml(text, file, **options)
+
+    monkeypatch.setattr("registry.plugins.importers.tolerant_yaml.parse_foreign_yaml", parse)
+    write(tmp_path, "base.yaml", TASK.replace("task: quiz\n", ""))
+    for name in ("a", "b"):
+        write(tmp_path, f"{name}.yaml", f"include: base.yaml\ntask: {name}\n")
+    for _ in range(2):
+        _, second, _ = import_files([tmp_path], ImportOptions())
+        assert second.imported.datasets[0].name == "b"
+        assert sorted(parsed) == ["a.yaml", "b.yaml", "base.yaml"]
+        parsed.clear()
 
 
 def test_a_folder_skips_what_is_of_no_kind(tmp_path: Path) -> None:

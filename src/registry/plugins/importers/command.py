@@ -223,6 +223,7 @@ def import_files(
     Raises:
         ManifestError: a named file can't be read, or is of no kind.
     """
+    read_foreign_yaml.cache_clear()  # the files may have changed since the last call
     for path in paths:
         for file in files_of(path):
             try:

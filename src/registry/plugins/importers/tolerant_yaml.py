@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,12 @@ def read_foreign_text(file: Path) -> str:
         raise problem_at(file, message, "save it as UTF-8", line=line) from error
 
 
+@lru_cache(maxsize=32)
 def read_foreign_yaml(file: Path, *, has_tags: bool = False) -> ForeignYaml:
     """Parse a YAML file of another tool; without `has_tags`, a tag is an error.
+
+    A file that was just read is not read again: its kind is found before its content is used, and
+    those of a folder include the same files. The value must not be changed.
 
     Raises:
         ManifestError: it can't be read or parsed, or exceeds a limit.
