@@ -117,6 +117,14 @@ def test_invalid_keys_of_an_ancestor_are_unchecked_in_its_dependents(tmp_path: P
     assert checkable.unchecked_keys("other") is None
 
 
+def test_invalid_keys_of_a_dataset_are_unchecked_in_its_splits(tmp_path: Path) -> None:
+    splits = "splits: {x: {path: x}, y: {path: x}}, default_split: x"
+    checkable = checkable_of(tmp_path, f"{{d: {{source: {{type: csv}}, {splits}, fields: [5]}}}}")
+    assert checkable.unchecked_keys("d:y") == checkable.unchecked_keys("d") == frozenset({"fields"})
+    errors = [one for one in check(Catalog.open(tmp_path)) if one.severity == "error"]
+    assert [one.path for one in errors] == ["$.datasets.d.fields"]
+
+
 def test_cycle_of_invalid_datasets_ends(tmp_path: Path) -> None:
     checkable = checkable_of(tmp_path, "{a: {extends: b, limit: few}, b: {extends: a}}")
     assert checkable.unchecked_keys("b") == frozenset({"limit"})

@@ -329,6 +329,11 @@ def test_first_key_out_of_order_is_reported_with_the_key_it_belongs_before() -> 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("datasets", ["[d]", "{d: 5}", "{d: {source: 5, concat: x, join: y}}"])
+def test_what_is_no_mapping_has_no_order(datasets: str) -> None:
+    assert list(key_order(file_of(f"datasets: {datasets}\n").document)) == []
+
+
 @pytest.fixture
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write a catalog with one manifest in its folder and one outside; return the latter."""

@@ -22,6 +22,7 @@ from registry.lint.lock_checks import LockContent, PinnedDataset
 from registry.manifest.merge import Entry, Layer, Merged, parent_of
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import merged_entry, notice_of, retirement_problem, spec_of
+from registry.manifest.schema import read_schema
 from registry.rules import RULES, run_checks
 from registry.yamldoc.reader import json_path
 
@@ -30,7 +31,6 @@ __all__ = ["CheckableEntries", "DatasetChecks", "checkable_entries"]
 _MOST_PROBLEMS = 10_000
 # If a key is invalid, the keys whose meaning depends on it can't be checked either.
 _DEPENDENT_KEYS = {"shuffle": ("seed",), "seed": ("shuffle",), "source": ("concat",)}
-_DEFAULT_KEYS = ("homepage", "license", "tags", "auto_id", "on_duplicate", "source")
 _STEP = re.compile(r"[.\[]")
 
 
@@ -182,10 +182,10 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
         # Then even `extends` can't be followed: what has it as a parent may mean either dataset.
         if is_contested:
             unchecked[name] = frozenset({"extends"})
-        elif json_path(("datasets", name)) in paths:
-            invalid = {key for key in entry.value if json_path(("datasets", name, key)) in paths}
+        elif json_path(place := ("datasets", entry.written)) in paths:
+            invalid = {key for key in entry.value if json_path((*place, key)) in paths}
             valid = {key: item for key, item in entry.value.items() if key not in invalid}
-            document = replace(entry.document, value={"datasets": {name: valid}})
+            document = replace(entry.document, value={"datasets": {entry.written: valid}})
             entries[name] = structs.replace(entries[name], document=document)
             dependent = {other for key in invalid for other in _DEPENDENT_KEYS.get(key, ())}
             unchecked[name] = frozenset(invalid | dependent)
@@ -195,10 +195,11 @@ def checkable_entries(catalog: Catalog) -> CheckableEntries:
 
 def _valid_defaults(layer: Layer, paths: Iterable[str]) -> tuple[Layer, frozenset[str]]:
     """Return the defaults without the keys that have problems, and the keys that may lack one."""
-    invalid = frozenset(key for key in _DEFAULT_KEYS if json_path(("defaults", key)) in paths)
+    known = read_schema("index")["$defs"]["defaults"]["properties"]
+    invalid = frozenset(key for key in known if json_path(("defaults", key)) in paths)
     if "$.defaults" in paths and not invalid:  # a key is misspelt, or all of it is invalid
-        invalid = frozenset(key for key in _DEFAULT_KEYS if key != "source" or not layer.value)
-    valid = {key: layer.value[key] for key in _DEFAULT_KEYS if key in layer.value.keys() - invalid}
+        invalid = frozenset(key for key in known if key != "source" or not layer.value)
+    valid = {key: layer.value[key] for key in known if key in layer.value.keys() - invalid}
     return structs.replace(layer, value=valid), invalid
 
 

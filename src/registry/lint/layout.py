@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,7 +19,7 @@ from registry.catalog.reader import may_hide_datasets
 from registry.errors import ManifestError, Problem
 from registry.manifest.schema import SchemaName, read_schema
 from registry.rules import Finding
-from registry.yamldoc.reader import DataPath, Document, parse_yaml
+from registry.yamldoc.reader import DataPath, Document, Position, parse_yaml
 
 __all__ = [
     "ManifestFile",
@@ -124,24 +124,26 @@ def schema_reference(name: SchemaName, *, root: Path, folder: Path) -> str:
 
 def misplaced_keys(document: Document) -> Iterator[tuple[DataPath, str]]:
     """Yield the first key of each mapping that is out of order, and the key it belongs before."""
-    mappings: dict[DataPath, Any] = {}
-    for name, dataset in ((document.value or {}).get("datasets") or {}).items():
-        path: DataPath = ("datasets", name)
-        mappings[path] = dataset
-        mappings[*path, "source"] = dataset.get("source")
-        for index, part in enumerate(dataset.get("concat") or ()):
-            mappings[*path, "concat", index] = part
-        mappings[*path, "join", "source"] = (dataset.get("join") or {}).get("source")
-    for path, mapping in mappings.items():
+    mappings: dict[DataPath, dict[Any, Position]] = {}
+    for (*parents, key), position in islice(document.positions.items(), 1, None):
+        if _has_order(path := tuple(parents)):
+            mappings.setdefault(path, {})[key] = position
+    for path, places in mappings.items():
         ranks = ranks_of(path)
         start = document.position(path)
-        places = {key: document.position((*path, key)) for key in mapping or ()}
         # A key that `<<` merges has the position of its anchor, which is above.
         own = sorted((key for key in places if places[key] >= start), key=lambda key: places[key])
         for before, key in pairwise(own):
             if ranks.get(key, -1) < ranks.get(before, -1):
                 yield (*path, key), before
                 break
+
+
+def _has_order(path: DataPath) -> bool:
+    """Return whether a path is that of a dataset or of one of its sources."""
+    inner = path[2:]
+    is_source = inner in (("source",), ("join", "source")) or inner[:-1] == ("concat",)
+    return path[:1] == ("datasets",) and (len(path) == 2 or is_source)
 
 
 def ranks_of(path: DataPath) -> dict[str, int]:
