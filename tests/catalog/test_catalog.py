@@ -205,12 +205,13 @@ def test_name_of_a_package_stays_that_of_its_dataset(
     write: Write, packages: Path, order: str
 ) -> None:
     child = "  child: {extends: one}\n"
-    write_package(packages, "has_it", INDEX, p=f"{dataset('one', 'theirs.csv')}{child}")
+    splits = "    splits: {x: {}, y: {}}\n    default_split: x\n"
+    write_package(packages, "has_it", INDEX, p=f"{dataset('one', 'theirs.csv')}{splits}{child}")
     same = "datasets:\n  grandchild: {extends: child}\n  mine: {extends: one}\n"
     catalog = Catalog.open(write(f"include: [{order}]\n", a=dataset("one", "ours.csv"), b=same))
     (problem,) = catalog.problems
     assert str(problem).startswith("m/a.yaml:2:3 $.datasets.one: the name 'one' is already defined")
-    for name in ("one", "mine"):  # in a file of ours, the name may mean either
+    for name in ("one", "one:y", "mine"):  # in a file of ours, the name may mean either
         with pytest.raises(ManifestError) as raised:
             catalog[name]
         assert raised.value.problems == (problem,)
@@ -399,6 +400,16 @@ def test_broken_package_does_not_affect_datasets_of_other_files(
     assert [str(problem) for problem in catalog.problems] == [
         "installed/ships_a_broken_one/datasets.yaml:1:1 $.version: must be 1, is 2"
     ]
+
+
+def test_a_key_that_starts_as_groups_does_is_a_problem_of_all_datasets_of_its_file(
+    write: Write,
+) -> None:
+    catalog = Catalog.open(write(a=f"{dataset('one')}groups: {{g: {{datasets: [gone]}}}}\n"))
+    assert catalog["one"].name == "one"
+    catalog = Catalog.open(write(a=f"{dataset('one')}groups_of_mine: 5\n"))
+    with pytest.raises(ManifestError, match=r"\$\.groups_of_mine: unknown key"):
+        catalog["one"]
 
 
 def test_error_for_a_dataset_in_a_broken_file_lists_all_problems_of_the_file(write: Write) -> None:

@@ -33,7 +33,14 @@ from registry.manifest.merge import Entry, index_defaults
 from registry.manifest.models import DatasetSpec
 from registry.manifest.resolve import resolve
 from registry.settings import INDEX_NAME, Settings
-from registry.yamldoc.reader import Document, ParsedText, Positions, read_partially, read_yaml
+from registry.yamldoc.reader import (
+    Document,
+    ParsedText,
+    Positions,
+    is_within,
+    read_partially,
+    read_yaml,
+)
 
 if TYPE_CHECKING:
     from registry.manifest.schema import SchemaName
@@ -237,11 +244,11 @@ class Catalog(Names):
             if (
                 problem.file in files
                 and problem.rule != "include-nothing"
-                and not problem.path.startswith("$.groups")  # without them, datasets can be used
+                and not is_within(problem.path, "$.groups")  # without them, datasets can be used
             )
             or (
                 problem.file in indexes
-                and (problem.path == "$" or problem.path.startswith("$.defaults"))
+                and (problem.path == "$" or is_within(problem.path, "$.defaults"))
             )
         ]
         root = self.index.parent

@@ -105,5 +105,5 @@ def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Pro
     """Return the problems of other datasets that have the name of a package's dataset."""
     if entry.folder == root:
         return []
-    path = json_path(("datasets", entry.name))
+    path = json_path(("datasets", entry.written))
     return [one for one in problems if (one.rule, one.path) == ("duplicate-name", path)]

@@ -165,7 +165,7 @@ class CatalogReader:
         if not problems:  # an invalid index permits nothing
             self.permissions[path] = permissions_of(document)
         elif not any(patterns) and any(
-            may_hide_datasets(one) or one.path == "$" or one.path.startswith("$.include")
+            may_hide_datasets(one) or one.path == "$" or is_within(one.path, "$.include")
             for one in problems
         ):
             hints = (problems[0].hint, "until then no manifest is checked")

@@ -20,7 +20,7 @@ from registry.errors import Problem, Severity, did_you_mean
 from registry.manifest.models import Validation
 from registry.rules import ALL, RULE_FAMILIES, RULES, Finding
 from registry.settings import lock_limit
-from registry.yamldoc.reader import DataPath, Document
+from registry.yamldoc.reader import DataPath, Document, is_within
 
 __all__ = [
     "IgnoreComment",
@@ -112,7 +112,7 @@ def configured(index: Document, *, invalid: Iterable[str] = ()) -> tuple[Selecti
     If there are problems, or one of the paths that are known to be `invalid` is in it, the
     selection is the default.
     """
-    if any(path == "$" or path.startswith("$.validate") for path in invalid):
+    if any(path == "$" or is_within(path, "$.validate") for path in invalid):
         return Selection(), []
     given = index.value.get("validate") or {}
     problems = [
