@@ -108,6 +108,11 @@ WRONG = """\
   g: the key 'by' is missing (The metadata key whose values are the members.) [missing-key]
 {g: {from: a, by: topic, values: {x: 1, y: 1}}}
   g.values.y: 'y' is a member already, as 'x' (name it once) [repeated-member]
+{g: {from: a, by: topic, values: [1, x, '1']}}
+  g.values[2]: two values have the name '1' (write `values` as a mapping, which names each)
+  [repeated-member]
+{g: {from: a, by: topic, values: [x, [y]]}}
+  g.values[1]: must be a string or an integer or a number or true or false, is ['y'] [wrong-type]
 {Big: {datasets: [a]}}
   Big: 'Big' is not a valid group name (use lower-case letters, digits, '.', '-' and '_')
   [bad-name]
@@ -125,7 +130,9 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, case: str) -> None
 
 
 def test_valid_groups_have_no_problem(tmp_path: Path) -> None:
-    groups = "  g: {datasets: [a, b, s:y, h]}\n  h: {from: b, by: topic, values: [x, 1, true]}\n"
+    groups = (
+        "  g: {datasets: [a, b, s:y, h]}\n  h: {from: b, by: topic, values: [x, 1, true, 1.0]}\n"
+    )
     assert problems_of(tmp_path, groups) == []
     names = [one.name for one in opened(tmp_path, groups).group("h").members]
-    assert names == ["x", "1", "true"]
+    assert names == ["x", "1", "true", "1.0"]

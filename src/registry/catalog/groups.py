@@ -257,19 +257,24 @@ class _Reader:
         if not isinstance(values, dict | list):
             yield Member(name=f"{prefix}*", dataset=dataset, weight=share, by=key)
             return
-        pairs = (
-            values.items() if isinstance(values, dict) else ((_text(one), one) for one in values)
-        )
-        found = dict(pairs)
+        found: dict[str, tuple[str | int, Any]] = {}
+        for place, value in values.items() if isinstance(values, dict) else enumerate(values):
+            if not isinstance(value, str | int | float):  # the schema reports it
+                continue
+            label = place if isinstance(place, str) else _text(value)
+            _, first = found.setdefault(label, (place, value))
+            if type(first) is not type(value):
+                message = f"two values have the name '{label}'"
+                hint = "write `values` as a mapping, which names each"
+                self._report(entry, ("values", place), message, hint, "repeated-member")
         weights = self._weights(entry, found)
         total = sum(weights.values()) or 1.0
-        for number, (label, value) in enumerate(found.items()):
+        for label, (place, value) in found.items():
             weight = share * weights[label] / total
-            place = ("values", label if isinstance(values, dict) else number)
             member = Member(
                 name=f"{prefix}{label}", dataset=dataset, only={key: value}, weight=weight
             )
-            yield from self._once(entry, place, member)
+            yield from self._once(entry, ("values", place), member)
 
     def _once(self, entry: GroupEntry, place: DataPath, member: Member) -> Iterator[Member]:
         """Yield a member, unless another one has the same samples."""
