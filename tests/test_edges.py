@@ -32,7 +32,7 @@ EDGES = {
     "samples": "errors installation base display plots",
     "yamldoc": "errors rules base",
     "cache": "errors progress base",
-    "boundary": "errors base",
+    "boundary": "errors settings base",
     "manifest": "errors settings rules base yamldoc boundary extensions",
     "store": "errors base samples cache",
     "catalog": "errors settings base plots display yamldoc boundary manifest",

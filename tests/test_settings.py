@@ -144,8 +144,27 @@ def test_a_limit_that_is_no_number_is_an_error(given: str) -> None:
 def test_processes_of_a_build_are_as_many_as_cores_unless_they_are_set() -> None:
     assert most_jobs({"REGISTRY_JOBS": "3"}) == 3
     assert most_jobs({}) == most_jobs({"REGISTRY_JOBS": ""}) >= 1
-    with pytest.raises(RegistryError, match="REGISTRY_JOBS is not a whole number from 1 to"):
+    default = re.escape(f"'0' (the default is {most_jobs({})})")
+    with pytest.raises(RegistryError, match=f"JOBS is not a whole number from 1 to.*{default}"):
         most_jobs({"REGISTRY_JOBS": "0"})
+
+
+def test_a_size_of_any_length_is_a_size_or_an_error() -> None:
+    assert settings({"REGISTRY_CACHE_SIZE": "1.5gib"}).cache_size == 3 << 29
+    assert settings({"REGISTRY_CACHE_SIZE": f"{'9' * 15}TB"}).cache_size == pytest.approx(1e27)
+    for given in ("20", "GB", "1.GB", "1e3MB", f"{'9' * 400}TB"):
+        with pytest.raises(RegistryError, match=f"REGISTRY_CACHE_SIZE: '{given}' is not a size"):
+            settings({"REGISTRY_CACHE_SIZE": given})
+
+
+def test_a_working_folder_that_was_removed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(RegistryError, match=r"working folder.*\(change to a folder that exists\)"):
+        settings(root="/x")
 
 
 def test_times_of_the_network_are_settings() -> None:

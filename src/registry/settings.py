@@ -52,6 +52,8 @@ _ANYONE = "anyone"
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BYTES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+# A number of more digits could be infinite.
+_AMOUNT = r"([0-9]{1,15}(?:\.[0-9]+)?)([A-Za-z]+)"
 _TRUE = {"1", "true", "yes", "on"}
 
 
@@ -95,7 +97,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         are separated as those of PATH.
         """
         given = root or environ.get("REGISTRY_ROOT")
-        index = _absolute(given) if given else find_root(Path.cwd())
+        here = _working_folder()
+        index = _absolute(given) if given else find_root(here)
         if folder := environ.get("REGISTRY_CACHE_DIR"):
             cache_dir = _absolute(folder)
         else:
@@ -130,7 +133,7 @@ def amount(text: str, units: Mapping[str, int], *, what: str, example: str) -> f
     Raises:
         ValueError: it is none; the message has `what` it should be, and an `example`.
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)", text)
+    found = re.fullmatch(_AMOUNT, text)
     factors = {unit.casefold(): factor for unit, factor in units.items()}
     factor = factors.get(found[2].casefold()) if found else None
     if found is None or factor is None:
@@ -166,6 +169,14 @@ def _absolute(path: str | Path) -> Path:
 @functools.lru_cache(maxsize=16)  # a path that is made again is parsed again
 def _path(path: str | Path) -> Path:
     return Path(path)
+
+
+def _working_folder() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        message = f"can't read the working folder: {error.strerror}"
+        raise RegistryError(f"{message} (change to a folder that exists)") from error
 
 
 def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
@@ -220,8 +231,7 @@ def deadline_seconds(environ: Mapping[str, str] = os.environ) -> int:
 
 def most_jobs(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many processes a command may use, from REGISTRY_JOBS; 1 starts none."""
-    given = environ.get("REGISTRY_JOBS")
-    return _number(environ, "REGISTRY_JOBS", 1, least=1) if given else usable_cores()
+    return _number(environ, "REGISTRY_JOBS", usable_cores(), least=1)
 
 
 def usable_cores() -> int:

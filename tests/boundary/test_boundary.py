@@ -15,6 +15,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, UNLIMITED, Boundary, Limits
 from registry.errors import ReachError
 from registry.manifest.schema import read_schema
+from registry.settings import BYTES
 from tests.git_repository import write_files
 
 
@@ -139,7 +140,14 @@ def test_unknown_limits_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("given", "bytes_"),
-    [(5, 5), ("5kB", 5000), ("100MB", 10**8), ("2GB", 2 * 10**9), ("3MiB", 3 << 20)],
+    [
+        (5, 5),
+        ("5kB", 5000),
+        ("100MB", 10**8),
+        ("2GB", 2 * 10**9),
+        ("3MiB", 3 << 20),
+        ("2TB", 2 * 10**12),
+    ],
 )
 def test_sizes_may_have_a_unit(given: Any, bytes_: int) -> None:
     assert Limits.of({"line_bytes": given, "records": 7}) == Limits(line_bytes=bytes_, records=7)
@@ -156,6 +164,8 @@ def test_the_schema_has_the_same_limits_with_the_same_defaults() -> None:
     limits = read_schema("index")["$defs"]["limits"]["properties"]
     stated = {key: value["default"] for key, value in limits.items()}
     assert stated == msgspec.structs.asdict(Limits())
+    units = read_schema("index")["$defs"]["size"]["pattern"]
+    assert f"({'|'.join(BYTES)})" in units
 
 
 def test_a_call_of_the_user_has_no_limits() -> None:

@@ -15,7 +15,7 @@ PERMISSIONS = {
     "trust": ["ours.mod:read"],
     "hosts": ["minio.example.org"],
     "secrets": {"QA_KEY": ["minio.example.org"]},
-    "paths": ["../shared"],
+    "paths": ["../shared", "no\0file"],
 }
 
 

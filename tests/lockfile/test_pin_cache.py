@@ -148,7 +148,8 @@ COMMIT = CommitPin(spec=DIGEST, sources=(Material(location="x", revision="0" * 4
 def index(folder: Path, *names: str, include: str = "") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     datasets = ", ".join(f"{name}: {TABLE}" for name in names)
-    text = f"version: 1\ninclude: [{include}]\ndatasets: {{{datasets}}}\n"
+    gone = f"gone-from-{folder.name}: {{removed: {{reason: Its server is gone}}}}"
+    text = f"version: 1\ninclude: [{include}]\ndatasets: {{{gone}, {datasets}}}\n"
     (folder / "datasets.yaml").write_text(text, encoding="utf-8")
 
 
@@ -157,7 +158,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "site" / "lock_lib"
     index(folder, "theirs", "both", "commit", "floating")
     (folder / "__init__.py").touch()
-    pins = {"theirs": pin(1), "both": pin(2), "mine": pin(3)}
+    pins = {"theirs": pin(1), "both": pin(2), "mine": pin(3), "gone-from-lock_lib": pin(5)}
     write_lock(folder / "datasets.lock", Lock(pins, {"commit": COMMIT}))
     monkeypatch.syspath_prepend(str(folder.parent))
     return folder

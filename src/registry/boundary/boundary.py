@@ -21,12 +21,12 @@ from registry.base.local_files import NOT_A_FILE, is_open_at, open_regular
 from registry.base.locations import Location
 from registry.base.packages import PACKAGE, package_folders
 from registry.errors import ReachError
+from registry.settings import BYTES, amount
 
 __all__ = ["MAX_TEXT", "UNBOUNDED", "UNLIMITED", "Boundary", "Limits"]
 
 MAX_TEXT = 1 << 28
 """Characters of a string that an expression makes, such as a template that repeats a column."""
-_UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 # What is here is about the machine and its processes, even if the index is in the top folder.
 _MACHINE = ("/proc", "/sys", "/dev")
 
@@ -76,8 +76,7 @@ def _number(value: int | str) -> int:
     """Return a number, or the bytes of a size with a unit."""
     if isinstance(value, int):
         return value
-    digits = value.rstrip("KMGiBk")
-    return int(digits) * _UNITS[value.removeprefix(digits)]
+    return int(amount(value, BYTES, what="size", example="100MB"))
 
 
 UNLIMITED = Limits(**dict.fromkeys(Limits.__struct_fields__, sys.maxsize))

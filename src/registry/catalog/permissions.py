@@ -44,7 +44,9 @@ def boundary_of(
     """
     folders = [os.path.dirname(index) for index in indexes]
     own = (
-        os.path.join(folders[0], os.path.expanduser(path)) for path in permissions.get("paths", ())
+        os.path.join(folders[0], os.path.expanduser(path))
+        for path in permissions.get("paths", ())
+        if "\0" not in path  # no file has such a path
     )
     # The index that asks is the root in most catalogs.
     allowed = dict.fromkeys([*folders, *own, *allow_paths])

@@ -164,7 +164,8 @@ def with_packages(own: Lock, catalog: Catalog) -> Lock:
         path = lock_file_of(index)
         lock = read_lock(path, shown_as=display_path(path)) or Lock()
         for name in lock.names:
-            if name not in catalog.entries or own.row_of(name) is not None:
+            is_known = name in catalog.entries and catalog.retired.get(name) != ""
+            if not is_known or own.row_of(name) is not None:
                 continue
             if catalog.home_of(name) != index.parent:
                 continue
