@@ -77,6 +77,7 @@ def test_globs_match_what_the_module_glob_matches(folder: Path, pattern: str) ->
     write_files(folder, {"sub/deep/sub/c.csv": ""})
     (folder / "linked").symlink_to(folder / "sub")
     (folder / "broken.csv").symlink_to(folder / "missing")
+    (folder / "itself").symlink_to("itself")
     path = str(folder / pattern)
     expected = {one for one in glob.glob(path, recursive=True) if not one.endswith("/")}
     assert set(list_matches(path, UNBOUNDED)) - {str(folder)} == expected - {str(folder)}
@@ -185,6 +186,7 @@ def test_links_within_the_catalog_are_followed(data: Path) -> None:
     (data / "deep" / "up").symlink_to(data)
     (data / "other").symlink_to(data.parent / "other")
     (data / "broken").symlink_to(data / "missing")
+    (data / "itself").symlink_to("itself")
     check(data)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "allow_location",
     "check_folder",
     "fixed_folder",
+    "is_folder",
     "leaves_folder",
     "list_files",
     "list_matches",
@@ -209,12 +210,20 @@ def _search(
             yield from _search(path, rest, boundary, (*above, real), entries) if rest else (path,)
         return
     for entry in entries.matching(folder, name_matcher("*" if step == "**" else step)):
-        if step == "**" and entry.is_dir() and os.path.realpath(entry.path) not in (*above, real):
+        if step == "**" and is_folder(entry) and os.path.realpath(entry.path) not in (*above, real):
             yield from _search(entry.path, steps, boundary, (*above, real), entries)
         if not rest:
             yield entry.path
-        elif step != "**" and entry.is_dir():
+        elif step != "**" and is_folder(entry):
             yield from _search(entry.path, rest, boundary, (*above, real), entries)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder, or a link to one; not if it can't be looked at."""
+    try:
+        return entry.is_dir()
+    except OSError:  # such as a link to itself
+        return False
 
 
 def _files_below(top: str, limits: Limits) -> list[str]:
@@ -252,7 +261,7 @@ def check_folder(path: str, boundary: Boundary) -> None:
         with os.scandir(folder) as entries:
             for entry in entries:
                 real = boundary.check_path(entry.path) if entry.is_symlink() else entry.path
-                if entry.is_dir():
+                if is_folder(entry):
                     waiting.append(real)
                 elif os.path.exists(real) and not entry.is_file():
                     raise ReachError(f"{entry.path}: {NOT_A_FILE} (remove it from the data)")

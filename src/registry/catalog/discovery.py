@@ -16,7 +16,7 @@ from msgspec import Struct
 from registry.base.local_files import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import name_matcher
+from registry.boundary.paths import is_folder, name_matcher
 from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
 __all__ = [
@@ -242,7 +242,7 @@ class _Walk:
         elif rest:
             is_match = name_matcher(part)
             for entry in self._list(base):
-                if is_match(entry.name) and _is_folder(entry):
+                if is_match(entry.name) and is_folder(entry):
                     yield from self.matches(os.path.join(base, entry.name), rest)
         else:
             names = self.names(base, part)
@@ -257,7 +257,7 @@ class _Walk:
             waiting += [
                 os.path.join(base, entry.name)
                 for entry in self._list(base)
-                if not entry.name.startswith(".") and _is_folder(entry)
+                if not entry.name.startswith(".") and is_folder(entry)
             ]
 
     def names(self, base: str, pattern: str) -> Sequence[str]:
@@ -288,10 +288,3 @@ class _Walk:
 @functools.lru_cache(maxsize=4)  # a catalog lists the same folders each time it is opened
 def _matching(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(filter(name_matcher(pattern), names)))
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False

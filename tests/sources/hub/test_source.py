@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registry.base.materials import Material
+from registry.boundary.boundary import Boundary
 from registry.cache.cache import Cache
 from registry.errors import DigestMismatchError, LockStaleError, OfflineError, SourceError
 from registry.lockfile.pinned import PinnedSources
@@ -109,10 +111,18 @@ def test_a_locked_folder_has_the_same_files(folder: Path, cache: Cache) -> None:
 
 
 def test_a_folder_without_files_and_a_builder_without_data_files_are_errors(
-    tmp_path: Path, context: SourceContext
+    folder: Path, context: SourceContext
 ) -> None:
-    with pytest.raises(SourceError, match="the folder has no files"):
-        pin_hub(source(str(tmp_path / "none")), context)
+    context = replace(context, boundary=Boundary(folders=(str(folder.parent),)))
+    (folder / "empty").mkdir()
+    faults = {
+        "none": "no such folder",
+        "b.csv": "is a file, not a folder",
+        "empty": "the folder has no files",
+    }
+    for name, fault in faults.items():
+        with pytest.raises(SourceError, match=f"{folder / name}: {fault}"):
+            pin_hub(source(str(folder / name)), context)
     with pytest.raises(SourceError, match="the builder json needs `data_files`"):
         pin_hub(source("json"), context)
 

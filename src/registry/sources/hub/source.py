@@ -14,7 +14,7 @@ from registry.errors import DigestMismatchError, SourceError
 from registry.manifest.source import Repository, is_commit
 from registry.manifest.source_models import GENERIC_BUILDERS, HfSource
 from registry.sources.files import pin_files
-from registry.sources.filesystem import missing_error, offline_error
+from registry.sources.filesystem import missing_error, offline_error, source_errors
 from registry.sources.hub.api import request_commit
 from registry.sources.pins import SourceContext, SourcePin
 from registry.sources.source_type import FormatReader
@@ -91,7 +91,14 @@ def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin
 
 def _pin_folder(path: Location, context: SourceContext) -> SourcePin:
     """Pin all files in a folder, because `datasets` chooses among them."""
-    check_folder(path, context.boundary)
+    real = context.boundary.check_path(path)
+    if not os.path.exists(real):
+        raise missing_error(path, "no such folder")
+    if not os.path.isdir(real):
+        hint = "`type: csv`, `json` or `parquet` reads one"
+        raise SourceError(f"{path}: is a file, not a folder ({hint})")
+    with source_errors(path):
+        check_folder(path, context.boundary)
     found = [*map(Location, list_files(path, context.boundary))]
     if not found:
         raise missing_error(path, "the folder has no files")
