@@ -111,6 +111,7 @@ PLUGINS = {
     "bundle": "remote_cache",
     "cluster": "remote_cache",
     "doctor": "remote_cache",
+    "licenses": "remote_cache",
 }
 """Plugin → the other plugins that it imports."""
 

@@ -123,7 +123,7 @@ INTERNAL = {
     "samples.sample": "DatasetRecord",
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",
     "scaffold.new_manifest": "flow_text",
-    "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache",
+    "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache remote_seconds",
     "sources.filesystem": "missing_argument",
     "sources.hub.card": "card_of language_tags",
     "sources.pins": "SourceContext",

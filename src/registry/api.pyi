@@ -219,6 +219,7 @@ from registry.settings import builtin_root as builtin_root
 from registry.settings import deadline_seconds as deadline_seconds
 from registry.settings import most_jobs as most_jobs
 from registry.settings import remote_cache as remote_cache
+from registry.settings import remote_seconds as remote_seconds
 from registry.sources.files import FileReader as FileReader
 from registry.sources.filesystem import missing_argument as missing_argument
 from registry.sources.hub.card import card_of as card_of

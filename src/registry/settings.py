@@ -32,6 +32,7 @@ __all__ = [
     "most_manifests",
     "read_timeout",
     "remote_cache",
+    "remote_seconds",
     "usable_cores",
     "validate_seconds",
 ]
@@ -291,8 +292,13 @@ def remote_cache(environ: Mapping[str, str] = os.environ) -> Remote | None:
         keys=tuple((name, _writer_key(environ, name, "TRUST")) for name in trusted),
         trusts_all=_ANYONE in names,
         signs_as=(writer, _writer_key(environ, writer, "WRITER")) if writer else None,
-        seconds=_number(environ, "REGISTRY_REMOTE_TIMEOUT", _REMOTE_SECONDS, least=1),
+        seconds=remote_seconds(environ),
     )
+
+
+def remote_seconds(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many seconds a remote cache, or a place for mirrors, may make no progress."""
+    return _number(environ, "REGISTRY_REMOTE_TIMEOUT", _REMOTE_SECONDS, least=1)
 
 
 def _writer_key(environ: Mapping[str, str], name: str, setting: str) -> str:

@@ -190,13 +190,17 @@ def test_build_builds_what_is_looked_at(manifest: Path) -> None:
     assert "gone.csv" in page(live)
 
 
-def test_remote_dataset_is_not_asked_for(live: LiveCatalog, manifest: Path) -> None:
-    manifest.write_text(
-        MANIFEST.replace("planets.csv}", "'https://h.example/x.csv'}"), encoding="utf-8"
-    )
+REMOTE = "'https://h.example/x.csv'}"
+JOINED = f"planets.csv}}\n    join: {{on: question, into: x, source: {{type: csv, path: {REMOTE}}}"
+
+
+@pytest.mark.parametrize("keys", [REMOTE, JOINED])
+def test_remote_dataset_is_not_asked_for(keys: str, live: LiveCatalog, manifest: Path) -> None:
+    manifest.write_text(MANIFEST.replace("planets.csv}", keys), encoding="utf-8")
     text = page(live)
     assert "registry sync planets" in text
     assert "notice bad" not in text
+    assert live.table("planets") is None
 
 
 def test_list_has_the_datasets_and_the_search(live: LiveCatalog, manifest: Path) -> None:

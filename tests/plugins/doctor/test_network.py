@@ -228,11 +228,13 @@ def test_remote_cache_is_asked(
     assert reached(monkeypatch)["remote cache"].text.startswith("none")
     folder = tmp_path / "shared"
     missing = reached(monkeypatch, REGISTRY_REMOTE_CACHE=str(folder))["remote cache"]
-    assert (missing.status, missing.next) == ("warn", "registry sync --push makes it")
+    assert (missing.status, missing.next) == ("warn", "create it, or mount its file system")
     folder.mkdir()
-    found = reached(monkeypatch)["remote cache"]
-    text = f"{folder} answers; trusted: what datasets.lock proves"
-    assert (found.status, found.text) == ("ok", text)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for place in (str(folder), folder.as_uri(), "~/shared"):
+        found = reached(monkeypatch, REGISTRY_REMOTE_CACHE=place)["remote cache"]
+        text = f"{place} answers; trusted: what datasets.lock proves"
+        assert (found.status, found.text) == ("ok", text)
     unknown = reached(monkeypatch, REGISTRY_REMOTE_CACHE="nothing://u:canary@b/x")["remote cache"]
     assert (unknown.status, unknown.text) == ("fail", "nothing://b/x can't be read (CacheError)")
     silent = reached(monkeypatch, REGISTRY_REMOTE_CACHE="http://u:canary@127.0.0.1:1/x")

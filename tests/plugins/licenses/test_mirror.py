@@ -54,10 +54,11 @@ def test_copies_each_file_once_and_prints_the_mirrors(
     assert found == {name[1:]: body for name, body in BODIES.items()}
     (again,) = json.loads(run("mirror", "free", "--to", str(to), "--json").out)
     assert (again["copied"], again["present"]) == ([], ["a.csv", "b.csv"])
-    (to / "free" / "a.csv").write_bytes(b"other")
-    result = run("mirror", "free", "--to", str(to))
-    assert result.code == 1
-    assert "free/a.csv: is there with other bytes" in result.err
+    for other in (b"other", b"input,target\nq,b\n"):
+        (to / "free" / "a.csv").write_bytes(other)
+        result = run("mirror", "free", "--to", str(to))
+        assert result.code == 1
+        assert "free/a.csv: is there with other bytes" in result.err
 
 
 def test_copies_to_a_bucket(catalog: Path, s3: S3, run: Run) -> None:
@@ -68,6 +69,28 @@ def test_copies_to_a_bucket(catalog: Path, s3: S3, run: Run) -> None:
     result = run("mirror", "free", "--to", "s3://absent/copies")
     assert result.code == 1
     assert "s3://absent/copies/free/: can't be written" in result.err
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        ("gs://ours", "can't open gs:// (Please install gcsfs to access Google Storage)"),
+        ("nothing://ours", "can't open nothing:// (Protocol not known: nothing)"),
+        ("/dev/null", "[Errno 20] Not a directory: '/dev/null/free'"),
+    ],
+)
+def test_place_that_can_t_be_written_is_named(to: str, why: str, catalog: Path, run: Run) -> None:
+    result = run("mirror", "free", "--to", to)
+    assert (result.code, result.err) == (1, f"error: {to}/free/: can't be written: {why}\n")
+
+
+def test_home_folder_is_that_of_the_user(
+    catalog: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run("mirror", "free", "--to", "~/copies").lines[-1].endswith(f"{tmp_path}/copies/free/]")
+    assert (tmp_path / "copies" / "free" / "a.csv").is_file()
+    assert run("mirror", "free", "--to", "").code == 2
 
 
 def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run) -> None:

@@ -39,7 +39,18 @@ def test_catalog_without_the_key_has_the_name_of_its_folder(root: Path) -> None:
     assert about(Catalog.open(root, keep=False)).title == root.name
 
 
-@pytest.mark.parametrize("logo", ["../outside.png", "none.png", "data/qa.csv", "large.png", "."])
+@pytest.mark.parametrize(
+    "logo",
+    [
+        "../outside.png",
+        "none.png",
+        "data/qa.csv",
+        "large.png",
+        ".",
+        '"a\\0.png"',
+        "x" * 300 + ".png",
+    ],
+)
 def test_what_is_no_small_picture_of_the_catalog_is_no_logo(root: Path, logo: str) -> None:
     (root.parent / "outside.png").write_bytes(b"\x89PNG")
     (root / "large.png").write_bytes(bytes(50_001))

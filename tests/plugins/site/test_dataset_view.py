@@ -110,6 +110,7 @@ def test_pin_differs_from_one_of_another_manifest_or_release(root: Path) -> None
     assert shown() == text
     manifest.write_text(MANIFEST.replace("target: answer", "target: question"), "utf-8")
     assert shown() == f"{text}, of an older manifest"
+    assert open_view(root).summary("qa").expected is None
     newer = lock.read_text("utf-8").replace(f"format: {PIN_FORMAT}", f"format: {PIN_FORMAT + 1}")
     lock.write_text(newer, "utf-8")
     assert shown() == f"{text}, by a newer release"

@@ -247,14 +247,15 @@ def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
     from registry.plugins.remote_cache.stores import open_store
 
     shown = masked_url(remote.url)
-    if Location(remote.url).is_local and not os.path.isdir(remote.url.removeprefix("file://")):
-        yield warn(name, f"{shown} does not exist yet", "registry sync --push makes it")
+    location, seconds = Location(remote.url), min(remote.seconds, _SECONDS)
+    if location.is_local and not os.path.isdir(location.local_path()):
+        yield warn(name, f"{shown} does not exist", "create it, or mount its file system")
         return
     try:
         # There is no such object: asking for it shows that it may be asked for.
-        run_limited(lambda _: open_store(remote.url).size("doctor"), min(remote.seconds, _SECONDS))
+        run_limited(lambda _: open_store(remote.url).size("doctor"), seconds)
     except NoProgressError:
-        yield fail(name, f"no answer from {shown} in {_SECONDS} s", _NO_NETWORK)
+        yield fail(name, f"no answer from {shown} in {seconds} s", _NO_NETWORK)
     except LibraryError as error:
         kind = type(error.__cause__).__name__
         step = "check REGISTRY_REMOTE_CACHE and the credentials for it"

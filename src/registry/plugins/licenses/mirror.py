@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct, to_builtins
@@ -31,15 +31,16 @@ from registry.api import (
     print_json,
     print_line,
     reader_of,
+    remote_seconds,
     valid_specs,
 )
+from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError
 
 if TYPE_CHECKING:
     from registry.api import DatasetSpec, Pin
 
 __all__ = ["Mirrored", "command", "refusal"]
 
-_BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
 _DENIED = ("none", "LicenseRef")
 """What no copy for others may be made of: terms that are not known, or are of the owner's own."""
 
@@ -92,35 +93,31 @@ def _copies(spec: DatasetSpec, context: SourceContext) -> Iterator[tuple[str, Pa
 
 
 def _copy(spec: DatasetSpec, to: str, context: SourceContext) -> Mirrored:
-    from fsspec.core import url_to_fs
-
-    files, root = url_to_fs(to, use_listings_cache=False)
     copied, present = [], []
-    folder = f"{root.rstrip('/')}/{spec.name}"
-    if Location(to).protocol not in _BUCKETS:  # s3fs would create a bucket of a misspelled name
-        files.makedirs(folder, exist_ok=True)
-    for name, path in _copies(spec, context):
-        place = f"{folder}/{name}"
-        if files.exists(place):
-            if _sha256(files, place) != file_sha256(path):
-                hint = "remove it, or choose another place"
-                raise ExportError(f"{to}{spec.name}/{name}: is there with other bytes ({hint})")
-            present.append(name)
-            continue
-        # The name appears when the file is complete.
-        files.put_file(str(path), f"{place}.part")
-        files.mv(f"{place}.part", place)
-        copied.append(name)
-    files.pipe_file(f"{folder}/NOTICE", notice_text([spec]).encode())
     mirror = f"{to}{spec.name}/"
+    if Location(mirror).is_local:
+        Path(Location(mirror).local_path()).mkdir(parents=True, exist_ok=True)
+    store = LimitedStore(mirror, remote_seconds())
+    for name, path in _copies(spec, context):
+        size = store.size(name)
+        if size is None:
+            store.upload(path, name)
+            copied.append(name)
+        elif size == path.stat().st_size and _has_bytes(store, name, path, context):
+            present.append(name)
+        else:
+            hint = "remove it, or choose another place"
+            raise ExportError(f"{mirror}{name}: is there with other bytes ({hint})")
+    store.call(lambda store, _: store.write("NOTICE", notice_text([spec]).encode()))
     return Mirrored(name=spec.name, mirror=mirror, copied=tuple(copied), present=tuple(present))
 
 
-def _sha256(files: Any, place: str) -> str:
-    import hashlib
-
-    with files.open(place, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _has_bytes(store: LimitedStore, name: str, path: Path, context: SourceContext) -> bool:
+    """Return whether a file that is there, of the same size, has the bytes of a path."""
+    with context.cache.temporary() as folder:
+        there, size = folder / "there", path.stat().st_size
+        store.call(lambda store, progress: store.download(name, there, size, lambda _: progress()))
+        return file_sha256(there) == file_sha256(path)
 
 
 @click.command(
@@ -141,11 +138,11 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     """
     catalog, cache, settings = options.open_catalog(root)
     pins = catalog_lock(catalog).pins
-    if not names:
-        raise click.UsageError("name the datasets to copy")
+    if not (names and to):
+        raise click.UsageError("name the datasets to copy, and where to")
     specs, has_invalid = valid_specs(catalog, options.choose(catalog, names, ()))
     found = []
-    place = f"{to if '://' in to else Path(to).absolute().as_posix()}".rstrip("/") + "/"
+    place = (to if "://" in to else Path(Location(to).local_path()).as_posix()).rstrip("/") + "/"
     with bars(as_json=as_json) as report:
         for spec in specs:
             pin = pins.get(spec.name)
@@ -162,7 +159,7 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
             )
             try:
                 found.append(_copy(spec, place, context))
-            except (OSError, ValueError) as error:
+            except (OSError, NoAnswerError) as error:
                 raise ExportError(f"{place}{spec.name}/: can't be written: {error}") from error
     if as_json:
         print_json([to_builtins(one) for one in found])

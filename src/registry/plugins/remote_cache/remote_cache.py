@@ -37,7 +37,7 @@ from registry.plugins.remote_cache.record import (
     record_of,
     record_text,
 )
-from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError
+from registry.plugins.remote_cache.stores import UPLOAD_FACTOR, LimitedStore, NoAnswerError
 
 if TYPE_CHECKING:
     from registry.api import Remote
@@ -57,8 +57,6 @@ Pushed = Literal["pushed", "packed", "present"]
 
 _PAUSE_SECONDS = 300.0
 """How long it is not asked after it gave no answer."""
-_UPLOAD_FACTOR = 10
-"""How much longer an upload may show no progress: libraries report it by parts of 50 MB."""
 
 
 class RemoteCache:
@@ -188,7 +186,7 @@ class RemoteCache:
             self._store.call(get, tick=lambda: report(Progress("fetch", done, size)))
         except NoAnswerError as error:
             # A cause is what the store answered; a silent one is not asked again.
-            if error.__cause__ and self._store.call(lambda store, _: store.size(name)) is None:
+            if error.__cause__ and self._store.size(name) is None:
                 raise CacheError("its samples are gone") from error
             raise
 
@@ -309,11 +307,8 @@ class RemoteCache:
 
     def _upload(self, path: Path, name: str, size: int, *, replace: bool = False) -> None:
         """Store a file under the name of its content, unless it is there."""
-        if replace or self._store.call(lambda store, _: store.size(name)) != size:
-            self._store.call(
-                lambda store, progress: store.upload(path, name, lambda _: progress()),
-                factor=_UPLOAD_FACTOR,
-            )
+        if replace or self._store.size(name) != size:
+            self._store.upload(path, name)
 
     def _write_record(self, record: Record) -> None:
         text, entry = record_text(record), f"{entry_folder(record.fingerprint)}/{ENTRY}"
@@ -325,7 +320,7 @@ class RemoteCache:
         signer = self._signer
         if signer is not None and not there.is_by({signer.name: signer, **self._writers}):
             return False
-        size = self._store.call(lambda store, _: store.size(there.samples_object))
+        size = self._store.size(there.samples_object)
         return size == there.size if there.pack is None else size is not None and size >= there.end
 
     def objects(self) -> list[StoredObject]:
@@ -335,7 +330,7 @@ class RemoteCache:
             CacheError: they can't be listed.
         """
         try:
-            return self._store.call(lambda store, _: list(store.objects()), factor=_UPLOAD_FACTOR)
+            return self._store.call(lambda store, _: list(store.objects()), factor=UPLOAD_FACTOR)
         except NoAnswerError as error:
             raise CacheError(f"can't list the remote cache {self.shown}: {error}") from error
 

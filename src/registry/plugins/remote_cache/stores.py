@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from registry.plugins.remote_cache.folder_store import Store
 
 __all__ = [
+    "UPLOAD_FACTOR",
     "LimitedStore",
     "NoAnswerError",
     "has_divided_user",
@@ -28,6 +29,8 @@ __all__ = [
 
 _Result = TypeVar("_Result")
 
+UPLOAD_FACTOR = 10
+"""How much longer an upload may show no progress: libraries report it by parts of 50 MB."""
 _DIVIDERS = frozenset("/?#")
 """Characters that a user or a password can't have in a URL, but may in a variable."""
 
@@ -154,6 +157,25 @@ class LimitedStore:
             # Ours say all in their text.
             shown = text if isinstance(error.__cause__, CacheError) else f"{kind}: {text}"
             raise NoAnswerError(shown) from error
+
+    def size(self, name: str) -> int | None:
+        """Return the number of bytes of an object; None if there is none.
+
+        Raises:
+            NoAnswerError: as for `call`.
+        """
+        return self.call(lambda store, _: store.size(name))
+
+    def upload(self, path: Path, name: str) -> None:
+        """Store a file under a name, in place of what is there.
+
+        Raises:
+            NoAnswerError: as for `call`.
+        """
+        self.call(
+            lambda store, progress: store.upload(path, name, lambda _: progress()),
+            factor=UPLOAD_FACTOR,
+        )
 
     def _work(
         self, work: Callable[[Store, Callable[[], None]], _Result], progress: Callable[[], None]

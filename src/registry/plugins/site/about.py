@@ -74,14 +74,14 @@ def about(catalog: Catalog) -> About:
 
 def _logo(folder: Path, name: str) -> str:
     """Return a picture as a data URI; nothing if it is none of a catalog, or too large."""
-    path = (folder / name).resolve()
-    kind = _LOGO_TYPES.get(path.suffix.lower())
-    if not name or kind is None or not path.is_relative_to(folder.resolve()):
-        return ""
     try:
+        path = (folder / name).resolve()
+        kind = _LOGO_TYPES.get(path.suffix.lower())
+        if not name or kind is None or not path.is_relative_to(folder.resolve()):
+            return ""
         with open_regular(path) as file:
             data = file.read(_LOGO_SIZE + 1)
-    except OSError:
+    except (OSError, ValueError):  # the second is of a name that no file can have
         return ""
     if len(data) > _LOGO_SIZE:
         return ""

@@ -15,6 +15,7 @@ from registry import (
     Catalog,
     ManifestError,
     MemoryDataset,
+    OfflineError,
     RegistryError,
     Sample,
     SourceError,
@@ -381,17 +382,27 @@ class CatalogView:
                 )
 
             return self.tables.get((fingerprint, spec.view), make)
-        if not self.is_local or any(source.is_remote for source in spec.sources):
+        if not self.is_local or (found := self._first_samples(spec, _PREVIEWED)) is None:
             return None
-        pairs, _ = preview_records(spec, self.cache, _PREVIEWED, boundary=boundary)
-        return SampleTable.of(MemoryDataset([sample for _, sample in pairs], name=name))
+        return SampleTable.of(MemoryDataset([sample for _, sample in found[0]], name=name))
+
+    def _first_samples(
+        self, spec: DatasetSpec, most: int
+    ) -> tuple[list[tuple[int, Sample]], dict[str, Any]] | None:
+        """Return what `preview_records` does; None if that takes more than local files."""
+        if any(source.is_remote for source in spec.sources):
+            return None
+        try:
+            return preview_records(spec, self.cache, most, boundary=self.catalog.boundary)
+        except OfflineError:  # for the table of a join, or what examples are taken from
+            return None
 
     def _preview(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
         """Add samples made of local files, without the order that the view of the spec has."""
-        if any(source.is_remote for source in spec.sources):
+        before = first - 1
+        if (found := self._first_samples(spec, before + self.most)) is None:
             return view
-        before, boundary = first - 1, self.catalog.boundary
-        pairs, meta = preview_records(spec, self.cache, before + self.most, boundary=boundary)
+        pairs, meta = found
         # They are as mapped, and a build may give repeated ids a suffix.
         by_record = spec.view.auto_id or spec.on_duplicate == "suffix"
         return replace(
