@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from tests.command_line import run
+from tests.command_line import Ran, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,19 +33,11 @@ sys.addaudithook(hook)
 
 
 @dataclass(frozen=True)
-class Audited:
-    """What a process did."""
+class Audited(Ran):
+    """What a process printed and did."""
 
-    code: int
-    out: str
-    err: str
     events: list[list[str]]
     """The name of each audit event, and its first arguments."""
-
-    @property
-    def text(self) -> str:
-        """All that it printed."""
-        return self.out + self.err
 
     @property
     def opened(self) -> set[str]:

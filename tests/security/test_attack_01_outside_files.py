@@ -242,15 +242,12 @@ def test_an_include_outside_is_refused_without_reading(runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("name", ["datasets.yaml", "datasets.lock", "registry/l.yaml"])
-@pytest.mark.parametrize("kind", ["home", "environment", "pipe"])
+@pytest.mark.parametrize("kind", ["home", "environment"])
 def test_a_file_of_the_catalog_is_no_link_out_of_it(runner: Runner, name: str, kind: str) -> None:
     path = runner.checkout / name
     path.unlink(missing_ok=True)
-    if kind == "pipe":  # which git would not commit
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/proc/self/environ" if kind == "environment" else runner.home / ".netrc")
-        runner.change({})
+    path.symlink_to("/proc/self/environ" if kind == "environment" else runner.home / ".netrc")
+    runner.change({})
     root = ["--root", "."] if name == "datasets.yaml" else []
     for command in ("validate", f"validate {name}", "diff main", "lock", "list"):
         runner.run(*command.split(), *root)

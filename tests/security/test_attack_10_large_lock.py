@@ -1,8 +1,7 @@
-"""A lockfile that was made to exhaust time or memory, or that is no file, ends soon."""
+"""A lockfile that was made to exhaust time or memory ends soon."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,28 +80,3 @@ def run(folder: Path, *commands: str) -> list[Ran]:
         before += f"\nresource.setrlimit(resource.RLIMIT_{name}, ({most},) * 2)"
     split = [command.split() for command in commands]
     return run_apart(folder, split, before=before, timeout=6 * SECONDS)
-
-
-def link(path: Path) -> None:
-    write_files(path.parent.parent, {"outside": "SECRET\n"})
-    path.symlink_to("../outside")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (link, "a symbolic link, which is not followed"),
-        (lambda path: path.symlink_to("/dev/zero"), "a symbolic link, which is not followed"),
-        (os.mkfifo, "a device, pipe or socket"),
-        (Path.mkdir, "Is a directory"),
-    ],
-)
-def test_what_is_no_file_is_not_read(
-    tmp_path: Path, make: Callable[[Path], None], message: str
-) -> None:
-    folder = write_files(tmp_path / "catalog", {"datasets.yaml": "version: 1\n"})
-    make(folder / "datasets.lock")
-    for ran in run(folder, "validate", "lock --check", "lock", "sync"):
-        assert ran.code == 1, ran
-        assert message in ran.text
-        assert "SECRET" not in ran.text

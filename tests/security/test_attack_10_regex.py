@@ -9,15 +9,15 @@ import pytest
 from registry.cli import main
 from registry.mapping import regex
 from tests.git_repository import GitRepository, write_files
-from tests.security.installed import Machine
 from tests.security.measured import run_measured
 
 EVIL = "^(a+)+$"
 WHERE = f"where: {{value: q, regex: '{EVIL}'}}, fields: {{input: q}}"
 MAPPINGS = {
-    f"fields: {{input: {{from: q, do: [{{regex: '{EVIL}'}}]}}}}": "operation regex(",
-    f"fields: {{input: {{from: q, do: [{{sub: {{pattern: '{EVIL}', to: b}}}}]}}}}": "operation sub(",
-    f"fields: {{input: {{if: {{value: q, regex: '{EVIL}'}}, then: q, else: q}}}}": "",
+    WHERE: f"where: the pattern '{EVIL}' takes more than 2 s (does it repeat what",
+    f"fields: {{input: {{from: q, do: [{{regex: '{EVIL}'}}]}}}}": "input, operation regex(",
+    f"fields: {{input: {{from: q, do: [{{sub: {{pattern: '{EVIL}', to: b}}}}]}}}}": "input, operation sub(",
+    f"fields: {{input: {{if: {{value: q, regex: '{EVIL}'}}, then: q, else: q}}}}": "input",
 }
 
 
@@ -29,16 +29,10 @@ def files(mapping: str) -> dict[str, str]:
     }
 
 
-def test_a_pattern_without_end_is_an_error(tmp_path: Path) -> None:
-    folder = write_files(tmp_path / "catalog", files(WHERE))
-    outcome = Machine(tmp_path).run(folder, "sync", "d")
-    assert outcome.code == 1
-    place = "d: record 2, field where"
-    assert f"{place}: the pattern '{EVIL}' takes more than 5 s (does it repeat what" in outcome.err
-
-
-@pytest.mark.parametrize(("mapping", "place"), MAPPINGS.items(), ids=["regex", "sub", "if"])
-def test_the_error_names_the_place_of_the_pattern(
+@pytest.mark.parametrize(
+    ("mapping", "place"), MAPPINGS.items(), ids=["where", "regex", "sub", "if"]
+)
+def test_a_pattern_without_end_is_an_error_at_its_place(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -48,7 +42,7 @@ def test_the_error_names_the_place_of_the_pattern(
     monkeypatch.setattr(regex, "SECONDS", 2.0)  # a process starts in them
     write_files(tmp_path, files(mapping))
     assert main(["sync", "d", "--root", str(tmp_path)]) == 1
-    assert f"d: record 2, field input{place and ', '}{place}" in capsys.readouterr().err
+    assert f"d: record 2, field {place}" in capsys.readouterr().err
 
 
 def test_the_diff_of_a_change_ends(

@@ -16,10 +16,11 @@ import pytest
 
 from tests.command_line import Ran, run_each
 from tests.conftest import Https
+from tests.faults.users import as_user
 from tests.git_repository import write_files
 
 DATA = b"input,target\nOne?,1\nTwo?,2\n"
-NOBODY = "65534"
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -102,19 +103,8 @@ def test_a_cache_that_everyone_can_write_is_refused(catalog: Path) -> None:
     assert list(cache.iterdir()) == []
 
 
-def other_user(group: str = NOBODY) -> list[str]:
-    """Return the command prefix that runs a program as another user."""
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root can run a program as another user, with setpriv")
-    prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={group}", "--clear-groups"]
-    check = [*prefix, sys.executable, "-I", "-c", "import registry, pyarrow"]
-    if subprocess.run(check, capture_output=True, check=False).returncode:
-        pytest.skip("another user can't read this Python")
-    return prefix
-
-
-def test_another_user_reads_nothing(catalog: Path) -> None:
-    prefix = other_user()
+def test_another_user_reads_nothing(catalog: Path, tmp_path: Path) -> None:
+    prefix = as_user(NOBODY, NOBODY, tmp_path)
     cache = fill(catalog, 0o000)
     found = subprocess.run(
         [*prefix, "find", str(cache), "-type", "f"], capture_output=True, check=False
@@ -124,9 +114,10 @@ def test_another_user_reads_nothing(catalog: Path) -> None:
 
 
 def test_a_cache_that_another_user_prepared_is_refused(catalog: Path) -> None:
-    other_user()
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another user")
     cache = fill(catalog, 0o022)
-    os.chown(cache, int(NOBODY), -1)
+    os.chown(cache, NOBODY, -1)
     # Root runs this test, and root may not trust it either.
     done = run(catalog, 0o022, "preview local --offline")
     assert done.code == 1
@@ -135,8 +126,8 @@ def test_a_cache_that_another_user_prepared_is_refused(catalog: Path) -> None:
     assert trusting.code == 0, trusting.err
 
 
-def test_a_member_of_the_group_uses_the_cache(catalog: Path) -> None:
-    prefix = other_user(group=str(os.getgid()))
+def test_a_member_of_the_group_uses_the_cache(catalog: Path, tmp_path: Path) -> None:
+    prefix = as_user(NOBODY, os.getgid(), tmp_path)
     fill(catalog, 0o022, REGISTRY_CACHE_GROUP="1")
     command = [*prefix, sys.executable, "-I", "-m", "registry", "preview", "remote", "--offline"]
     cache = {"REGISTRY_CACHE_DIR": str(catalog.parent / "cache"), "REGISTRY_CACHE_GROUP": "1"}

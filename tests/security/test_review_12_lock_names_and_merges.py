@@ -66,7 +66,7 @@ def test_names_drop_no_pin_of_another_dataset(repository: GitRepository) -> None
     assert pins(folder) == ["a"]
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("style", ["merge", "zdiff3"])
 def test_conflict_of_neighbouring_additions_is_resolved_by_lock(
     repository: GitRepository, style: str
 ) -> None:
@@ -107,12 +107,11 @@ def upgrade_on(repository: GitRepository, branch: str, answer: int) -> None:
     repository.commit()
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
-def test_pin_that_both_sides_upgraded_is_pinned_anew(repository: GitRepository, style: str) -> None:
+def test_pin_that_both_sides_upgraded_is_pinned_anew(repository: GitRepository) -> None:
     folder = repository.folder
     upgrade_on(repository, "one", 2)
     upgrade_on(repository, "two", 3)
-    repository.git("config", "merge.conflictStyle", style)
+    repository.git("config", "merge.conflictStyle", "diff3")
     assert git(folder, "merge", "one").returncode == 1
     repository.write({"a.csv": "q,a\na?,4\n"})  # the author decides what the data is
     done = run(folder, "lock")
