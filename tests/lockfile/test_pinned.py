@@ -247,6 +247,8 @@ def test_changes_list_the_unpinned_sources(
         ("memory://qa/*.csv", "memory:///qa/a.csv"),
         ("hf://datasets/a/b@main/*.csv", "hf://datasets/a/b@main/a.csv"),
         ("zip://*.csv::data.zip", "zip://a.csv::data.zip"),
+        ("zip://./*.csv::data.zip", "zip://a.csv::data.zip"),
+        ("zip:///in/*.csv::data.zip", "zip://in/a.csv::data.zip"),
         ("zip://in/**/*.csv::tar://x.zip::a.tar", "zip://in/a.csv::tar://x.zip::a.tar"),
     ],
 )

@@ -224,7 +224,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     size = path.stat().st_size
     limit = max(1 << 20, 200 * size)
     message = f"would unpack to more than {limit:,} bytes, the limit for an archive of {size:,}"
-    with pytest.raises(SourceError, match=message):
+    with pytest.raises(SourceError, match=f"{message} bytes .* raise `limits: {{ratio:"):
         read(f"{protocol}://zeros.csv::{path}")
 
 
@@ -273,7 +273,7 @@ def test_members_that_are_too_many_or_too_large_together_are_refused(tmp_path: P
         return len(match_members(Location(location), partial(open, path, "rb"), limits))  # type: ignore[arg-type]
 
     assert match(Limits(unpacked_bytes=5000)) == 5
-    with pytest.raises(SourceError, match="would unpack to more than 4,999 bytes"):
+    with pytest.raises(SourceError, match=r"than 4,999 bytes.* `limits: {unpacked_bytes:"):
         match(Limits(unpacked_bytes=4999))
     with pytest.raises(SourceError, match="the glob matches more than 4 members"):
         match(Limits(files=4))

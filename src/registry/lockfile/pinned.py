@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.locations import Location
+from registry.base.locations import Location, member_name
 from registry.base.materials import Material, State
 from registry.boundary.paths import match_pieces
 from registry.errors import LockError, LockStaleError
@@ -246,7 +246,9 @@ def matches(requested: Location, location: Location) -> bool:
             wanted is not None
             and found is not None
             and (wanted.protocol, wanted.archive) == (found.protocol, found.archive)
-            and _matches_segments(wanted.path.split("/"), found.path.split("/"))
+            and _matches_segments(
+                member_name(wanted.path).split("/"), member_name(found.path).split("/")
+            )
         )
     pattern, path = _segments(requested), _segments(location)
     if requested.is_local and path[: len(pattern)] == pattern:

@@ -124,10 +124,11 @@ def _opened(
         try:
             yield _ARCHIVES[protocol](data, limit), member_name(member), limit
         except _AbsurdSizeError as error:
+            key = "ratio" if limit < limits.unpacked_bytes else "unpacked_bytes"
             message = (
                 f"would unpack to more than {limit:,} bytes, the limit for an archive of"
                 f" {packed_bytes:,} bytes (unpack it yourself if you trust it, or raise"
-                " `limits: {ratio: …}` in the root index)"
+                f" `limits: {{{key}: …}}` in the root index)"
             )
             raise SourceError(f"{shown}: {message}") from error
         except (*_DAMAGE, OSError) as error:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from registry.base.digest import digest_of
-from registry.base.fs import file_sha256
+from registry.base.fs import HashedFile, file_sha256
 from registry.base.locations import Location
 from registry.errors import (
     AccessError,
@@ -265,17 +265,19 @@ def _copy_local(file: PinnedFile, context: SourceContext) -> None:
     import shutil  # slow to import, and few datasets have a mirror
 
     with context.cache.temporary() as folder:
-        copy = folder / "copy"
         with (
             option_errors(file.location),
             context.boundary.open_location(file.location) as opened,
-            copy.open("wb") as written,
+            HashedFile(folder / "copy") as written,
         ):
+            limits = context.boundary.limits
+            if os.fstat(opened.fileno()).st_size > limits.unpacked_bytes:
+                message = limits.message("unpacked_bytes", "the file has", "bytes")
+                raise SourceError(f"{file.location.public}: {message}")
             shutil.copyfileobj(opened, written)
-        sha256 = file_sha256(copy)
-        if sha256 != file.sha256:
-            raise digest_mismatch(file, sha256, context)
-        context.cache.store_blob(copy, sha256)
+        if written.sha256 != file.sha256:
+            raise digest_mismatch(file, written.sha256, context)
+        context.cache.store_blob(folder / "copy", file.sha256)
 
 
 def mirrored(mirror: Location, location: Location) -> Location:
