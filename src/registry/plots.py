@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from registry.base.cells import cell_len, fit
+from registry.base.cells import cell_len, fit, pad
 from registry.base.escape import escape_control, start_of
 
 __all__ = [
@@ -269,13 +269,12 @@ def _text_rows(plot: Plot, width: int, *, ascii_only: bool) -> Iterator[str]:
     label_width = max(min(longest, max(width // 3, width - count_width - 40)), 1)
     room = width - 2 - label_width - 2 - count_width - 2 - 2
     for label, count, bar in zip(labels, counts, plot.bars, strict=True):
-        shown = fit(label, label_width, ellipsis="..." if ascii_only else "…")
-        padded = shown + " " * (label_width - cell_len(shown))
+        shown = pad(fit(label, label_width, ellipsis="..." if ascii_only else "…"), label_width)
         drawn = (
             f"  {_text_bar(bar, most, room, ascii_only=ascii_only)}" if room >= _LEAST_BAR else ""
         )
         # A mark has its column, so that the bars begin in the same one.
-        yield f"  {padded}  {count:>{count_width}}{' *' if bar.marked else '  '}{drawn}".rstrip()
+        yield f"  {shown}  {count:>{count_width}}{' *' if bar.marked else '  '}{drawn}".rstrip()
 
 
 def _text_bar(bar: Bar, most: int, room: int, *, ascii_only: bool) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +22,7 @@ from registry.cli.output import (
 )
 from registry.errors import ManifestError
 from registry.pipeline.expectations import QualityWarning
+from registry.samples.sample import Sample
 from tests.cli.invocation import Terminal
 
 Capture = pytest.CaptureFixture[str]
@@ -42,6 +45,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (1000, "1.0 kB"),
         (1_440_000, "1.4 MB"),
         (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
         (2 * 10**9, "2.0 GB"),
         (3 * 10**15, "3000.0 TB"),
     ],
@@ -50,18 +54,26 @@ def test_size_has_a_decimal_unit(size: int | None, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_json_is_unicode_with_other_values_as_str(capsys: Capture) -> None:
-    print_json({"city": "Zürich", "path": Path("a")})
+def refuse(constant: str) -> None:
+    raise AssertionError(constant)
+
+
+def test_json_is_unicode_and_has_other_values_as_a_sample_does(capsys: Capture) -> None:
+    data = {"NaN": [math.nan, math.inf, 10**30, 0.1], "b": b"\xff", "d": date(2026, 1, 2)}
+    print_json({"city": "Zürich", "path": Path("a"), **data})
     out = capsys.readouterr().out
     assert "Zürich" in out
-    assert json.loads(out) == {"city": "Zürich", "path": "a"}
+    shown = json.loads(out, parse_constant=refuse)
+    dumped = Sample(input="", metadata=data).model_dump(mode="json")["metadata"]
+    assert shown == {"city": "Zürich", "path": "a", **dumped}
+    assert dumped == {"NaN": [None, None, 10**30, 0.1], "b": "_w==", "d": "2026-01-02"}
 
 
 def test_table_in_a_pipe_is_aligned_and_complete(capsys: Capture) -> None:
     long = "x" * 300
-    print_table(("name", "text"), [("a", long), ("longer", "")])
+    print_table(("name", "text"), [("都a", long), ("longer", "")])
     print_table(("name", "text"), [])
-    assert capsys.readouterr().out == f"name    text\na       {long}\nlonger\nname  text\n"
+    assert capsys.readouterr().out == f"name    text\n都a     {long}\nlonger\nname  text\n"
 
 
 @pytest.mark.usefixtures("terminal")

@@ -1,4 +1,4 @@
-"""How many columns of a terminal a text takes, and its parts that fit into some.
+"""How many columns of a terminal a text takes, its parts that fit into some, and spaces up to some.
 
 By `wcwidth`, which follows Unicode as terminals do: marks, joined emoji, flags and the conjuncts of
 Indic scripts. What people see as one character is never cut.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["cell_len", "chop", "fit", "fold"]
+__all__ = ["cell_len", "chop", "fit", "fold", "pad"]
 
 _LONGEST = 16
 """Characters for a column that are looked at: a joined emoji has up to 10 for two."""
@@ -47,6 +47,12 @@ def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     room = width - len(ellipsis)
     first = next(chop(text, room)) if room > 0 else ""
     return f"{first if cell_len(first) <= room else ''}{ellipsis}"[: max(width, 0)]
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Return a line with spaces behind it up to a number of columns; on the right, before it."""
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
 
 
 def fold(text: str, width: int, margin: str = "") -> Iterator[str]:

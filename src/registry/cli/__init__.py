@@ -15,7 +15,7 @@ import click
 from registry.base.escape import escape_control
 from registry.cli.completion import VARIABLE
 from registry.cli.help_text import SuggestingGroup, with_help_text
-from registry.cli.output import print_line
+from registry.cli.output import print_failure, print_line
 from registry.cli.streams import escaped_output
 from registry.errors import ExtensionError, RegistryError
 from registry.extensions import extension, extensions
@@ -222,9 +222,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         # click calls `sys.exit` on a broken pipe; a custom mapper's exit is caught earlier.
         raise BrokenPipeError from None
     except RegistryError as error:
-        # Some errors report several problems, each with its place.
-        for line in getattr(error, "problems", None) or [error]:
-            print_line(f"error: {line}", err=True)
+        print_failure(error)
         return PROBLEMS
     except ModuleNotFoundError as error:
         if not (how := install_advice(error)):

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from registry.catalog.catalog import Catalog
 from registry.cli import options
-from registry.cli.output import print_line
+from registry.cli.output import print_failure, print_line
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError
 from registry.load.dataset import pinned_sources
@@ -98,6 +98,5 @@ def read_states(
         lock = catalog_lock(catalog)
     except LockError as error:
         failed = True
-        for number, line in enumerate(str(error).splitlines()):
-            print_line(f"{'  ' if number else 'error: '}{line}", err=True)
+        print_failure(error)
     return states_of(specs, cache, lock, boundary=catalog.boundary), failed

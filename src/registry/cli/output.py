@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
+from datetime import date, time
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.cells import cell_len
+from registry.base.cells import cell_len, pad
 from registry.base.escape import escape_control, escape_json
 from registry.cli.terminal import columns_of, paint, print_styled, wrap
 from registry.errors import ManifestError, Problem
@@ -22,6 +24,7 @@ __all__ = [
     "json_text",
     "message_lines",
     "print_error",
+    "print_failure",
     "print_json",
     "print_line",
     "print_table",
@@ -43,7 +46,7 @@ def size_text(size: int | None) -> str:
         return ""
     value = float(size)
     for unit in _UNITS:
-        if value < 1000 or unit == _UNITS[-1]:
+        if round(value, 1) < 1000 or unit == _UNITS[-1]:
             break
         value /= 1000
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
@@ -71,8 +74,21 @@ def message_lines(line: str, width: int) -> list[str]:
 
 
 def json_text(data: Any, *, indent: int | None = 2) -> str:
-    """Return data as JSON; a value that JSON lacks becomes its `str`."""
-    return escape_json(json.dumps(data, indent=indent, ensure_ascii=False, default=str))
+    """Return data as JSON; what JSON lacks is as in the JSON of a sample, else its `str`.
+
+    Bytes are in base64, times as ISO 8601 has them, and NaN and infinity null.
+    """
+    text = json.dumps(data, indent=indent, ensure_ascii=False, default=_plain)
+    if "NaN" in text or "Infinity" in text:
+        finite = json.loads(text, parse_constant=lambda _: None)
+        text = json.dumps(finite, indent=indent, ensure_ascii=False)
+    return escape_json(text)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bytes):
+        return urlsafe_b64encode(value).decode()
+    return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
 def print_json(data: Any) -> None:
@@ -89,10 +105,9 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, wide: 
     """
     escaped = [[escape_control(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        widths = [max(map(len, column)) for column in zip(headers, *escaped, strict=True)]
+        widths = [max(map(cell_len, column)) for column in zip(headers, *escaped, strict=True)]
         for row in (headers, *escaped):
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            print("  ".join(cells).rstrip())
+            print("  ".join(map(pad, row, widths)).rstrip())
         return
     _print_on_terminal(headers, escaped, wide % len(headers))
 
@@ -120,11 +135,7 @@ def _print_on_terminal(headers: Sequence[str], rows: list[list[str]], wide: int)
             for cell, width in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
-            padded = (
-                part + " " * (width - cell_len(part))
-                for part, width in zip(parts, widths, strict=True)
-            )
-            line = (" " * _GAP).join(padded).rstrip()
+            line = (" " * _GAP).join(map(pad, parts, widths)).rstrip()
             print_styled(line if number else paint(line, sys.stdout, bold=True), sys.stdout)
 
 
@@ -143,6 +154,14 @@ def _print_lists(headers: Sequence[str], rows: list[list[str]], width: int) -> N
 def warning_line(warning: QualityWarning) -> str:
     """Return a warning with the name that accepts it, such as `[blank_targets]`."""
     return escape_control(f"{warning.message} [{warning.kind}]")
+
+
+def print_failure(error: Exception) -> None:
+    """Print what ends a command, for people, to stderr: each problem, and what to do, on a line."""
+    problems = [str(one) for one in getattr(error, "problems", ())]
+    rest = str(error).removeprefix("\n".join(problems)).removeprefix("\n")
+    for line in [*problems, rest] if rest else problems:
+        print_line(f"error: {line}", err=True)
 
 
 def print_error(name: str, error: object) -> None:

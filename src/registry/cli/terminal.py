@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from registry.base.cells import cell_len, chop
+from registry.base.cells import cell_len, chop, pad
 from registry.base.escape import escape_lines
 from registry.cli.streams import unescaped
 
@@ -154,8 +154,8 @@ class Columns:
             if cell_len(name) > self.widths[0]:
                 yield name
                 name = ""
-        yield (" " * _GAP).join(self._pad(index, one) for index, one in enumerate((name, *rest)))
-
-    def _pad(self, index: int, value: str) -> str:
-        space = " " * (self.widths[index] - cell_len(value))
-        return space + value if index in self.right else value + space
+        padded = (
+            pad(one, width, right=index in self.right)
+            for index, (one, width) in enumerate(zip((name, *rest), self.widths, strict=True))
+        )
+        yield (" " * _GAP).join(padded)

@@ -136,6 +136,17 @@ def test_invalid_file_is_reported_and_the_rest_is_listed(
     assert result.err.startswith(f"error: {file}:")
 
 
+@pytest.mark.parametrize("command", ["list", "stats", "show qa", "preview qa", "cache list"])
+def test_invalid_lockfile_is_an_error_with_what_to_do(run: Run, own: Path, command: str) -> None:
+    lock = "version: 1\ndatasets: {qa: 1, qa-one: 2}\n"
+    (own / "datasets.lock").write_text(lock, encoding="utf-8")
+    result = run(*command.split())
+    assert (result.code, len(result.errors)) == (1, 3 + (command == "list"))  # and the counts
+    assert all(line.startswith("error: ") for line in result.errors[:3])
+    advice = "The lockfile is invalid: fix it, or remove the file and run `registry lock`"
+    assert result.errors[2] == f"error: {advice}"
+
+
 def test_problem_that_datasets_share_is_reported_once(run: Run, own: Path) -> None:
     write(own, "broken", f"{BAD_KEY}  another: {{source: {{type: csv, path: a.csv}}}}\n")
     result = run("list")
