@@ -42,6 +42,28 @@ def test_servers_are_counted_once_and_only_those_that_may_be_reached(own: Path) 
     assert dict(origins_of(catalog)) == {"https://data.example": 2, "https://zip.example:8443": 1}
 
 
+def test_servers_of_all_that_a_dataset_reads_are_counted(own: Path) -> None:
+    def source(name: str) -> str:
+        return f"{{type: csv, path: ['qa.csv', 'https://{name}.example/a.csv']}}"
+
+    write(
+        own,
+        "qa",
+        f"""
+datasets:
+  one:
+    concat: [{source("first")}, {source("second")}]
+    join: {{source: {source("joined")}, on: q, into: more}}
+  two:
+    source: {source("common")}
+    splits: {{dev: {{}}, test: {{path: 'https://split.example/a.csv'}}}}
+    default_split: test
+""",
+    )
+    names = ("first", "second", "joined", "common", "split")
+    assert origins_of(Catalog.open()) == {f"https://{name}.example": 1 for name in names}
+
+
 def test_catalog_without_servers_asks_nobody(own: Path) -> None:
     assert found(catalog_of(own, "qa.csv")) == []
 

@@ -173,6 +173,7 @@ def test_what_is_no_path_is_an_error(tmp_path: Path, name: str) -> None:
         (["a"], "x.jsonl", None, ["x.jsonl"]),
         (["a"], "x.data", "jsonl", ["x.data"]),
         (["a"], "out/", "jsonl", ["out/a.jsonl"]),
+        (["a"], "x" * 300, "jsonl", ["x" * 300]),
         (["a", "b"], "out", "jsonl", ["out/a.jsonl", "out/b.jsonl"]),
         (["a", "b"], "{name}/x.jsonl", None, ["a/x.jsonl", "b/x.jsonl"]),
     ],

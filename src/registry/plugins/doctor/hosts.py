@@ -20,6 +20,8 @@ __all__ = ["host_observations", "origins_of"]
 _MOST = 8
 """Servers that are asked, those of the most datasets first."""
 _SECONDS = 5
+_SOURCES = ("source", "concat", "join", "splits")
+"""Keys of a manifest that say what is read."""
 
 
 def host_observations(catalog: Catalog) -> Iterator[Observation]:
@@ -49,16 +51,24 @@ def origins_of(catalog: Catalog) -> Counter[str]:
     """
     found: Counter[str] = Counter()
     for entry in catalog.entries.values():
-        own = {_origin(url) for url in _urls(entry.value.get("source"))}
+        if entry.split:  # one that has the value of its dataset, too
+            continue
+        own = {_origin(url) for key in _SOURCES for url in _urls(entry.value.get(key))}
         found.update(one for one in own if one and _is_allowed(one, catalog))
     return found
 
 
-def _urls(source: Any) -> Iterator[str]:
-    paths = source.get("path") if isinstance(source, Mapping) else None
-    for path in paths if isinstance(paths, list) else [paths]:
-        if isinstance(path, str) and Location(path).file.startswith(("http://", "https://")):
-            yield Location(path).file
+def _urls(value: Any, key: str = "") -> Iterator[str]:
+    """Yield the web addresses at `path`, at any depth."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _urls(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _urls(inner, key)
+    elif key == "path" and isinstance(value, str):
+        file = Location(value).file
+        yield from [file] if file.startswith(("http://", "https://")) else []
 
 
 def _origin(url: str) -> str:

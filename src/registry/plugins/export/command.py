@@ -297,7 +297,7 @@ def targets_of(
     kind = format_of_path(to) if format_name is None else find_format(format_name)
     if NAME in to:
         return kind, {name: Path(to.replace(NAME, file_stem(name))) for name in names}
-    is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and Path(to).is_dir())
+    is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and os.path.isdir(to))
     if is_folder or (len(names) > 1 and (kind.is_folder or not to.endswith(kind.suffix))):
         return kind, {name: Path(to) / _file_of(name, kind) for name in names}
     if len(names) > 1:

@@ -8,12 +8,13 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from registry.api import ExportError, did_you_mean
+from registry.api import ExportError, View, did_you_mean
 from registry.plugins.export.formats import FORMATS, Format
 
 __all__ = ["OPTIONS", "Location", "has_query", "kind_of", "member_path", "parse_path"]
 
-_VIEW = ("auto_id", "corrections", "fewshot", "limit", "seed", "shuffle", "shuffle_choices")
+# `only` is no single value.
+_VIEW = sorted({*View.__struct_fields__, "corrections", "fewshot"} - {"only"})
 OPTIONS = ("absolute_files", *_VIEW, "root", "split")
 _MAX_DIGITS = 19
 """Digits of a number of 64 bits."""

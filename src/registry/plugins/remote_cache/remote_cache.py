@@ -216,15 +216,17 @@ class RemoteCache:
                 self._packed = Windows()
 
     def _read_index(self, lock: str) -> Sequence[Record]:
-        name = index_object(lock)
         try:
-            data = self._store.call(lambda store, _: store.read(name, MAX_INDEX_BYTES + 1))
-            return () if data is None else parse_index(data)
+            return self._records(index_object(lock))
         except CacheError as error:
             self._warn("", f"{error}; its entries are asked for one by one")
         except NoAnswerError as error:
             self._pause(error)
         return ()
+
+    def _records(self, name: str) -> Sequence[Record]:
+        data = self._store.call(lambda store, _: store.read(name, MAX_INDEX_BYTES + 1))
+        return () if data is None else parse_index(data)
 
     def packing(self, *, lock: str, cache: Cache) -> PackWriter:
         """Return what collects entries of a run, to be packed at its end."""
@@ -341,8 +343,7 @@ class RemoteCache:
             CacheError: it can't be read, so nobody knows which packs are in use.
         """
         try:
-            data = self._store.call(lambda store, _: store.read(name, MAX_INDEX_BYTES + 1))
-            return () if data is None else parse_index(data)
+            return self._records(name)
         except NoAnswerError as error:
             raise CacheError(f"{self.shown}/{name}: can't be read: {error}") from error
 
