@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from registry.corrections.file import Correction, parse_corrections
+from registry.corrections.file import Correction, parse_corrections, read_problems
 from registry.errors import ManifestError
 from registry.yamldoc.reader import MAX_BYTES
 
@@ -19,6 +20,16 @@ corrections:
   - {record: 7, drop: true, reason: No picture., by: Bob}
   - {id: 3, field: metadata.a.b, was: 1, now: null, reason: Unknown., source: a book}
 """
+
+
+def test_problems_of_a_file_are_those_of_reading_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "e.yaml"
+    file.write_text(GOOD)
+    assert read_problems(file, shown_as="e.yaml") == ()
+    file.write_bytes(b"#" * (MAX_BYTES + 1))
+    (large,) = read_problems(file, shown_as="e.yaml")
+    (folder,) = read_problems(tmp_path, shown_as="e")
+    assert (large.rule, folder.rule, folder.file) == ("yaml-limit", "unreadable-file", "e")
 
 
 def test_rows_have_the_evidence_of_the_file_where_they_give_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from registry.base.materials import Material
+from registry.errors import SourceError
 from registry.lint.data_checks import missing_data, unknown_column, unknown_pinned_column
+from registry.lint.data_files import data_states
 from registry.lint.lock_checks import PinnedDataset
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec, to_spec
@@ -29,12 +32,12 @@ KNOWN = "source: {type: csv, path: x.csv, fieldnames: [question, hint, A, B]}"
 
 def found(folder: Path, path: str, **keys: Any) -> list[str]:
     source = {"type": "csv", "path": [str(folder / path) if "://" not in path else path]}
-    spec = to_spec({"name": "d", "folder": folder, "source": source, **keys})
+    spec = to_spec({"name": "d", "folder": folder, "source": source} | keys)
     return [str(finding) for finding in missing_data(spec)]
 
 
 @pytest.mark.parametrize(
-    "path", ["a.csv", "s/*.csv", "s", "https://host/x.csv", "s3://b/x.csv", "/etc/none.csv"]
+    "path", ["a.csv", "s/*.csv", "https://host/x.csv", "s3://b/x.csv", "/etc/none.csv"]
 )
 def test_existing_and_remote_files_are_accepted(tmp_path: Path, path: str) -> None:
     write_files(tmp_path, dict.fromkeys(["a.csv", "s/b.csv"], "q\n"))
@@ -49,6 +52,7 @@ PROPOSED = "did you mean 'registry/qa/questions.csv'?"
     ("files", "path", "problem"),
     [
         (["questions.csv"], "question.csv", "no file {} (did you mean 'questions.csv'?)"),
+        (["s/b.csv"], "s", "{} is a folder, not a file (name a file in it, or several by a glob)"),
         ([], "zzz/gone.csv", "no file {} (correct the path, or add the file)"),
         ([], "*.csv", "no file matches {} (correct the pattern, or add the files)"),
         (BESIDE, "questions.csv", f"no file {{}} ({PROPOSED} Paths are relative to the index)"),
@@ -60,6 +64,20 @@ def test_missing_file_is_reported_with_a_similar_name(
 ) -> None:
     write_files(tmp_path, dict.fromkeys(files, "q\n"))
     assert found(tmp_path, path) == [f"source.path: {problem.format(repr(path))}"]
+
+
+def test_glob_that_takes_too_much_work_is_left_to_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> list[str]:
+        raise SourceError("more than 100,000 files")
+
+    write_files(tmp_path, {"a.csv": "q\n"})
+    for module in ("data_checks", "data_files"):
+        monkeypatch.setattr(f"registry.lint.{module}.list_files", fail)
+    assert found(tmp_path, "*.csv") == []
+    assert found_columns("source: {type: csv, path: '*.csv'}, fields: {input: x}", tmp_path) == []
+    assert data_states(str(tmp_path), "*.csv") == []
 
 
 def test_search_for_a_file_ends_in_folders_without_files(
@@ -74,10 +92,17 @@ def test_search_for_a_file_ends_in_folders_without_files(
     ]
 
 
-def test_empty_folder_is_accepted_and_a_broken_link_is_not(tmp_path: Path) -> None:
+def test_pipe_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.csv")
+    message = "'x.csv': it is a device, pipe or socket, not a file (copy the data to a file)"
+    assert found(tmp_path, "x.csv") == [f"source.path: {message}"]
+
+
+def test_empty_folder_of_a_repository_is_accepted_and_a_broken_link_is_not(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "link.csv").symlink_to("gone.csv")
-    assert found(tmp_path, "s") == []
+    copy = {"type": "hf", "path": str(tmp_path / "s"), "split": "test"}
+    assert found(tmp_path, "s", source=copy) == []
     assert found(tmp_path, "link.csv") != []
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from registry.base.digest import canonical_json
 from registry.errors import ManifestError, Problem
 from registry.manifest.validation import validate
-from registry.yamldoc.reader import DataPath, Document, parse_bytes
+from registry.yamldoc.reader import DataPath, Document, parse_bytes, read_yaml
 
 __all__ = [
     "EVIDENCE",
@@ -96,7 +96,19 @@ def parse_corrections(data: bytes, *, file: str) -> Corrections:
     Raises:
         ManifestError: with all problems, sorted by position.
     """
-    document = parse_bytes(data, file=file)
+    return _checked(parse_bytes(data, file=file))
+
+
+def read_problems(path: Path, *, shown_as: str) -> tuple[Problem, ...]:
+    """Return the problems of a corrections file that exists."""
+    try:
+        _checked(read_yaml(path, shown_as=shown_as))
+    except ManifestError as error:
+        return error.problems
+    return ()
+
+
+def _checked(document: Document) -> Corrections:
     problems = validate(document, "corrections")
     if not problems:
         found = Corrections(document, tuple(_rows(document.value)))
@@ -104,15 +116,6 @@ def parse_corrections(data: bytes, *, file: str) -> Corrections:
         if not problems:
             return found
     raise ManifestError(problems)
-
-
-def read_problems(path: Path, *, shown_as: str) -> tuple[Problem, ...]:
-    """Return the problems of a corrections file that exists."""
-    try:
-        parse_corrections(path.read_bytes(), file=shown_as)
-    except ManifestError as error:
-        return error.problems
-    return ()
 
 
 def is_corrections(document: Document | None) -> bool:

@@ -11,10 +11,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from registry.base.local_files import NOT_A_FILE
 from registry.base.locations import Location, member_name
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files, path_matcher
-from registry.errors import DecodeError, ReachError, did_you_mean
+from registry.errors import DecodeError, ReachError, SourceError, did_you_mean
 from registry.lint.data_files import (
     FileRecords,
     NotUnpackedError,
@@ -28,6 +29,7 @@ from registry.lockfile.pinned import unpinned_sources
 from registry.manifest.expressions import parse_condition
 from registry.manifest.models import DatasetSpec, FieldsSpec
 from registry.manifest.source import Source
+from registry.manifest.source_models import FileSource
 from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UNKNOWN, missing_columns
@@ -57,7 +59,7 @@ def missing_data(spec: DatasetSpec) -> Iterator[Finding]:
             if Location(location).is_path:
                 inner = ("path",) if len(source.paths()) == 1 else ("path", number)
                 path = place if source is spec.corrections else (*place, *inner)
-                for message, hint in _missing(location, spec, boundary):
+                for message, hint in _missing(location, source, spec, boundary):
                     yield Finding(path, message, hint)
 
 
@@ -73,12 +75,15 @@ def _sources(spec: DatasetSpec) -> Iterator[tuple[DataPath, Source]]:
         yield ("corrections",), spec.corrections
 
 
-def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
+def _missing(
+    location: str, source: Source, spec: DatasetSpec, boundary: Boundary
+) -> Iterator[tuple[str, str]]:
     """Yield what is missing, with a hint; nothing about a path that may not be read."""
     path, member = path_of(Location(location).file), Location(location).member
     try:
-        exists = os.path.isdir(boundary.check_path(path)) or bool(list_files(path, boundary))
-    except ReachError:
+        is_folder = os.path.isdir(boundary.check_path(path))
+        exists = is_folder or bool(list_files(path, boundary))
+    except SourceError:  # also where a glob takes too long, which the build reports
         return
     shown = os.path.relpath(path, spec.folder)
     if not exists and fixed_folder(path) != path:
@@ -86,9 +91,13 @@ def _missing(location: str, spec: DatasetSpec, boundary: Boundary) -> Iterator[t
     elif not exists and os.path.islink(path):
         hint = "restore that file, or correct the link"
         yield f"'{shown}' is a link to '{os.readlink(path)}', where there is no file", hint
+    elif not exists and os.path.exists(path):
+        yield f"'{shown}': {NOT_A_FILE}", "copy the data to a file"
     elif not exists:
         hint = _similar_file(path, spec) or "correct the path, or add the file"
         yield f"no file '{shown}'", hint
+    elif is_folder and isinstance(source, FileSource):
+        yield f"'{shown}' is a folder, not a file", "name a file in it, or several by a glob"
     elif member and member.protocol == "zip" and member.archive == Location(location).file:
         yield from _missing_member(member_name(member.path), path, shown, boundary)
 

@@ -15,7 +15,7 @@ from registry.boundary.boundary import Boundary
 from registry.boundary.paths import list_files, path_matcher
 from registry.decode import DECODERS, decode
 from registry.decode.stream import SourceBytes, open_bytes
-from registry.errors import DecodeError, ReachError
+from registry.errors import DecodeError, SourceError
 from registry.manifest.models import DatasetSpec
 from registry.manifest.source import Source
 from registry.manifest.source_models import FileSource
@@ -134,7 +134,7 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     boundary = Boundary().allowing([str(folder)])
     try:
         files = [file for path in source.paths() for file in _files(path, source, boundary)]
-    except (NotUnpackedError, DecodeError, ReachError, OSError):
+    except (NotUnpackedError, DecodeError, SourceError, OSError):
         return None  # `outside-path` reports it or the user allowed it; or only the build can tell
     sizes = (FileState.or_absent(file.local_path or "").size for file in files)
     if not files or (source.columns_vary and sum(sizes) > _MOST_BYTES):
@@ -178,7 +178,7 @@ def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:
     """Return the files in a folder that a path or glob matches now, with their states."""
     try:
         found = list_files(pattern, Boundary().allowing([folder]))
-    except ReachError:
+    except SourceError:
         return []
     return [(file, FileState.or_absent(file)) for file in found]
 

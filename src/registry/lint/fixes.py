@@ -121,7 +121,9 @@ def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile |
 
 def _edited(text: str, name: str, written: str) -> str:
     """Return the text with the revision replaced, or inserted after the path."""
-    source = _value(_value(_value(yaml.compose(text, yaml.SafeLoader), "datasets"), name), "source")
+    source = _mapping_at(yaml.compose(text, Loader=_LOADER), ("datasets", name, "source"))
+    if source is None:
+        return text
     keys = {key.value: (key, value) for key, value in source.value}
     if "revision" in keys:
         value = keys["revision"][1]
@@ -135,11 +137,6 @@ def _edited(text: str, name: str, written: str) -> str:
     tail = "\r" if text[:end].endswith("\r") else ""
     indent = " " * key.start_mark.column
     return f"{text[:end]}\n{indent}revision: {written}{tail}{text[end:]}"
-
-
-def _value(node: Any, key: str) -> Any:
-    """Return the value of a key; raises KeyError for a key that `<<` merges."""
-    return {name.value: value for name, value in node.value}[key]
 
 
 def add_schema_line(file: ManifestFile) -> tuple[ManifestFile, list[str], list[str]]:
