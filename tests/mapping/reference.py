@@ -220,6 +220,10 @@ def condition(raw: Any, record: Record, number: int) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
@@ -361,15 +365,9 @@ def without_null(found: Any, argument: Any) -> Any:
 def unique(found: Any, _: Any) -> list[Any]:
     made: list[Any] = []
     for one in a(list, found):
-        if not any(same(one, other) for other in made):
+        if not any(equal(one, other) for other in made):
             made.append(one)
     return made
-
-
-def same(left: Any, right: Any) -> bool:
-    if isinstance(left, list) and isinstance(right, list):
-        return left == right
-    return equal(left, right)
 
 
 def zipped(found: Any, _: Any) -> list[Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from registry.errors import MappingError
 from registry.manifest.expressions import Comparisons, parse_comparisons, parse_condition
-from registry.mapping.conditions import compile_comparisons, equal, is_empty
+from registry.mapping.conditions import compile_comparisons, equal, is_empty, key_of
 from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.row import MISSING, Row
 
@@ -38,7 +38,10 @@ def test_missing_null_and_zero_length_values_are_empty(value: Any, empty: bool) 
     [
         (1, 1.0, True),
         ("a", "a", True),
-        ([1], [1], True),
+        ([1], [1.0], True),
+        ([1], [True], False),
+        ([{"a": 0}], [{"a": False}], False),
+        ([math.nan], [math.nan], False),
         (None, None, True),
         (True, True, True),
         (True, 1, False),
@@ -50,6 +53,7 @@ def test_missing_null_and_zero_length_values_are_empty(value: Any, empty: bool) 
 )
 def test_booleans_do_not_equal_numbers(left: Any, right: Any, same: bool) -> None:
     assert equal(left, right) is same
+    assert (key_of(left) == key_of(right)) is same
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from registry.mapping.coerce import is_missing
 from registry.mapping.regex import compile_pattern
 from registry.mapping.row import MISSING
 
-__all__ = ["ValuePredicate", "compile_comparisons", "equal", "is_empty", "takes_long"]
+__all__ = ["ValuePredicate", "compile_comparisons", "equal", "is_empty", "key_of", "takes_long"]
 
 ValuePredicate = Callable[[Any], bool]
 """Compiled comparisons of one value."""
@@ -31,11 +31,37 @@ def is_empty(value: Any) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Compare by the rules of manifests: unlike in Python, true is not 1; 1 equals 1.0."""
+    """Compare by the rules of manifests, at any depth: 1 equals 1.0, but not true."""
     try:
-        return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+        if isinstance(left, bool) != isinstance(right, bool) or left != right:
+            return False
     except ArithmeticError:  # comparing a signalling NaN of decimal raises
         return False
+    if isinstance(left, dict):
+        return all(equal(item, right[key]) for key, item in left.items())
+    return not isinstance(left, list | tuple) or all(map(equal, left, right))
+
+
+def key_of(value: Any) -> Any:
+    """Return a key of a dict that is the same for values that are `equal`.
+
+    It is a pair, whose second item is the value unless that is a list or a dict. The key of what
+    equals nothing, such as NaN, is no pair, and no other value's.
+    """
+    try:
+        hash(key := _hashable(value))
+    except TypeError:  # a signalling NaN of decimal has no hash
+        return object()
+    return key if equal(value, value) else object()
+
+
+def _hashable(value: Any) -> tuple[bool, Any]:
+    inner = value
+    if isinstance(value, list | tuple):
+        inner = type(value).__name__, tuple(map(_hashable, value))
+    elif isinstance(value, dict):
+        inner = "dict", frozenset((key, _hashable(item)) for key, item in value.items())
+    return isinstance(value, bool), inner
 
 
 def compile_comparisons(comparisons: Comparisons) -> ValuePredicate:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from registry.base.processes.forks import cached_property
 from registry.errors import DecodeError, MappingError, types_and_values
 from registry.manifest.expressions import parse_condition
-from registry.mapping.conditions import equal
+from registry.mapping.conditions import key_of
 from registry.mapping.evaluation.evaluate import compile_condition
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.row import MISSING, Row, get_column, get_list, no_column
@@ -81,9 +81,9 @@ class Lookup:
 
     def row_of(self, key: Any) -> LookupRow | None:
         """Return the row with a key."""
-        hashable = _hashable(key)
-        if (row := self.table.get(hashable)) is not None:
-            self._used.add(hashable)
+        found = key_of(key)
+        if (row := self.table.get(found)) is not None:
+            self._used.add(found)
         elif len(self.asked) < _SHOWN_KEYS:
             self.asked.append(key)
         return row
@@ -173,14 +173,14 @@ def _join(rows: Iterator[Numbered], lookup: Lookup, places: Iterator[int]) -> It
 def _index(rows: Iterable[LookupRow], join: Join) -> dict[Any, LookupRow]:
     """Return the rows of a lookup table by key."""
     if join.row_number is not None:
-        return {_hashable(number): row for number, row in enumerate(rows, join.row_number)}
+        return {key_of(number): row for number, row in enumerate(rows, join.row_number)}
     by_key: dict[Any, LookupRow] = {}
     for row in rows:
         try:
             key = _key(row.record, join.key or join.on or "")
         except MappingError as error:
             raise row.error(str(error)) from error
-        first = by_key.setdefault(_hashable(key), row)
+        first = by_key.setdefault(key_of(key), row)
         if first is not row:
             place = "" if first.file == row.file else f" of {first.file}"
             raise row.error(f"record {first.number}{place} has the key {key!r} already")
@@ -194,11 +194,6 @@ def _key(record: DatasetRecord, name: str) -> Any:
     if isinstance(key, list | dict):
         raise MappingError("a key must be a string or a number", value=key)
     return key
-
-
-def _hashable(key: Any) -> Any:
-    """Return a dict key that compares as `equal` does: True differs from 1, NaN from itself."""
-    return (isinstance(key, bool), key) if equal(key, key) else object()
 
 
 def _explode(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from registry.mapping import conditions
 from registry.mapping.conditions import equal
-from registry.mapping.operations import lists
 from tests.mapping.operations.one_step import error_of, forbids, needed, refuses, returns, run
 
 test_an_operation_returns = returns(
@@ -147,7 +147,19 @@ def test_shuffle_is_that_of_random_with_the_seed(seed: str | int) -> None:
 def test_unique_items_are_those_that_equal_no_earlier_one() -> None:
     nan, half = Decimal("NaN"), {"a": [1, (2,)]}
     items = [1, True, 1.0, Decimal(1), "1", b"1", None, nan, nan, [1], [True], (1,), {"a": 1}]
-    items += [half, {"a": [1, (2,)]}, {"a": [1, [2]]}, [], (), {}, "", 0, False, Decimal("sNaN")]
+    items += [
+        half,
+        {"a": [1, (2,)]},
+        {"a": [1, [2]]},
+        {"a": [True, (2,)]},
+        [],
+        (),
+        {},
+        "",
+        0,
+        False,
+        Decimal("sNaN"),
+    ]
     items += [math.nan, *items]
     wanted: list[Any] = []
     for item in items:
@@ -163,7 +175,7 @@ def test_unique_compares_no_item_with_all_others(monkeypatch: pytest.MonkeyPatch
         compared.append(left)
         return equal(left, right)
 
-    monkeypatch.setattr(lists, "equal", counted)
+    monkeypatch.setattr(conditions, "equal", counted)
     items = [number / 2 for number in range(1000)]
     assert run("unique", items) == items
     assert len(compared) <= len(items)

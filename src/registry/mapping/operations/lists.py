@@ -8,7 +8,7 @@ from typing import Any
 
 from registry.errors import MappingError, shorten
 from registry.mapping.coerce import is_missing
-from registry.mapping.conditions import equal
+from registry.mapping.conditions import key_of
 from registry.mapping.operations.base import (
     Compiler,
     Operation,
@@ -112,33 +112,10 @@ def _drop_null(argument: Any, _: Any) -> Step:
 
 
 def _unique(items: list[Any]) -> list[Any]:
-    unique: list[Any] = []
-    seen: set[Any] = set()  # a list may have any number of items
+    first: dict[Any, Any] = {}  # by keys, as a list may have any number of items
     for item in items:
-        key = _key(item)
-        if key is None or key not in seen:
-            unique.append(item)
-            seen.add(key)
-    return unique
-
-
-def _key(item: Any) -> Any:
-    """Return what is equal for equal items; None for what equals nothing, such as NaN."""
-    try:
-        key = (isinstance(item, bool), _hashable(item))  # to manifests true is not 1
-        hash(key)
-    except TypeError:  # a signalling NaN of decimal has no hash
-        return None
-    return key if equal(item, item) else None
-
-
-def _hashable(item: Any) -> Any:
-    """Return a value that is equal to that of another item if the items are equal."""
-    if isinstance(item, list | tuple):
-        return type(item).__name__, tuple(map(_hashable, item))
-    if isinstance(item, dict):
-        return "dict", frozenset((key, _hashable(inner)) for key, inner in item.items())
-    return item
+        first.setdefault(key_of(item), item)
+    return list(first.values())
 
 
 def _sort(items: list[Any]) -> list[Any]:
