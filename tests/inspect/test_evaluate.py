@@ -15,7 +15,7 @@ from inspect_ai.scorer import SampleScore, Score
 import registry.inspect.task as module
 from registry import get_group
 from registry.errors import GroupError
-from registry.inspect.evaluate import group_tasks, members, task_of
+from registry.inspect.evaluate import group_task, group_tasks, members, task_of
 from tests.inspect.conftest import Evaluate
 from tests.inspect.known_model import DATA
 
@@ -50,6 +50,19 @@ def test_a_member_of_a_group_is_evaluated_as_its_dataset_says(root: Path) -> Non
 def test_a_group_of_several_datasets_is_no_task_of_one(root: Path) -> None:
     with pytest.raises(GroupError, match="'both' is a group of 3 members: name one, such as"):
         task_of("both", {}, root=root)
+
+
+def test_the_log_of_a_group_describes_the_samples_that_were_asked_for(root: Path) -> None:
+    row = "{record: 1, field: target, was: '1', now: '9', reason: wrong}"
+    (root / "fix.yaml").write_text(f"corrections:\n- {row}\n")
+    index = root / "datasets.yaml"
+    index.write_text(index.read_text().replace("    eval:", "    corrections: fix.yaml\n    eval:"))
+    digests = []
+    for arguments in ({}, {"corrections": False}):
+        task = group_task("topics", {}, root=root, **arguments)
+        digests.append(get_group("topics", root=root, **arguments).digest)  # type: ignore[arg-type]
+        assert (task.metadata or {})["registry_group"]["digest"] == digests[-1]
+    assert digests[0] != digests[1]
 
 
 group: Callable[..., Task] = module.group

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from registry.cache.cache import Cache
-from registry.errors import LockStaleError, SourceError
+from registry.errors import LockStaleError, ManifestError, SourceError
 from registry.load.dataset import CachedSamples, get_dataset, list_datasets
+from registry.load.groups import get_group
 from registry.settings import Settings
 from tests.conftest import OneDataset
 
@@ -58,6 +59,29 @@ def test_a_source_that_is_no_str_or_no_url_is_refused(root: Path, source: Any) -
         message = r"^http://\[::1/x\.csv: not a URL: Invalid IPv6 URL"
     with pytest.raises((TypeError, SourceError), match=message):
         get_dataset("data", root=root, source=source)
+
+
+@pytest.mark.parametrize("name", [1, None, ["data"], Path("data")])
+def test_a_name_that_is_no_str_is_refused(root: Path, name: Any) -> None:
+    for opened in (get_dataset, get_group):
+        with pytest.raises(
+            TypeError, match=rf"^`name` must be a str, not a {type(name).__name__}$"
+        ):
+            opened(name, root=root)
+
+
+@pytest.mark.parametrize(
+    ("only", "message"),
+    [
+        ({}, "must not be empty"),
+        ({"topic": []}, "must not be empty"),
+        ({"topic": {"a": 1}}, "must be a string or .* or a list, is {'a': 1}"),
+        ("topic", "must be a dict, is 'topic'"),
+    ],
+)
+def test_a_selection_of_nothing_is_refused(root: Path, only: Any, message: str) -> None:
+    with pytest.raises(ManifestError, match=f"^argument `only`: {message}$"):
+        get_dataset("data", root=root, only=only)
 
 
 def test_a_misspelt_source_is_named_as_the_call_has_it(root: Path) -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import pytest
 
-from registry import DatasetNotFoundError, ExpectationError, get_dataset, get_group, list_groups
+from registry import (
+    DatasetNotFoundError,
+    ExpectationError,
+    LockStaleError,
+    ManifestError,
+    get_dataset,
+    get_group,
+    list_groups,
+)
 from registry.catalog.catalog import Catalog
 from registry.cli import main
-from registry.load.groups import group_digest
+from registry.load.groups import check_group, group_digest
 from registry.settings import Settings
 
 CATALOG = """\
@@ -18,7 +27,7 @@ version: 1
 datasets:
   qa:
     source: {type: csv, path: qa.csv}
-    fields: {input: q, target: a, metadata: [topic]}
+    fields: {input: q, target: a, metadata: [topic, a]}
   first: {extends: qa, limit: 1}
 groups:
   board: {datasets: [first, topics], weights: {topics: 3}}
@@ -88,6 +97,30 @@ def test_other_values_than_the_declared_ones_are_an_error(
     assert str(caught.value) == message
     assert main(["sync", "topics", "--root", str(root)]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_call_selects_among_the_samples_of_a_member(root: Path) -> None:
+    member = get_dataset("topics/x", root=root, only={"a": ["2", "3"]})
+    assert [one.input for one in member] == ["Three?"]
+    copy = pickle.loads(pickle.dumps(member))
+    assert ([one.input for one in copy], copy.name) == (["Three?"], "topics/x")
+    group = get_group("free", root=root, only={"a": ["1", "2"]})
+    assert [[one.input for one in dataset] for dataset in group.values()] == [["One?"], ["Two?"]]
+    message = "argument `only`: 'topics/x' has the samples of one `topic` (leave `topic` out, or"
+    for opened in (get_dataset, lambda name, **given: get_group("topics", **given)["x"]):
+        with pytest.raises(ManifestError, match=re.escape(message)):
+            opened("topics/x", root=root, only={"topic": "y"})
+
+
+def test_a_group_is_checked_as_it_was_synced(root: Path) -> None:
+    settings = Settings.from_environment(root=root, locked=True)
+    with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it"):
+        check_group(Catalog.open(root).group("topics"), settings)
+
+
+def test_an_unknown_argument_is_an_error_before_any_member_is_opened(root: Path) -> None:
+    with pytest.raises(TypeError, match=r"no argument 'limt' \(did you mean 'limit'\?\)$"):
+        get_group("board", root=root, limt=1)  # type: ignore[call-arg]
 
 
 def test_an_unknown_group_is_an_error_with_similar_names(root: Path) -> None:

@@ -7,8 +7,7 @@ from typing import get_type_hints
 
 import registry.inspect
 from registry import get_dataset
-from registry.load.dataset import Overrides
-from registry.load.groups import Options
+from registry.load.dataset import Options
 
 
 def test_all_arguments_are_named_in_the_signature() -> None:
@@ -23,8 +22,6 @@ def test_all_arguments_are_named_in_the_signature() -> None:
 
 def test_what_is_passed_on_has_the_same_names() -> None:
     parameters = inspect.signature(get_dataset).parameters.keys()
-    others = inspect.signature(registry.inspect.get_dataset).parameters.keys() - {"overrides"}
-    overrides = get_type_hints(Overrides).keys()
-    assert overrides | others == parameters
-    assert overrides & others == set()
-    assert get_type_hints(Options).keys() == parameters - {"name", "root", "source"}
+    others = inspect.signature(registry.inspect.get_dataset).parameters.keys() - {"options"}
+    assert others == {"name", "root", "source"}
+    assert get_type_hints(Options).keys() == parameters - others

@@ -211,8 +211,9 @@ class Catalog(Names):
         """
         overrides = dict(overrides or {})
         if (member := self.member(name)) is not None:
+            if member.only is not None:
+                overrides["only"] = _only_in(name, member.only, overrides.get("only"))
             name = member.dataset
-            overrides |= {} if member.only is None else {"only": member.only}
         if isinstance(overrides.get("split"), str) and self.splits_of(name):
             name = self.named(name, overrides.pop("split"))
         name = self.named(name)
@@ -356,6 +357,23 @@ class Catalog(Names):
         return replace(
             self, entries=reader.entries, groups=reader.groups, problems=problems, content=None
         )
+
+
+def _only_in(name: str, own: Mapping[str, Any], given: Any) -> Any:
+    """Return which samples of a dataset are in a member of a group, and what a call keeps of it.
+
+    Raises:
+        ManifestError: the call has a value of its own for what makes the member.
+    """
+    if given is None or not isinstance(given, Mapping):  # what is no mapping, the model refuses
+        return own if given is None else given
+    if both := sorted(own.keys() & given.keys()):
+        message = f"'{name}' has the samples of one `{both[0]}`"
+        hint = f"leave `{both[0]}` out, or name another member"
+        file = "argument `only`"
+        problem = Problem(message=message, file=file, path="", hint=hint, rule="wrong-value")
+        raise ManifestError([problem])
+    return {**own, **given}
 
 
 def valid_index(path: Path) -> Document:

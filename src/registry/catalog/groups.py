@@ -84,6 +84,10 @@ class Group(Struct, frozen=True, kw_only=True):
         """The datasets that have the members' samples, each once."""
         return list(dict.fromkeys(one.dataset for one in self.members))
 
+    def asked(self, member: Member) -> str:
+        """Return the name by which `get_dataset` opens a member: its own, if it is a dataset."""
+        return member.dataset if member.only is None else f"{self.name}/{member.name}"
+
     def member(self, label: str) -> Member:
         """Return a member by its name in the group.
 

@@ -333,8 +333,8 @@ def with_members(catalog: Catalog, names: Sequence[str]) -> list[str]:
     """Return names with the members of groups in the place of the groups."""
     found = []
     for name in names:
-        members = catalog.group(name).members if catalog.is_group(name) else ()
-        found += [f"{name}/{one.name}" if one.only else one.dataset for one in members] or [name]
+        group = catalog.group(name) if catalog.is_group(name) else None
+        found += list(map(group.asked, group.members)) if group and group.members else [name]
     return found
 
 

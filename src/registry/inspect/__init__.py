@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
-    from registry.load.dataset import Overrides
+    from registry.load.dataset import Options
     from registry.samples.inspect_dataset import InspectDataset
 
 __all__ = ["get_dataset"]
@@ -16,12 +16,8 @@ def get_dataset(
     name: str,
     *,
     root: str | Path | None = None,
-    offline: bool | None = None,
-    refresh: bool = False,
-    locked: bool | None = None,
-    frozen: bool | None = None,
     source: str | None = None,
-    **overrides: Unpack[Overrides],
+    **options: Unpack[Options],
 ) -> InspectDataset:
     """Return `registry.get_dataset(…).to_inspect()`; the arguments are those of that function.
 
@@ -31,13 +27,4 @@ def get_dataset(
     # Imported here, as every command of Inspect imports this package for its entry point.
     from registry.load.dataset import get_dataset as get_ours
 
-    return get_ours(
-        name,
-        root=root,
-        offline=offline,
-        refresh=refresh,
-        locked=locked,
-        frozen=frozen,
-        source=source,
-        **overrides,
-    ).to_inspect()
+    return get_ours(name, root=root, source=source, **options).to_inspect()

@@ -166,14 +166,18 @@ def group_tasks(name: str, *, root: str | Path | None = None, **options: Any) ->
 
     Its metadata has the group, the member and the member's weight.
     """
-    found = get_group(name, root=root)
     given = {key: options.pop(key, None) for key in ("solver", "scorer")}
-    tasks = []
+    options["root"] = root
+    return [*_tasks(get_group(name, **options), given, options).values()]
+
+
+def _tasks(
+    found: GroupDatasets, given: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Task]:
+    tasks = {}
     for one in found.group.members:
-        asked = f"{name}/{one.name}" if one.only is not None else one.dataset
-        made = task_of(asked, given, root=root, **options)
-        made.metadata = {"group": name, MEMBER: one.name, "weight": one.weight}
-        tasks.append(made)
+        made = tasks[one.name] = task_of(found.group.asked(one), given, **options)
+        made.metadata = {"group": found.group.name, MEMBER: one.name, "weight": one.weight}
     return tasks
 
 
@@ -185,8 +189,9 @@ def group_task(
     Raises:
         ValueError: two members are run a different number of times. Other errors as `task_of`.
     """
-    found = get_group(name, root=root)
-    tasks = dict(zip(found, group_tasks(name, root=root, **given, **options), strict=True))
+    options["root"] = root
+    found = get_group(name, **options)
+    tasks = _tasks(found, given, options)
     epochs = list(dict.fromkeys(one.epochs or 1 for one in tasks.values()))
     if len(epochs) > 1:
         numbers = ", ".join(map(str, epochs))

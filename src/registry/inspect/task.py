@@ -6,7 +6,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -66,11 +66,12 @@ def dataset(
         PrerequisiteError: the dataset can't be opened, or it is not known how to evaluate it.
     """
     from registry.inspect.evaluate import task_of  # as every command of Inspect imports this
+    from registry.load.dataset import Options
 
     arguments = {"root": root, "source": source, **kwargs}
     given = {"solver": solver, "scorer": scorer}
     with _refusing("registry/dataset"):
-        _check_names(kwargs)
+        check_arguments(kwargs, sorted(Options.__optional_keys__))
         _check_strings("dataset", {"name": name or dataset, **arguments})
         how = {"offline": offline, "refresh": refresh, "locked": locked, "frozen": frozen}
         return task_of(name or dataset or "", given, **arguments, **how)
@@ -102,7 +103,6 @@ def group(
     from registry.inspect.evaluate import group_task  # as every command of Inspect imports this
 
     with _refusing("registry/group"):
-        _check_names(kwargs)
         _check_strings("group", {"name": name or group, "root": root, **kwargs})
         given = {"solver": solver, "scorer": scorer}
         return group_task(name or group or "", given, root=root, **kwargs)
@@ -118,13 +118,6 @@ def _refusing(task_name: str) -> Iterator[None]:
     except (RegistryError, TypeError, ValueError) as error:
         # Inspect prints it through rich, which would take `[…]` for markup.
         raise PrerequisiteError(escape(f"{task_name}: {error}")) from error
-
-
-def _check_names(given: Iterable[str]) -> None:
-    """Raise an error for what `get_dataset` has no argument for."""
-    from registry.load.groups import Options  # as every command of Inspect imports this
-
-    check_arguments(given, sorted(Options.__optional_keys__))
 
 
 def _check_strings(what: str, arguments: dict[str, Any]) -> None:

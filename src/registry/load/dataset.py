@@ -36,7 +36,15 @@ if TYPE_CHECKING:
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["CachedSamples", "Overrides", "get_dataset", "list_datasets", "pinned_sources"]
+__all__ = [
+    "CachedSamples",
+    "Options",
+    "Overrides",
+    "check_name",
+    "get_dataset",
+    "list_datasets",
+    "pinned_sources",
+]
 
 
 class Overrides(TypedDict, total=False):
@@ -52,6 +60,15 @@ class Overrides(TypedDict, total=False):
     fewshot: int | Mapping[str, Any] | None
     corrections: bool
     only: Mapping[str, Any] | None
+
+
+class Options(Overrides, total=False):
+    """Arguments of `get_dataset` for any dataset, such as each member of a group."""
+
+    offline: bool | None
+    locked: bool | None
+    frozen: bool | None
+    refresh: bool
 
 
 def get_dataset(
@@ -113,12 +130,13 @@ def get_dataset(
         DecodeError: a file is invalid for its type.
         MappingError: a record can't be mapped to a sample.
         ExpectationError: the samples differ from what `expect` says.
-        TypeError: an unknown argument, or a `source` that is not a str.
+        TypeError: an unknown argument, or a `name` or `source` that is not a str.
 
     Warns:
         UserWarning: samples that were just built are questionable, such as blank targets.
         DeprecatedNameWarning: the dataset is deprecated, or the name is an old one; a UserWarning.
     """
+    check_name(name)
     if not isinstance(source, str | None):
         raise TypeError(f"`source` must be a path or a URL, a str, not a {type(source).__name__}")
     given = {
@@ -136,14 +154,9 @@ def get_dataset(
     overrides: dict[str, Any] = {key: item for key, item in given.items() if item is not UNSET}
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     catalog = Catalog.open(settings=settings)
-    asked, member = name, catalog.member(name)
-    if member is not None:
-        name = member.dataset
-        overrides |= {} if member.only is None else {"only": member.only}
     spec = catalog.resolve(name, overrides=overrides, source=source)
-    if notice := catalog.notice(asked):
+    if notice := catalog.notice(name):
         warnings.warn(notice, DeprecatedNameWarning, stacklevel=2)
-    name = spec.name
     lock = pinned_sources(spec, catalog, settings, overrides=overrides, source=source)
     boundary = catalog.boundary
     if source is not None:
@@ -151,7 +164,7 @@ def get_dataset(
 
         # It is the user's own word, and the rest of the manifest is not.
         boundary = allow_location(boundary, Location(source))
-    with catalog.locating(name), notebook_progress(name) as report:
+    with catalog.locating(spec.name), notebook_progress(spec.name) as report:
         try:
             result = load(
                 spec,
@@ -170,9 +183,11 @@ def get_dataset(
             raise missing_argument(error).with_traceback(None) from error.__cause__
     call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
     call["root"] = str(settings.index)
+    if is_member := catalog.is_member(name):
+        call["only"] = spec.view.only
     result.dataset.origin = CachedSamples.of(result, spec, boundary, call)
-    if member is not None and member.only is not None:
-        result.dataset.rename(asked)
+    if is_member:
+        result.dataset.rename(name)
     # Once, when they are built: a warm open says nothing new.
     if not result.cached:
         if settings.cache_size is not None:
@@ -184,6 +199,12 @@ def get_dataset(
         for text in warning_texts(spec, result.entry.meta):
             warnings.warn(text, stacklevel=2)
     return result.dataset
+
+
+def check_name(name: object) -> None:
+    """Raise a TypeError for a name of a dataset or a group that is not a str."""
+    if not isinstance(name, str):
+        raise TypeError(f"`name` must be a str, not a {type(name).__name__}")
 
 
 def list_datasets(

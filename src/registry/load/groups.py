@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.errors import ExpectationError, list_names
-from registry.load.dataset import CachedSamples, Overrides, get_dataset
+from registry.errors import ExpectationError, check_arguments, list_names
+from registry.load.dataset import CachedSamples, Options, check_name, get_dataset
 from registry.lockfile.pin_cache import CatalogPins
 from registry.manifest.models import View
 from registry.settings import Settings
@@ -32,15 +32,6 @@ __all__ = [
 _NAMED = 5
 
 
-class Options(Overrides, total=False):
-    """Arguments of `get_dataset` for each member of a group."""
-
-    offline: bool | None
-    locked: bool | None
-    frozen: bool | None
-    refresh: bool
-
-
 def get_group(
     name: str, *, root: str | Path | None = None, **options: Unpack[Options]
 ) -> GroupDatasets:
@@ -59,7 +50,10 @@ def get_group(
         ManifestError: its manifest is invalid.
         ExpectationError: the samples have other values than the manifest declares, or lack one.
             Other errors as `get_dataset`.
+        TypeError: an unknown argument, or a `name` that is not a str.
     """
+    check_name(name)
+    check_arguments(options, sorted(Options.__optional_keys__))
     group = Catalog.open(root).group(name)
     given = {**options, "root": root}
     return GroupDatasets(_checked(group, given), given)
@@ -80,12 +74,7 @@ class GroupDatasets(Mapping[str, "Dataset"]):
         """Its members with their weights."""
 
     def __getitem__(self, name: str) -> Dataset:
-        member = self._members[name]
-        if member.only is None:  # a dataset of the catalog keeps its own name
-            return _opened(member.dataset, self._options)
-        dataset = _opened(member.dataset, {**self._options, "only": member.only})
-        dataset.rename(f"{self.group.name}/{name}")
-        return dataset
+        return _opened(self.group.asked(self._members[name]), self._options)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -106,7 +95,7 @@ class GroupDatasets(Mapping[str, "Dataset"]):
         """One digest of the samples of all members, whatever their order."""
         ordered = {}
         for name in self.group.datasets:
-            whole = _open_whole(name, self._options)
+            whole = _open_whole(name, self._options, refresh=False)  # as the members are
             ordered[name] = str(whole.provenance.ordered)
         digest = self.group.digest(ordered)
         assert digest is not None  # noqa: S101 (all members are known, and all datasets)
@@ -127,7 +116,8 @@ def check_group(group: Group, settings: Settings) -> None:
         ExpectationError: the samples have other values, or lack one.
     """
     if group.is_complete:
-        _checked(group, {"root": settings.index, "offline": settings.offline})
+        switches = {key: getattr(settings, key) for key in ("offline", "locked", "frozen")}
+        _checked(group, {"root": settings.index, **switches})
 
 
 def _checked(group: Group, options: dict[str, Any]) -> Group:

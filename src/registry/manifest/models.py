@@ -351,10 +351,14 @@ class Access(_Model, frozen=True, kw_only=True):
         return "gated" if self.gated else "agreement" if self.agreement else "open"
 
 
+Value = str | int | float | bool
+Values = Annotated[list[Value | None], Meta(min_length=1)]
+
+
 class View(_Model, frozen=True, kw_only=True):
     """Which of the samples, their order, the order of their choices, and a limit."""
 
-    only: dict[str, Any] | None = None
+    only: Annotated[dict[str, Value | Values | None], Meta(min_length=1)] | None = None
     """Metadata key → the value, or the list of values, that a sample must have; None for all."""
     auto_id: bool = False
     """Number the samples from 1 in the order of the source, before `only`."""
