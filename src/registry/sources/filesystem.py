@@ -238,7 +238,8 @@ def source_errors(location: Location) -> Iterator[None]:
         # s3fs raises EIO for unknown responses, which is also the errno of a broken disk.
         if is_disk_fault(error) and status_of(error) is None:
             raise
-        ours = describe_failure(_translated(error, location), error)
+        ours = _refused_by_hub(error, location) or _translated(error, location)
+        ours = describe_failure(ours, error)
         _raise_as(ours, error, location)
     except ValueError as error:
         if not str(error).startswith("Protocol not known"):
@@ -262,6 +263,14 @@ def public_cause(error: BaseException) -> BaseException | None:
     # Errors of clients contain URLs, and may contain what a client was given.
     texts = "".join("".join(format_exception_only(link)) for link in causes(error))
     return error if redact(texts) == texts else None
+
+
+def _refused_by_hub(error: BaseException, location: Location) -> SourceError | None:
+    if location.protocol != "hf":
+        return None
+    from registry.sources.hub.client import refusal_of  # imports the client, which is slow
+
+    return refusal_of(error, location.public)
 
 
 def _translated(error: BaseException, location: Location) -> SourceError:

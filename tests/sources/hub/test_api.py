@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from datasets.exceptions import DatasetGenerationError, DatasetNotFoundError
 from huggingface_hub.errors import OfflineModeIsEnabled
 
+from registry.base.locations import Location
 from registry.errors import AccessError, OfflineError, SourceError
 from registry.manifest.source_models import HfSource
 from registry.progress import Deadline
+from registry.sources.files import pin_files
 from registry.sources.hub.api import hub_errors, request_commit
+from registry.sources.pins import SourceContext
+from registry.sources.retry import hub_host
 from tests.servers.hub import HubEmulator
 
 SOURCE = HfSource(path="org/api", split="test")
@@ -39,6 +44,24 @@ def test_a_missing_revision_is_an_error(hub: HubEmulator) -> None:
 def test_a_missing_repository_may_be_private(hub: HubEmulator) -> None:
     with pytest.raises(AccessError, match="no such dataset, or a private one"):
         request_commit(HfSource(path="org/nowhere", split="test"), None, Deadline(0))
+
+
+@pytest.mark.parametrize("file", ["test.jsonl", "*.jsonl"])
+def test_a_file_of_a_repository_is_refused_as_the_repository_is(
+    hub: HubEmulator, context: SourceContext, file: str
+) -> None:
+    hub.commit("org/gated", LINES)
+    hub.gate("org/gated")
+    refusals = {
+        "org/gated": (AccessError, f"gated .* terms at {hub_host()}/datasets/org/gated with"),
+        "org/nowhere": (AccessError, "no such dataset, or a private one"),
+        "org/api@gone": (SourceError, "no such revision"),
+    }
+    hub.commit("org/api", LINES)
+    for repository, (error, message) in refusals.items():
+        location = f"hf://datasets/{repository}/{file}"
+        with pytest.raises(error, match=f"^{re.escape(location)}: .*{message}"):
+            pin_files([Location(location)], {}, context)
 
 
 # `datasets` reads no file of such a repository, also if it is named.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import posixpath
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -50,7 +49,6 @@ __all__ = [
 ]
 
 _MOST_NAMES = 10
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 Result = TypeVar("Result")
 
 
@@ -185,25 +183,19 @@ def _is_of_datasets(error: BaseException) -> bool:
 
 
 def _translated(error: Exception, where: str) -> SourceError:
-    from huggingface_hub import errors
+    from huggingface_hub.errors import OfflineModeIsEnabled
 
-    kinds = {type(link) for link in causes(error)}
+    from registry.sources.hub.client import refusal_of
+
     status = status_of(error)
-    if errors.OfflineModeIsEnabled in kinds:
+    if any(isinstance(link, OfflineModeIsEnabled) for link in causes(error)):
         return offline_error(Location(where))
     if failure := connection_failure(error, hub_host(), protocol="hf"):
         return SourceError(f"{where}: {failure}")
     if any(isinstance(link, json.JSONDecodeError) for link in causes(error)):
         return SourceError(f"{where}: the answer of {hub_host()} is not the Hub's ({SIGN_IN})")
-    if errors.GatedRepoError in kinds:
-        repository = _REPOSITORY.match(where)
-        page = f" at {hub_host()}/datasets/{repository[0]}" if repository else ""
-        todo = f"accept its terms{page} with an account, then set HF_TOKEN to a token of it"
-        return AccessError(f"{where}: the dataset is gated ({todo})")
-    if errors.RevisionNotFoundError in kinds:
-        return SourceError(f"{where}: no such revision (its page lists branches and tags)")
-    if errors.RepositoryNotFoundError in kinds:
-        return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
+    if refused := refusal_of(error, where):
+        return refused
     if status in (401, 403):
         return AccessError(f"{where}: the Hub refuses access: {status} (check HF_TOKEN)")
     if status not in (None, 404):

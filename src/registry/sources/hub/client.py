@@ -8,6 +8,7 @@ ends the call, which the policy of all sources repeats.
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import threading
 import time
@@ -17,19 +18,21 @@ from functools import partial
 from typing import Any
 
 import httpx2
-from huggingface_hub import get_session
+from huggingface_hub import errors, get_session
 from huggingface_hub.utils import _http
 
 from registry.base.processes.forks import ForkSafeLock
 from registry.base.threads import NoProgressError, run_limited
+from registry.errors import AccessError, SourceError
 from registry.progress import Deadline
-from registry.sources.retry import Meter, is_transient, network_policy
+from registry.sources.retry import Meter, causes, hub_host, is_transient, network_policy
 
-__all__ = ["METERED", "PassingError", "limited_client"]
+__all__ = ["METERED", "PassingError", "limited_client", "refusal_of"]
 
 METERED = "registry_metered"
 """Extension of a request whose sender counts the bytes by itself."""
 
+_REPOSITORY = re.compile(r"(?:hf://datasets/)?([\w.-]+/[\w.-]+)")
 _limits: ContextVar[tuple[str, Deadline] | None] = ContextVar("_limits", default=None)
 _lock = ForkSafeLock()
 
@@ -40,6 +43,21 @@ class PassingError(Exception):
     def __init__(self, message: str, response: httpx2.Response) -> None:
         self.response = response
         super().__init__(message)
+
+
+def refusal_of(error: BaseException, where: str) -> SourceError | None:
+    """Return the error for what the Hub says of a repository as a whole; None for others."""
+    kinds = {type(link) for link in causes(error)}
+    if errors.GatedRepoError in kinds:
+        repository = _REPOSITORY.match(where)
+        page = f" at {hub_host()}/datasets/{repository[1]}" if repository else ""
+        todo = f"accept its terms{page} with an account, then set HF_TOKEN to a token of it"
+        return AccessError(f"{where}: the dataset is gated ({todo})")
+    if errors.RevisionNotFoundError in kinds:
+        return SourceError(f"{where}: no such revision (its page lists branches and tags)")
+    if errors.RepositoryNotFoundError in kinds:
+        return AccessError(f"{where}: no such dataset, or a private one (then set HF_TOKEN)")
+    return None
 
 
 @contextlib.contextmanager
