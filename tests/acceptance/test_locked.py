@@ -453,7 +453,7 @@ def test_commit_of_an_older_manifest_is_refused_until_it_is_locked_again(
         with pytest.raises(LockStaleError) as caught:
             get_dataset("data", root=at_commit, **strict)
         assert str(caught.value) == (
-            "data: datasets.lock has the commit of an older manifest"
+            "data: datasets.lock pins it at the commit of an older manifest"
             " (`registry lock --offline data` updates it)"
         )
     assert main(["validate", "--strict", "--root", str(at_commit)]) == 1

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from registry import LockStaleError
 from registry.base.locations import Location
 from registry.base.materials import Material
-from registry.lockfile.models import PIN_FORMAT, Pin
+from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
 from registry.lockfile.pinned import (
     PinnedSources,
     matches,
@@ -176,9 +177,12 @@ def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
         options: dict[str, Any] = {strict: True}
         with pytest.raises(LockStaleError, match=none):
             pin_sources(SPEC, None, **options)
-        assert pin_sources(SPEC, None, commit=spec_digest(SPEC), **options) is None
+        row = CommitPin(spec=spec_digest(SPEC), sources=(), format=1)
+        assert pin_sources(SPEC, None, commit=row, **options) is None
         with pytest.raises(LockStaleError, match=older):
-            pin_sources(SPEC, None, commit=OWN.sha256, **options)
+            pin_sources(SPEC, None, commit=replace(row, spec=DIGEST), **options)
+        with pytest.raises(LockStaleError, match=r"of a newer release \(upgrade eval-registry\)"):
+            pin_sources(SPEC, None, commit=replace(row, format=2), **options)
 
 
 HUB = {"type": "hf", "path": "a/b", "split": "test"}
@@ -239,6 +243,8 @@ def test_changes_list_the_unpinned_sources(
         ("data/**/*.csv", "data/a.csv"),
         ("data/**/*.csv", "data/x/y/a.csv"),
         ("data/**", "data/x/a.csv"),
+        (".data/.*", ".data/.a"),
+        ("s3://bucket/*", "s3://bucket/.a"),
         ("folder", "folder/data/train.parquet"),
         ("folder/", "folder/a.csv"),
         ("package:words/data/*.csv", "package:words/data/a.csv"),
@@ -263,6 +269,8 @@ def test_a_path_matches_what_it_can_expand_to(requested: str, location: str) -> 
         ("data/*.csv", "data/x/a.csv"),
         ("data/*.csv", "other/a.csv"),
         ("data/*", "data/.."),
+        ("data/*", "data/.secret"),
+        ("data/**/x", "data/.git/x"),
         ("*/a.csv", "../a.csv"),
         ("**/*.csv", "../../a.csv"),
         ("data/**/a.csv", "data/../../a.csv"),

@@ -194,6 +194,8 @@ ONE, TWO = "1" * 64, "2" * 64
         (["https://h/a.csv"], [ONE, TWO], ["2 digests of 1 path"]),
         (["https://h/a.csv", "b.csv"], ONE, ["1 digest of 2 paths"]),
         ("b/*.csv", ONE, ["'b/*.csv' can be any number of files, so it has no digest"]),
+        ("b/a?.csv", ONE, ["'b/a?.csv' can be any number of files, so it has no digest"]),
+        ("https://h/a?raw=1", ONE, []),
         ("b/{lang}.csv", ONE, ["'b/{lang}.csv' can be any number of files, so it has no digest"]),
     ],
 )

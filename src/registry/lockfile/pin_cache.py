@@ -18,7 +18,7 @@ from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.names import display_path
 from registry.catalog.cached_files import package_version_key
-from registry.lockfile.models import Lock, Pin, parse_lock, read_lock
+from registry.lockfile.models import CommitPin, Lock, Pin, parse_lock, read_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.lockfile.text import read_bytes
 from registry.settings import INDEX_NAME, lock_file_of
@@ -87,7 +87,7 @@ class CatalogPins:
         return pin_sources(
             spec,
             pins.get(spec.name),
-            commit=pins.commits.get(spec.name),
+            commit=pins.commit(spec.name),
             locked=self.settings.locked,
             frozen=self.settings.frozen,
         )
@@ -103,8 +103,8 @@ class CachedPins(Struct, frozen=True):
     """The pins of a lockfile; each is decoded when it is asked for."""
 
     pins: dict[str, Raw] = {}
-    commits: dict[str, str] = {}
-    """Datasets of which only the commit is known → the digest of the manifest that names it."""
+    commits: dict[str, Raw] = {}
+    """Those of which only the commit is known."""
     key: tuple[str, ...] = ()
     """The version of the code, and the digest of the lockfile."""
 
@@ -129,8 +129,11 @@ class CachedPins(Struct, frozen=True):
             if found.key == key:
                 return found
         lock = parse_lock(data, shown_as or str(path))
-        pins = {name: Raw(msgspec.json.encode(pin)) for name, pin in lock.pins.items()}
-        made = cls(pins, {name: one.spec for name, one in lock.commits.items()}, key)
+        pins, commits = (
+            {name: Raw(msgspec.json.encode(one)) for name, one in rows.items()}
+            for rows in (lock.pins, lock.commits)
+        )
+        made = cls(pins, commits, key)
         write_best_effort(place, msgspec.json.encode(made) + b"\n")
         return made
 
@@ -141,6 +144,11 @@ class CachedPins(Struct, frozen=True):
         """Return the pin of a dataset, or None."""
         pin = self.pins.get(name)
         return None if pin is None else decode_json(pin, Pin)
+
+    def commit(self, name: str) -> CommitPin | None:
+        """Return the commits of a dataset of which no more is known, or None."""
+        row = self.commits.get(name)
+        return None if row is None else decode_json(row, CommitPin)
 
 
 def catalog_lock(catalog: Catalog) -> Lock:

@@ -15,7 +15,7 @@ from registry.base.materials import Material, State
 from registry.boundary.paths import match_pieces
 from registry.errors import LockError, LockStaleError
 from registry.lockfile.models import CommitPin, Pin
-from registry.lockfile.spec_digest import location_in, portable, requested_location, spec_digest
+from registry.lockfile.spec_digest import location_in, portable, requested_location
 from registry.manifest.models import DatasetSpec, without_corrections
 from registry.manifest.source import Repository, is_commit
 
@@ -124,14 +124,14 @@ def pin_sources(
     spec: DatasetSpec,
     pin: Pin | None,
     *,
-    commit: str | None = None,
+    commit: CommitPin | None = None,
     locked: bool = False,
     frozen: bool = False,
 ) -> PinnedSources | None:
     """Return the pinned sources of a dataset; None if all must be looked up.
 
-    The dataset is as in its manifest, without overrides. `commit` is `spec` in its CommitPin, if
-    it has that: the manifest itself determines the bytes.
+    The dataset is as in its manifest, without overrides. With a `commit` the manifest itself
+    determines the bytes.
 
     Raises:
         LockStaleError: if `locked`, it has no pin, or a pin for an older manifest; if `frozen`,
@@ -141,10 +141,8 @@ def pin_sources(
         if (locked or frozen) and commit is None:
             message = f"datasets.lock does not pin it (`registry lock {spec.name}` does)"
             raise LockStaleError(spec.name, message)
-        if (locked or frozen) and commit != spec_digest(spec):
-            hint = f"`registry lock --offline {spec.name}` updates it"
-            message = f"datasets.lock has the commit of an older manifest ({hint})"
-            raise LockStaleError(spec.name, message)
+        if (locked or frozen) and commit is not None and not commit.agrees(spec):
+            raise stale_error(spec, commit)
         return None
     # A pin for an older manifest applies to the bytes only: changed fields or views change the
     # samples, and a source that was added later is not pinned.
@@ -207,7 +205,7 @@ def staleness(spec: DatasetSpec, pin: Pin | CommitPin) -> tuple[str, str]:
     return f"for an older manifest: {change}", f"`registry lock {spec.name}` updates the pin"
 
 
-def stale_error(spec: DatasetSpec, pin: Pin) -> LockStaleError:
+def stale_error(spec: DatasetSpec, pin: Pin | CommitPin) -> LockStaleError:
     """Return the error of a pin that does not agree with a manifest."""
     reason, hint = staleness(spec, pin)
     return LockStaleError(spec.name, f"datasets.lock pins it {reason} ({hint})")
@@ -247,13 +245,14 @@ def matches(requested: Location, location: Location) -> bool:
             and found is not None
             and (wanted.protocol, wanted.archive) == (found.protocol, found.archive)
             and _matches_segments(
-                member_name(wanted.path).split("/"), member_name(found.path).split("/")
+                member_name(wanted.path).split("/"), member_name(found.path).split("/"), _leads_up
             )
         )
     pattern, path = _segments(requested), _segments(location)
     if requested.is_local and path[: len(pattern)] == pattern:
         return ".." not in path[len(pattern) :]  # in a folder that `datasets` reads
-    return _matches_segments(pattern, path)
+    # As `list_files`: of the wildcards in a path of this machine, none matches a hidden name.
+    return _matches_segments(pattern, path, _is_hidden if requested.is_local else _leads_up)
 
 
 def _segments(location: str) -> list[str]:
@@ -264,9 +263,22 @@ def _segments(location: str) -> list[str]:
     return [_SAME_PROTOCOL.get(protocol, protocol) + mark, *path.lstrip("/").split("/")]
 
 
-def _matches_segments(pattern: list[str], path: list[str]) -> bool:
-    """Return whether a glob matches a path: `**` any number of segments, all others one each."""
-    if pattern.count("..") != path.count(".."):  # no wildcard leads up to the parent folder
+def _leads_up(segment: str) -> bool:
+    return segment == ".."
+
+
+def _is_hidden(segment: str) -> bool:
+    return segment.startswith(".")
+
+
+def _matches_segments(
+    pattern: list[str], path: list[str], is_literal: Callable[[str], bool]
+) -> bool:
+    """Return whether a glob matches a path: `**` any number of segments, all others one each.
+
+    No wildcard matches the segments that `is_literal` selects.
+    """
+    if sum(map(is_literal, pattern)) != sum(map(is_literal, path)):
         return False
     tests = [None if part == "**" else partial(_matches_one, part) for part in pattern]
     return match_pieces(tests, path)

@@ -46,7 +46,8 @@ _SENSITIVE_QUERY = (
     rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"
 )
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
-_EXPANDED = re.compile(r"[*\[{]")
+# `?` starts the query of a URL of the web, and is a wildcard elsewhere.
+_EXPANDED = re.compile(r"[*\[{]|^(?!https?://).*\?")
 _WEB = ("http", "https", "ftp")
 # fsspec writes `github://owner:repository@commit/path`, which looks like a password but is not.
 _NO_PASSWORD = ("github", "gist")
@@ -110,7 +111,7 @@ def _uncounted_digests(merged: Merged) -> Iterator[Finding]:
         if not (digests := keys.get("sha256")):
             continue
         place = (*(path if "sha256" in own else ("source",)), "sha256")
-        paths = [Location(text) for _, text in strings_in(keys.get("path"), ())]
+        paths = [Location(text) for _, text in strings_in(keys.get("path"))]
         count = 1 if isinstance(digests, str) else len(digests)
         if count != len(paths):
             message = f"{count_text(count, 'digest')} of {count_text(len(paths), 'path')}"
@@ -125,7 +126,7 @@ def _useless_mirrors(merged: Merged) -> Iterator[Finding]:
     """Report mirrors of local files, and those that do not say where which file is."""
     for path, own, keys in _sources_read(merged.value):
         place = (*(path if "mirrors" in own else ("source",)), "mirrors")
-        paths = [Location(text) for _, text in strings_in(keys.get("path"), ())]
+        paths = [Location(text) for _, text in strings_in(keys.get("path"))]
         names = {one.file_name for one in paths}
         is_one = len(paths) == 1 and not _EXPANDED.search(paths[0].file)
         for where, mirror in strings_in(keys.get("mirrors"), place):
