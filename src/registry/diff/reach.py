@@ -14,6 +14,7 @@ from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
 from registry.errors import ReachError
 from registry.manifest.models import DatasetSpec
+from registry.manifest.paths import strings_in
 from registry.manifest.source import Source
 
 __all__ = ["file_texts", "index_reach", "new_reach", "reach_of", "reads_files", "stores_of"]
@@ -210,16 +211,8 @@ def _looks_outside(path: str) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all str values in JSON data."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for item in value.values():
-                yield from _texts(item)
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item)
+    """Return all str values in JSON data."""
+    return (text for _, text in strings_in(value))
 
 
 def _constants(value: Any, reads: bool) -> Iterator[str]:

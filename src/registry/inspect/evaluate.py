@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from registry.catalog.catalog import Catalog
 from registry.load.dataset import get_dataset
 from registry.load.groups import get_group
+from registry.manifest.paths import strings_in
 from registry.manifest.resolve import evaluation_of
 from registry.samples.letters import index_of
 
@@ -113,7 +114,7 @@ def _check_all_have_choices(samples: Dataset, need: str) -> None:
 
 def _create(module: Any, part: models.Solver | models.Scorer) -> Any:
     """Return a solver or scorer; only names of the models' tables get here."""
-    for value in _strings_in(part.args):
+    for _, value in strings_in(part.args):
         # Inspect reads a template from a file or a URL if it can, and sends it to the model: only
         # text may come from a manifest. `resource` decides what is a file; URLs are not tried.
         if _URL.match(value) or resource(value) != value:
@@ -122,14 +123,6 @@ def _create(module: Any, part: models.Solver | models.Scorer) -> Any:
         return getattr(module, part.name)(**part.args)
     except TypeError as error:
         raise ValueError(f"`eval`: {error}") from error
-
-
-def _strings_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings_in(item)
 
 
 def _has_several_answers(samples: Iterable[OwnSample]) -> bool:

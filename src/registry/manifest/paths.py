@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from registry.yamldoc.reader import DataPath
 
 __all__ = [
-    "inherited_by",
     "outside_path",
+    "part_of",
     "sources_in",
     "strings_in",
     "with_absolute_paths",
@@ -123,7 +124,7 @@ def _refusal(location: Location, merged: Merged) -> tuple[str, str] | None:
     if not location.is_path:
         return None
     path = location.local_path()
-    if any(sign in path for sign in "*?["):
+    if has_magic(path):
         from registry.boundary.paths import fixed_folder  # few paths are globs
 
         path = fixed_folder(path)
@@ -161,25 +162,28 @@ def sources_in(
     source = value.get("source") or {}
     yield ("source",), source, source
     for index, part in enumerate(value.get("concat") or ()):
-        yield ("concat", index), part, {**inherited_by(part, source), **part}
+        yield ("concat", index), part, part_of(source, part)
     joined = (value.get("join") or {}).get("source") or {}
     yield ("join", "source"), joined, joined
 
 
-def inherited_by(part: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a part of `concat` has from the source; another path, other bytes."""
-    dropped = OF_BYTES if "path" in part else ()
-    return {key: item for key, item in source.items() if key not in dropped}
+def part_of(source: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of `concat`: the source updated with the keys of the part."""
+    dropped = OF_BYTES if "path" in part else ()  # another path, other bytes
+    merged = {key: item for key, item in source.items() if key not in dropped} | dict(part)
+    if source.get("columns") and part.get("columns"):
+        merged["columns"] = {**source["columns"], **part["columns"]}
+    return without_nulls(merged)
 
 
-def strings_in(value: Any, path: DataPath) -> Iterator[tuple[DataPath, str]]:
-    """Yield the strings in a path, a list of paths, or a mapping to paths."""
+def strings_in(value: Any, path: DataPath = ()) -> Iterator[tuple[DataPath, str]]:
+    """Yield the strings in plain data, with their paths, but no keys."""
     items: Any = ()
     if isinstance(value, str):
         yield path, value
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         items = value.items()
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         items = enumerate(value)
     for key, item in items:
         yield from strings_in(item, (*path, key))

@@ -25,7 +25,7 @@ from registry.manifest.models import (
     to_spec,
     without_corrections,
 )
-from registry.manifest.paths import inherited_by, with_absolute_paths, without_nulls
+from registry.manifest.paths import part_of, with_absolute_paths, without_nulls
 from registry.manifest.source import OF_BYTES, Source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys, source_model
 from registry.rules import run_checks
@@ -368,7 +368,7 @@ def _spec(name: str, merged: Merged, folder: Path, split: str = "") -> DatasetSp
     if view.get("shuffle_choices") is False:
         del view["shuffle_choices"]
     value["view"] = view
-    parts = [_part_of(value["source"], part) for part in value.get("concat", ())]
+    parts = [part_of(value["source"], part) for part in value.get("concat", ())]
     value["concat"] = [source_model(part).normalized(part) for part in parts]
     value = _normalized(value)
     for key, expand in _SHORT_FORMS.items():
@@ -444,11 +444,3 @@ def evaluation_of(value: dict[str, Any]) -> Evaluation:
         hints = (f" ({one.hint})" if one.hint else "" for one in found)
         raise ValueError("; ".join(map("".join, zip(texts, hints, strict=True))))
     return convert(_normalized_eval(value), Evaluation)
-
-
-def _part_of(source: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of `concat`: the source updated with the keys of the part."""
-    merged = {**inherited_by(part, source), **part}
-    if source.get("columns") and part.get("columns"):
-        merged["columns"] = {**source["columns"], **part["columns"]}
-    return without_nulls(merged)
