@@ -115,12 +115,20 @@ def test_long_line_is_cut_around_the_caret(monkeypatch: pytest.MonkeyPatch) -> N
         "fs_options: {secret: planted}",
         'API_KEY: "planted"',
         "Authorization: planted",
+        "fs_options: {connection_string: planted}",
+        "sas_url: planted",
+        "primaryKey: planted",
+        "cookie = planted",
     ],
 )
 def test_line_with_a_secret_is_not_shown(line: str) -> None:
     lines = shown(f"{line}\n", problem(1, 1))
     assert "planted" not in "\n".join(lines)
     assert "may have a secret" in lines[3]
+
+
+def test_key_of_a_lookup_table_is_no_secret() -> None:
+    assert "join: {key: id}" in "\n".join(shown("join: {key: id}\n", problem(1, 1)))
 
 
 def test_line_of_a_problem_about_a_secret_is_not_shown() -> None:

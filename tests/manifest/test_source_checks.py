@@ -25,7 +25,7 @@ def found(check: Any, **value: Any) -> list[str]:
 
 
 NAMES_OF_SECRETS = (
-    *("key", "token", "password", "sas", "account_key", "api_key"),
+    *("key", "token", "password", "sas", "account_key", "api_key", "apikey"),
     *("aws_access_key_id", "connection_string", "credential"),
 )
 

@@ -19,6 +19,7 @@ from registry.base.local_files import open_beside
 from registry.base.locations import Location
 from registry.cli.terminal import columns_of, paint, wrap
 from registry.errors import Problem
+from registry.manifest.source_checks import may_be_secret
 from registry.rules import RULES
 from registry.yamldoc.reader import MAX_BYTES
 
@@ -27,10 +28,8 @@ __all__ = ["end_of", "full_lines", "lines_of"]
 
 _COLORS = {"error": "red", "warning": "yellow"}
 _HIDDEN = "(this line may have a secret, so it is not shown)"
-_SECRET_KEY = re.compile(
-    r"(secret|token|passw|credential|signature|authorization|[\w-]key)[\w-]*['\"]?\s*[:=]\s*[^\s{]",
-    re.IGNORECASE,
-)
+_NAME = re.compile(r"([\w-]+)['\"]?\s*[:=]\s*[^\s{]")
+"""The name of a value that is written behind it."""
 _LEAST = 20
 """Columns for a line of a file that even the narrowest terminal has."""
 
@@ -133,7 +132,9 @@ def _may_have_secret(text: str, problems: Sequence[Problem]) -> bool:
         return True
     words = re.split(r"[\s,'\"\[\]{}]+", text)
     has_url = any("://" in word and Location(word).has_secret for word in words)
-    return has_url or _SECRET_KEY.search(text) is not None
+    # `key` alone is a column of `join`.
+    names = (name for name in _NAME.findall(text) if name.lower() != "key")
+    return has_url or any(may_be_secret(name) or re.search("(?i).key", name) for name in names)
 
 
 def _range(problem: Problem, text: str, source: _Source) -> tuple[int, int]:

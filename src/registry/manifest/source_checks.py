@@ -26,6 +26,7 @@ from registry.yamldoc.reader import DataPath
 __all__ = [
     "bad_location",
     "literal_secret",
+    "may_be_secret",
     "plain_http",
     "refused_option",
     "refused_protocol",
@@ -39,12 +40,10 @@ __all__ = [
 # need none.
 _SENSITIVE = (
     r"(?i)(^|_)key(_|$)|secret|passw|token|credential|(^|_)sas(_|$)|connection_string"
-    r"|authorization|cookie"
+    r"|authorization|cookie|(api|access)-?key"
 )
 # Also the parameters with which cloud storage signs links and services pass credentials.
-_SENSITIVE_QUERY = (
-    rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(api|access)-?key|(^|[-_])auth([-_]|$)"
-)
+_SENSITIVE_QUERY = rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(^|[-_])auth([-_]|$)"
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 # `?` starts the query of a URL of the web, and is a wildcard elsewhere.
 _EXPANDED = re.compile(r"[*\[{]|^(?!https?://).*\?")
@@ -326,6 +325,11 @@ def _secret_of(url: Location) -> str:
         return "a user or password before the host"
     query = url.partition("?")[2].partition("#")[0]
     for name, item in parse_qsl(query):
-        if item and re.search(_SENSITIVE_QUERY, name):
+        if item and may_be_secret(name):
             return f"'{name}'"
     return ""
+
+
+def may_be_secret(name: str) -> bool:
+    """Return whether a value of this name, wherever it is, may be a secret."""
+    return re.search(_SENSITIVE_QUERY, name) is not None
