@@ -299,6 +299,7 @@ PACES: dict[str, Row] = {
     "stalled": (raw(head(f"Content-Length: {len(ROWS)}"), ROWS[:HALF], 3600.0), LATE),
     "pieces": (paced(1000, 0.002), RIGHT),
     "page": (whole(PAGE, "Content-Type: text/html"), "HTML"),
+    "absurd_pause": (whole(b"", "Retry-After: 9999", status="503 Busy"), "asks to wait 9,999 s"),
 }
 PLAIN_ROWS = STATUS_LINES | REDIRECTS | HEADERS | CHUNKS | CODINGS | DIGESTS | VERSIONS | PACES
 OPEN = "TLS ended without"
@@ -396,7 +397,8 @@ def test_answers_for_objects_of_s3_end_too(tmp_path: Path) -> None:
 
 OF_HUB = (
     *("plain", "silent_get", "noise", "status_204", "drip", "interim_flood", "moved_self"),
-    *("length_long", "chunk_drip", "trailer_drip", "part_unasked", "part_elsewhere"),
+    *("length_long", "chunk_drip", "trailer_drip", "part_unasked", "part_elsewhere", "slow"),
+    "absurd_pause",
 )
 DOORS = ("api", "resolve", "lfs")
 """Who gives the answer: the Hub's API, the URL of the file, or the store that it redirects to."""

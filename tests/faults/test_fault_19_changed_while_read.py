@@ -64,17 +64,3 @@ def test_the_version_that_is_locked_is_read_though_it_was_overwritten(
     assert all("versionId=" in one.path for one in asked)
     assert all("if-match" in one.headers for one in asked if "range" in one.headers)
     assert blobs(catalog) == [body]
-
-
-def test_an_overwritten_object_without_versions_is_not_what_is_locked(
-    tmp_path: Path, s3: S3
-) -> None:
-    s3.bucket("data")
-    url = s3.put("data", "d.csv", ROWS)
-    catalog = catalog_of(tmp_path, [url])
-    assert registry(catalog, "lock", REGISTRY_CACHE_DIR=str(tmp_path / "other")).code == 0
-    s3.put("data", "d.csv", OTHER)
-    ended = registry(catalog, "sync")
-    assert ended.code == 1
-    assert f"error: d: {url}: datasets.lock pins sha256:" in ended.err
-    assert blobs(catalog) == []

@@ -14,6 +14,8 @@ NAMES = {
     "Good": "use lower-case letters",
     "caf\u00e9": "use lower-case letters",
     "cafe\u0301": "use lower-case letters",
+    "'good.'": "it must not end with a dot",
+    "g" * 200: "use at most 128 characters",
     "'a/b'": "use lower-case letters",
     "'..'": "it must not end with a dot",
     '"a\\0"': "use lower-case letters",
@@ -37,8 +39,9 @@ ROWS = "input,target\nWhy?,secret\n"
 def test_names(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text(ROWS)
     catalog = write_catalog(tmp_path, datasets_of("csv", dict.fromkeys(NAMES, "good.csv")))
-    ended = registry_each(catalog, "validate --select bad-name", "sync")
+    ended = registry_each(catalog, "validate --select bad-name", "sync", "preview con")
     assert ended.code == 1
+    assert "secret" not in ended.out
     lines = ended.out.splitlines()
     for number, (name, reason) in enumerate(NAMES.items(), 3):
         (line,) = [one for one in lines if one.startswith(f"datasets.yaml:{number}:3 ")]

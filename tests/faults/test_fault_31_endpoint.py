@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.process import registry, write_catalog
+import pytest
+
+from tests.faults.process import registry_each, write_catalog
 from tests.servers.recorder import Recorder
 
 SECRETS = {
@@ -24,29 +26,18 @@ SOURCES = {
 }
 
 
-def catalog_of(folder: Path, host: str, index: str = "") -> Path:
-    lines = (
-        f"  {name}: {{source: {{type: csv, {text.replace('HOST', host)}}}}}\n"
-        for name, text in SOURCES.items()
-    )
-    return write_catalog(folder, "".join(lines), index=index)
-
-
-def test_a_foreign_host_gets_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("index", ["", "hosts: ['127.0.0.1']\n"], ids=["foreign", "listed"])
+def test_a_host_gets_nothing_or_no_credentials_but_its_own(tmp_path: Path, index: str) -> None:
     with Recorder() as server:
-        catalog = catalog_of(tmp_path, server.url(""))
-        found = [registry(catalog, *verb, **SECRETS) for verb in (["validate"], ["sync"])]
-    assert server.received == []
-    for ended in found:
-        assert ended.code == 1
-        assert not [one for one in SECRETS.values() if one in ended.text]
-    assert "hosts: ['127.0.0.1']" in found[0].text
-    assert f"{len(SOURCES)} failed" in found[1].text
-
-
-def test_a_host_that_the_index_lists_gets_no_credentials_but_its_own(tmp_path: Path) -> None:
-    with Recorder() as server:
-        catalog = catalog_of(tmp_path, server.url(""), "hosts: ['127.0.0.1']\n")
-        ended = registry(catalog, "sync", **SECRETS)
+        datasets = "".join(
+            f"  {name}: {{source: {{type: csv, {text.replace('HOST', server.url(''))}}}}}\n"
+            for name, text in SOURCES.items()
+        )
+        catalog = write_catalog(tmp_path, datasets, index=index)
+        ended = registry_each(catalog, "validate", "sync", **SECRETS)
     assert ended.code == 1
     assert not [one for one in SECRETS.values() if one in ended.text + str(server.received)]
+    if not index:
+        assert server.received == []
+        assert "hosts: ['127.0.0.1']" in ended.out
+        assert f"{len(SOURCES)} failed" in ended.text

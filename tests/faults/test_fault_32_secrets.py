@@ -6,23 +6,27 @@ import re
 from pathlib import Path
 
 from tests.command_line import Ran
-from tests.faults.process import registry, registry_each, write_catalog
+from tests.faults.process import datasets_of, registry, registry_each, write_catalog
+from tests.git_repository import GitRepository, write_files
 from tests.servers.fault_proxy import Fault, FaultProxy
 from tests.servers.hub import HubEmulator, parquet_repo
 from tests.servers.recorder import Recorder
 
-PLANTED = ("plantedQuery", "plantedSignature", "plantedGone", "hf_plantedTokenOfTheUser")
+PLANTED = (
+    "plantedQuery",
+    "plantedLater",
+    "plantedSignature",
+    "plantedGone",
+    "hf_plantedTokenOfTheUser",
+)
 TOKEN = PLANTED[-1]
 VERBS = (
-    "sync",
-    "lock",
-    "lock --check",
-    "verify --json",
-    "show d --origin",
-    "show d --json",
-    "preview d --json",
-    "validate",
-    "cache list",
+    *("sync", "sync --json", "lock", "lock --check", "lock --upgrade", "verify", "verify --json"),
+    *("preview d", "preview d --json", "show d", "show d --json", "show d --call", "list --json"),
+    *("show d --origin", "show d --origin --json", "cache list", "preview gone", "sync gone"),
+    *("validate", "validate --format json", "validate --format sarif"),
+    *("diff HEAD", "diff HEAD --json", "diff HEAD --format markdown"),
+    "diff HEAD --build --format markdown",
 )
 
 
@@ -38,15 +42,20 @@ def assert_absent(folder: Path, ended: Ran) -> None:
 def test_a_presigned_url(tmp_path: Path) -> None:
     with Recorder(body=b"input,target\n1,2\n") as server:
         server.pages["/gone.csv?X-Amz-Signature=plantedGone"] = None
-        url = server.url("/d.csv")
-        datasets = (
-            f"  d: {{source: {{type: csv, path: '{url}?q=plantedQuery#sig=plantedSignature'}}}}\n"
-            f"  gone: {{source: {{type: csv, path: '{server.url('/gone.csv')}?X-Amz-Signature=plantedGone'}}}}\n"
+        url = f"{server.url('/d.csv')}?q=plantedQuery#sig=plantedSignature"
+        more = (
+            f"{server.url('/gone.csv')}?X-Amz-Signature=plantedGone",
+            f"{server.url('/2.csv')}#sig=plantedSignature",
+            f"{server.url('')}?plantedQuery",
         )
-        catalog = write_catalog(tmp_path, datasets)
+        datasets = datasets_of("csv", {"d": f"'{url}'", "gone": str(list(more))})
+        catalog = tmp_path / "catalog"
+        text = f"version: 1\ndatasets:\n{datasets}"
+        GitRepository.make(catalog, {"datasets.yaml": text})
+        write_files(catalog, {"datasets.yaml": text.replace("plantedQuery", "plantedLater", 1)})
         ended = registry_each(catalog, *VERBS)
     assert re.search(r"^d +built ", ended.out, re.MULTILINE)
-    assert any("plantedQuery" in one.path for one in server.received)
+    assert any("plantedLater" in one.path for one in server.received)
     assert_absent(tmp_path, ended)
 
 

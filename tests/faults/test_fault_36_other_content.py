@@ -47,15 +47,3 @@ def test_each_is_an_error(tmp_path: Path, https: Https, hub: HubEmulator) -> Non
     assert len(errors) == len(BODIES) + 1
     # That of `fewer` may be right: its number is what the manifest expects of it.
     assert len(list(tmp_path.glob("cache/v*/samples/*"))) <= 1
-
-
-def test_rows_that_come_after_the_lock(tmp_path: Path, https: Https) -> None:
-    url = https.put("/d.jsonl", ROWS, etag="1")
-    catalog = write_catalog(tmp_path, f"  d: {{source: {{type: json, path: '{url}'}}}}\n")
-    assert registry(catalog, "lock").code == 0
-    https.put("/d.jsonl", ROWS * 2, etag="2")
-    ended = registry(catalog, "sync", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
-    assert ended.code == 1
-    assert "datasets.lock pins" in ended.err
-    assert not list(tmp_path.glob("other/v*/samples/*"))
-    assert not list(tmp_path.glob("other/v*/blobs/*"))

@@ -80,6 +80,7 @@ datasets:
   f3: {{source: &qa {{type: csv, path: data/qa.csv}}, fields: {{input: {quoted(HOSTILE)}}}}}
   f4: {{source: *qa, fields: {{input: q, target: {{from: a, do: [int]}}}}}}
   f5: {{source: *qa, fields: {{input: q, target: {{from: a, do: [{{map: {{x: y}}}}]}}}}}}
+  f6: {{source: {{type: csv, path: {quoted("https://::notice::PWNEDexample.org/" + HOSTILE_LINE)}}}}}
 """
 LOCK = f"""\
 version: 1
@@ -144,6 +145,7 @@ READING = [
         ("diff", "main", "--build", "--offline", *more.split())
         for more in ("", "--json", "--format markdown", "--format html")
     ),
+    ("diff", "main", "--build", "--offline", "--fail-on", "reach,index,added,source"),
     ("add", "new", "--file", "data/qa.csv", "--dry-run"),
     *(("cache", "list"), ("cache", "list", "--json")),
 ]
@@ -161,7 +163,10 @@ BAD_NAMES = {"::error::x": BROKEN, "a\x1b[2Jb\u202e": BROKEN, "##[error]\n::erro
 CATALOGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "valid": ({"qa": MANIFEST}, {}),
     "invalid, in files named like a command": ({"qa": MANIFEST, **BAD_NAMES}, {}),
-    "without any that can be built": ({"qa": FAILING}, {}),
+    "without any that can be built": (
+        {"qa": FAILING},
+        {"datasets.yaml": f"{INDEX}paths: [{quoted(HOSTILE_LINE)}, {quoted(HOSTILE)}]\n"},
+    ),
     "with a bad lock": ({"qa": MANIFEST}, {"datasets.lock": LOCK}),
 }
 
@@ -200,12 +205,16 @@ def test_annotations_are_one_line_for_each_problem(outputs: dict[tuple[str, ...]
 
 
 def test_machines_read_the_same_data(tmp_path: Path) -> None:
-    commands = [("list", "--json"), ("preview", "qa", "--json"), ("show", "qa")]
-    listed, sample, shown = catalog(tmp_path, {"qa": MANIFEST}).run_all(commands)
+    commands = [*(("list", "--json"), ("preview", "qa", "--json"), ("show", "qa"))]
+    commands.append(("diff", "main", "--json"))
+    listed, sample, shown, diff = catalog(tmp_path, {"qa": MANIFEST}).run_all(commands)
     (dataset,) = json.loads(listed.out)
     assert (dataset["description"], dataset["tags"]) == (HOSTILE, [HOSTILE_LINE, HOSTILE])
     # A CSV file is read as text.
     assert json.loads(sample.out)["input"] == HOSTILE.replace("\r\n", "\n")
+    (changed,) = json.loads(diff.out)["changes"]
+    (described,) = (one for one in changed["keys"] if one["key"] == "description")
+    assert described["new"]["value"] == HOSTILE
     spec = yaml.safe_load(shown.out)["datasets"]["qa"]
     assert (spec["description"], spec["fields"]["metadata"]) == (HOSTILE, {HOSTILE: "a"})
 
