@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Limits
 from registry.errors import SourceError
 from registry.progress import Deadline, silent
+from registry.sources.bodies import DamagedError
 from registry.sources.filesystem import FilesystemPool, filesystem
 from registry.sources.transfer import ChangedError, RemoteFile, Transfer
 from tests.servers.fault_proxy import Fault, FaultProxy
@@ -168,6 +171,20 @@ def test_a_stream_goes_on_after_a_lost_connection(proxy: FaultProxy) -> None:
     with stream(proxy) as file:
         assert file.read() == DATA
     assert [one.status for one in proxy.log] == [200, 206, 206]
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_stream_has_the_digest_that_the_server_names(proxy: FaultProxy, is_broken: bool) -> None:
+    def read(digest: bytes) -> bytes:
+        named = {"Repr-Digest": f"sha-256=:{base64.b64encode(digest).decode()}:"}
+        proxy.add(replace(BROKEN if is_broken else Fault(), headers=named), times=1)
+        with stream(proxy) as file:
+            return file.read()
+
+    assert read(hashlib.sha256(DATA).digest()) == DATA
+    message = r"differ from the sha256 that the server names \(try again\)"
+    with pytest.raises(DamagedError, match=message):
+        read(hashlib.sha256(b"other").digest())
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,10 @@ class Body(Struct, kw_only=True):
     is_ended: Callable[[], bool] = lambda: True
     """Returns, once all is read, whether the server has said that this is the end."""
 
+    def hashes(self) -> dict[str, Any]:
+        """Return new hashes, to compare with the digests when all of the file has arrived."""
+        return {name: new_hash(name, self.size) for name in self.digests}
+
 
 def open_body(
     files: Any,

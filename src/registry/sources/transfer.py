@@ -20,7 +20,6 @@ from registry.sources.bodies import (
     DamagedError,
     check_digests,
     is_strong,
-    new_hash,
     open_body,
     same_version,
 )
@@ -209,7 +208,7 @@ class Transfer:
             self._path.unlink()
             self._file = HashedFile(self._path)
         self._digests = body.digests
-        self._hashes = {name: new_hash(name, body.size) for name in body.digests}
+        self._hashes = body.hashes()
 
     def _divide(self, body: Body) -> None:
         """Fetch the later parts of a large file at the same time, if its server has parts."""
@@ -293,6 +292,8 @@ class RemoteFile(io.RawIOBase):
         self._position = 0
         self._etag = ""
         self._size: int | None = None
+        self._digests: Mapping[str, bytes] = {}
+        self._hashes: dict[str, Any] = {}
         self._left = b""
 
     def readable(self) -> bool:
@@ -317,20 +318,14 @@ class RemoteFile(io.RawIOBase):
         try:
             location = self._location
             with source_errors(location), limited_requests(location, self._deadline):
-                if self._body is None and self._position == self._size:
-                    return b""
-                if self._body is None:
-                    self._body = self._open()
-                begun = time.monotonic()
-                chunk = self._body.read()
-                self._spent += time.monotonic() - begun
-            if not chunk and self._size not in (None, self._position):
-                raise short_error(self._location.public, self._position, self._size)
-            if not chunk and self._size is None:
-                _check_end(self._body, self._location.public)
+                chunk = self._received()
+            if not chunk:
+                check_digests(self._digests, self._hashes, location.public)
             # Before they count as read: what comes too slowly is dropped, and requested again.
             self._meter.add(len(chunk), self._position + len(chunk))
             self._position += len(chunk)
+            for one in self._hashes.values():
+                one.update(chunk)
         except DamagedError as error:
             self._drop()
             error.transient = False  # what was read before can't be taken back
@@ -339,6 +334,21 @@ class RemoteFile(io.RawIOBase):
         except SourceError:
             self._drop()
             raise
+        return chunk
+
+    def _received(self) -> bytes:
+        """Return the next bytes, b"" at the end of the file."""
+        if self._body is None and self._position == self._size:
+            return b""
+        if self._body is None:
+            self._body = self._open()
+        begun = time.monotonic()
+        chunk = self._body.read()
+        self._spent += time.monotonic() - begun
+        if not chunk and self._size not in (None, self._position):
+            raise short_error(self._location.public, self._position, self._size)
+        if not chunk and self._size is None and not self._hashes:
+            _check_end(self._body, self._location.public)
         return chunk
 
     def _open(self) -> Body:
@@ -353,6 +363,8 @@ class RemoteFile(io.RawIOBase):
         if not resumed or not same_version(self._expected_etag, body.etag):
             body.close()
             raise changed_error(self._location)
+        if not self._position:
+            self._digests, self._hashes = body.digests, body.hashes()
         self._etag, self._size = body.etag, body.size
         self._meter.restart()
         return body
