@@ -25,6 +25,7 @@ def cell_len(text: str) -> int:
 
 def chop(text: str, width: int) -> Iterator[str]:
     """Yield the pieces of a line that fit a number of columns; a character that doesn't is one."""
+    width = max(width, 1)
     if text.isascii():
         yield from (text[at : at + width] for at in range(0, len(text), width))
         return
@@ -60,7 +61,7 @@ def fold(text: str, width: int, margin: str = "") -> Iterator[str]:
 
     The text is already escaped. Each line but the first begins with `margin`.
     """
-    before, at = "", 0
+    width, before, at = max(width, 1), "", 0
     while True:
         room = width - len(before)
         line = next(chop(text[at : at + _LONGEST * room], room), "")

@@ -229,9 +229,9 @@ def terminal_lines(rows: Sequence[Row], stream: TextIO) -> Iterator[str]:
     columns = Columns.of([HEADERS[:5], *short], right=(1, 2), width=width)
     left = columns.total + _GAP
     is_beside = width - left >= _LEAST
-    (title,) = columns.lines(HEADERS[:5], width=width)
+    *above, title = columns.lines(HEADERS[:5], width=width)
     title += f"{'':{_GAP}}{HEADERS[-1]}" if is_beside else ""
-    yield paint(title.rstrip(), stream, bold=True)
+    yield from (paint(line.rstrip(), stream, bold=True) for line in (*above, title))
     for row, values in zip(rows, short, strict=True):
         *above, plain = columns.lines(values, width=width)
         yield from above
