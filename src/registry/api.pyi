@@ -79,6 +79,7 @@ from registry.cli.terminal import columns_of as columns_of
 from registry.cli.terminal import paint as paint
 from registry.cli.terminal import print_styled as print_styled
 from registry.cli.terminal import wrap as wrap
+from registry.corrections.file import EVIDENCE as EVIDENCE
 from registry.corrections.rows import file_text as file_text
 from registry.corrections.rows import infer_rows as infer_rows
 from registry.corrections.rows import report_rows as report_rows
@@ -180,6 +181,7 @@ from registry.manifest.source_models import SOURCE_TYPES as SOURCE_TYPES
 from registry.manifest.source_models import FileSource as FileSource
 from registry.manifest.source_models import HfSource as HfSource
 from registry.manifest.source_models import infer_source_keys as infer_source_keys
+from registry.manifest.source_models import is_folder as is_folder
 from registry.mapping.columns_used import mapping_dependencies as mapping_dependencies
 from registry.pipeline.execute import LoadResult as LoadResult
 from registry.pipeline.execute import check_unpublished as check_unpublished

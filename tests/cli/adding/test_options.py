@@ -9,7 +9,13 @@ import click
 import pytest
 from msgspec import structs
 
-from registry.cli.adding.options import SourceOptions, check_options, file_keys, shown_progress
+from registry.cli.adding.options import (
+    SourceOptions,
+    allowing,
+    check_options,
+    file_keys,
+    shown_progress,
+)
 from registry.errors import SourceError
 from registry.progress import Progress
 from registry.sources.pins import SourceContext
@@ -130,3 +136,14 @@ def test_what_is_waited_for_is_shown_with_the_name(
     with shown_progress(structs.replace(context, dataset="d"), 5) as reporting:
         reporting.report(Progress("wait", 2, note="example.org"))
     assert capsys.readouterr().err == "d: waiting for example.org (2 s so far)\n"
+
+
+def test_source_of_the_user_is_allowed(
+    context: SourceContext, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = str(tmp_path_factory.mktemp("outside") / "q.csv")
+    found = allowing(context, {"type": "csv", "path": outside}, Path.cwd())
+    assert (found.boundary.refusal(outside), context.boundary.refusal(outside) is None) == (
+        None,
+        False,
+    )

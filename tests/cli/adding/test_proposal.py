@@ -15,7 +15,6 @@ from registry.cli.adding.proposal import (
     Draft,
     FirstRecords,
     about_file,
-    allow_source,
     ask,
     ask_about,
     ask_what_next,
@@ -180,16 +179,6 @@ def test_description_of_a_file_has_no_secret() -> None:
 def test_description_of_files_in_no_folder_has_their_pattern() -> None:
     read = FirstRecords({"path": "{part}.csv"}, [{}], is_all=True)
     assert about_file(read).description == "1 record of {part}.csv."
-
-
-def test_source_of_the_user_is_allowed(
-    context: SourceContext, destination: Destination, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    outside = tmp_path_factory.mktemp("outside") / "q.csv"
-    outside.write_text("a\n1\n")
-    boundary = allow_source(context.boundary, {"type": "csv", "path": str(outside)}, destination)
-    assert boundary.refusal(str(outside)) is None
-    assert context.boundary.refusal(str(outside)) is not None
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:

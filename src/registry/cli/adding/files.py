@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import click
-from msgspec import structs
 
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
-from registry.boundary.paths import allow_location, list_files
-from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
+from registry.boundary.paths import list_files
+from registry.cli.adding.options import SourceOptions, allowing, file_keys, shown_progress
 from registry.cli.adding.sources import sniff_file
 from registry.errors import RegistryError, SourceError, count_text, list_names
 from registry.load.records import inspect_source
@@ -127,12 +126,8 @@ def _place(file: str, folder: Path, context: SourceContext) -> _Place | None:
         return None
     # The type is of no use for a list of members, and any source has one.
     keys = file_keys(SourceOptions(file=f"{protocol}://**::{file}", type="csv"), folder)
-    source = spec_of_source(keys, folder)
-    reader = reader_of(source)
-    boundary = context.boundary
-    for location in source.paths():
-        boundary = allow_location(boundary, location)
-    with shown_progress(structs.replace(context, boundary=boundary)) as reporting:
+    reader = reader_of(spec_of_source(keys, folder))
+    with shown_progress(allowing(context, keys, folder)) as reporting:
         files = reader.fetch(reader.pin(reporting), reporting)
     members = [one.location.member.path for one in files if one.location.member is not None]
     return _readable(file, members, lambda name: f"{protocol}://{name}::{file}")
@@ -209,11 +204,7 @@ def propose_join(
 def _read(
     options: SourceOptions, folder: Path, context: SourceContext, ask: Ask, most: int | None
 ) -> tuple[dict[str, Any], list[Guess], Sequence[Mapping[str, Any]]]:
-    keys = file_keys(options, folder)
-    boundary = context.boundary
-    for location in spec_of_source(keys, folder).paths():
-        boundary = allow_location(boundary, location)
-    context = structs.replace(context, boundary=boundary)
+    context = allowing(context, file_keys(options, folder), folder)
     source, guesses = sniff_file(options, folder, context, ask)
     with shown_progress(context) as reporting:
         _, records = inspect_source(source, folder, reporting, most)

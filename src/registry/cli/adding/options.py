@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,13 +17,15 @@ import click
 from msgspec import structs
 
 from registry.base.locations import Location
+from registry.boundary.paths import allow_location
 from registry.cli.progress_bars import bars
 from registry.errors import SourceError
+from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
 from registry.sources.filesystem import similar_file
 from registry.sources.pins import SourceContext
 
-__all__ = ["SourceOptions", "check_options", "file_keys", "shown_progress"]
+__all__ = ["SourceOptions", "allowing", "check_options", "file_keys", "shown_progress"]
 
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
@@ -131,6 +133,14 @@ def _check_type(options: SourceOptions, kind: str) -> None:
             kinds = " and ".join(one for one in SOURCE_TYPES if name in own.get(one, set()))
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} is for {kinds}, and the file is {kind}")
+
+
+def allowing(context: SourceContext, keys: Mapping[str, Any], folder: Path) -> SourceContext:
+    """Return the context with the locations of a source, which are the user's own word."""
+    boundary = context.boundary
+    for location in spec_of_source(keys, folder).paths():
+        boundary = allow_location(boundary, location)
+    return structs.replace(context, boundary=boundary)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import click
 from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.base.names import display_path
-from registry.boundary.paths import allow_location
 from registry.cli.adding.destination import Destination
 from registry.cli.adding.options import shown_progress
 from registry.cli.adding.sources import shown_location
@@ -34,7 +33,6 @@ from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
 
 if TYPE_CHECKING:
-    from registry.boundary.boundary import Boundary
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult
 
@@ -45,7 +43,6 @@ __all__ = [
     "Proposal",
     "UnusableDraftError",
     "about_file",
-    "allow_source",
     "ask",
     "ask_about",
     "ask_what_next",
@@ -301,15 +298,6 @@ class Draft:
                 offline=context.offline,
                 report=context.report,
             )
-
-
-def allow_source(
-    boundary: Boundary, source: Mapping[str, Any], destination: Destination
-) -> Boundary:
-    """Return the boundary with the source, which is the user's own word."""
-    for location in spec_of_source(source, destination.catalog.index.parent).paths():
-        boundary = allow_location(boundary, location)
-    return boundary
 
 
 def read_records(

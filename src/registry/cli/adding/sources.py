@@ -19,7 +19,7 @@ from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import SourceBytes, is_html, open_bytes
 from registry.errors import DecodeError, SourceError, did_you_mean, list_names
 from registry.manifest.resolve import spec_of_source
-from registry.manifest.source_models import JsonSource, infer_source_keys
+from registry.manifest.source_models import JsonSource, infer_source_keys, is_folder
 from registry.scaffold.csv_dialect import name_columns, sniff_csv, sniff_header
 from registry.scaffold.encoding import sniff_encoding
 from registry.scaffold.guess import Ask, Guess, Question
@@ -210,9 +210,8 @@ def sniff_repository(
         click.UsageError: its card names no split, and neither does the user.
     """
     path = _URL.sub("", str(options.hf)).rstrip("/")
-    is_folder = path.startswith((".", "/", "~"))
     card = Card()
-    if not is_folder and not context.offline:
+    if not is_folder(path) and not context.offline:
         try:
             card = read_card(path, options.revision, context.deadline, report=context.report)
         except SourceError as error:
@@ -268,10 +267,9 @@ def about_repository(keys: Mapping[str, Any], card: Card) -> About:
     """Return what the card says about a dataset."""
     path, split = keys["path"], keys["split"]
     part = f"{keys['name']}, {split}" if "name" in keys else split
-    is_page = not path.startswith((".", "/", "~"))
     return About(
         f"{card.title or path}, the split {part}.",
-        f"https://huggingface.co/datasets/{path}" if is_page else None,
+        None if is_folder(path) else f"https://huggingface.co/datasets/{path}",
         card.license,
         card.tags,
         card.languages,

@@ -8,20 +8,18 @@ from functools import partial
 from typing import Any
 
 import click
-from msgspec import structs
 
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, options
 from registry.cli.adding.destination import Destination, destination_of, write_manifest
 from registry.cli.adding.files import choose_files, propose_join
-from registry.cli.adding.options import SourceOptions, check_options, file_keys
+from registry.cli.adding.options import SourceOptions, allowing, check_options, file_keys
 from registry.cli.adding.proposal import (
     FIELDS,
     Draft,
     Proposal,
     UnusableDraftError,
     about_file,
-    allow_source,
     ask,
     ask_about,
     ask_what_next,
@@ -176,7 +174,7 @@ def _draft(
     folder = destination.catalog.index.parent
     if given.hf is not None:
         keys, guesses, card = sniff_repository(given, context, ask)
-        context = _allowed(context, keys, destination)
+        context = allowing(context, keys, folder)
         for guess in guesses:
             show(guess)
         read = read_records(keys, destination, context)
@@ -192,17 +190,17 @@ def _draft(
             context=context,
         )
     chosen = choose_files(given, folder, context, ask)
-    context = _allowed(context, file_keys(chosen.options, folder), destination)
+    context = allowing(context, file_keys(chosen.options, folder), folder)
     keys, guesses = sniff_file(chosen.options, folder, context, ask)
     read = read_records(keys, destination, context)
     source = {**read.source, **({"path": chosen.path} if chosen.layout else {})}
-    context = _allowed(context, source, destination)
+    context = allowing(context, source, folder)
     join: Join | None = None
     table: Sequence[Mapping[str, Any]] = ()
     joining: list[Guess] = []
     if chosen.options.join is not None:
         join, table, joining = propose_join(chosen.options.join, read.records, folder, context, ask)
-        context = _allowed(context, join.source, destination)
+        context = allowing(context, join.source, folder)
     for guess in (*chosen.guesses, *guesses, *joining):
         show(guess)
     return Draft(
@@ -219,13 +217,6 @@ def _draft(
         join=join,
         table=table,
     )
-
-
-def _allowed(
-    context: SourceContext, source: Mapping[str, Any], destination: Destination
-) -> SourceContext:
-    """Return the context with a source that the user names."""
-    return structs.replace(context, boundary=allow_source(context.boundary, source, destination))
 
 
 def _finish(found: Proposal, draft: Draft, *, dry_run: bool) -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from registry import Dataset, RegistryError, Sample, SourceError
 from registry.api import (
     CLEAN,
+    EVIDENCE,
     PROBLEMS,
     Expect,
     Location,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command", "samples_by_name"]
 
-_EVIDENCE = ("verdict", "reason", "source", "by")
 _TO_WRITE = "TODO: say why"
 _NAMED = 3
 
@@ -102,7 +102,7 @@ def command(
         print_line(f"warning: {message} ({list_names(found.added, _NAMED)})", err=True)
     if not found.rows:
         raise RegistryError(f"{name}: {copy} has the same samples, there is nothing to correct")
-    evidence = {key: value for key in _EVIDENCE if (value := given[key])}
+    evidence = {key: value for key in EVIDENCE if (value := given[key])}
     evidence.setdefault("reason", _TO_WRITE)
     text = file_text(found.rows, evidence, license_)
     if out is None:

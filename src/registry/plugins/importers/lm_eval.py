@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from registry.api import GENERIC_BUILDERS
+from registry.api import GENERIC_BUILDERS, is_folder
 from registry.plugins.importers.field_code import UntranslatableError
 from registry.plugins.importers.functions import condition_of_filter
 from registry.plugins.importers.lm_eval_fields import choices_of, input_of, target_of
@@ -173,7 +173,7 @@ def _source(config: dict[str, Any], left_out: list[LeftOut]) -> dict[str, Any]:
         raise UntranslatableError("dataset_path: it is missing")
     if not isinstance(split, str):
         raise UntranslatableError("test_split: neither it nor validation_split is given")
-    if path.startswith((".", "/", "~")) or path.endswith(".py"):
+    if is_folder(path) or path.endswith(".py"):
         raise UntranslatableError(f"dataset_path: `{path}` is a script or folder of its author")
     source: dict[str, Any] = {"type": "hf", "path": path, "split": split}
     if name is not None:
