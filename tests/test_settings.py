@@ -71,6 +71,8 @@ def test_root_is_a_folder_or_a_file(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert settings(root="other.yaml").index == Path.cwd() / "other.yaml"
     assert settings(root="~").index == root / INDEX_NAME
     assert settings(root="~nobody-here/x").index == Path.cwd() / "~nobody-here" / "x"
+    with pytest.raises(RegistryError, match=r"'a\\x00b' has a NUL, which no path has"):
+        settings(root="a\0b")
 
 
 def test_cache_folder_follows_the_settings(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:

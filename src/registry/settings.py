@@ -159,6 +159,8 @@ def _user_cache_dir() -> Path:
 
 def _absolute(path: str | Path) -> Path:
     """Return an absolute path without `..`; `~` is the home folder."""
+    if "\0" in str(path):
+        raise RegistryError(f"{str(path)!r} has a NUL, which no path has (correct it)")
     found = _path(path)
     # Not `Path.expanduser`, which raises an error where `~x` is not the name of a user.
     if found.is_absolute() and ".." not in found.parts:

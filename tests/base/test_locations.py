@@ -109,6 +109,11 @@ def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str) -> N
             Location(location).check()
 
 
+def test_a_location_with_a_nul_is_refused() -> None:
+    with pytest.raises(SourceError, match=r"'a\\x00b' has a NUL, which no path has \(correct it\)"):
+        Location("a\0b").check()
+
+
 @pytest.mark.parametrize("depth", [0, 1, MAX_ARCHIVES])
 def test_file_is_the_outermost_archive(depth: int) -> None:
     location = "zip://in/a.csv::" * depth + "https://h.example/x.zip"

@@ -79,10 +79,10 @@ def test_line_numbers_refer_to_the_file_in_every_chunk(
 @pytest.mark.parametrize("comment", ["", "# by hand\n"])
 def test_provenance_of_one_pin_is_that_of_the_whole_file(path: Path, comment: str) -> None:
     head, _, pin = LOCK.partition("  child:")
-    text = f'{head}  "2":{pin}{comment}  child:{pin}  third-1.0:{pin}'
+    text = f'{head}  "2":{pin}{comment}  child:{pin}  "child:dev":{pin}  third-1.0:{pin}'
     path.write_text(text, encoding="utf-8")
     known = pin_origins(read_documents(path, shown_as="datasets.lock"))
-    assert list(known) == ["2", "child", "third-1.0"]
+    assert list(known) == ["2", "child", "child:dev", "third-1.0"]
     origins = PinOrigins(path, shown_as="datasets.lock")
     assert {name: origins.of(name) for name in known} == known
 
@@ -90,6 +90,8 @@ def test_provenance_of_one_pin_is_that_of_the_whole_file(path: Path, comment: st
 def test_one_pin_of_a_large_file_is_parsed_alone(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path.write_text(LOCK, encoding="utf-8")
+    pin = LOCK.partition("  child:")[2]
+    path.write_text(f'{LOCK}  "child:dev":{pin}', encoding="utf-8")
     monkeypatch.delattr("registry.lockfile.origins.read_documents")
-    assert PinOrigins(path, shown_as="x").of("child")[0].place == "x:4"
+    origins = PinOrigins(path, shown_as="x")
+    assert [origins.of(name)[0].place for name in ("child", "child:dev")] == ["x:4", "x:15"]

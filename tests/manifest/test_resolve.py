@@ -161,8 +161,9 @@ def test_cycle_is_reported_with_its_members(manifest: str, cycle: str) -> None:
 
 
 def test_unknown_parent_is_reported_with_similar_names() -> None:
-    manifest = f"mmlu: {{{CSV}}}\nmmlu-pro: {{{CSV}}}\narc: {{{CSV}}}\nkid: {{extends: mmul}}\n"
-    assert problems_of(manifest) == [
+    names = "".join(f"{name}: {{{CSV}}}\n" for name in ("mmlu", "mmlu-pro", "arc"))
+    retired = "mmlu-old: {renamed_to: mmlu}\nmmulu: {removed: {reason: Its server is gone}}\n"
+    assert problems_of(f"{names}kid: {{extends: mmul}}\n{retired}") == [
         "m.yaml:5:9 $.datasets.kid.extends: no dataset 'mmul' (similar names: mmlu, mmlu-pro)"
     ]
     assert problems_of("kid: {extends: zzz}") == [
@@ -326,6 +327,8 @@ def test_unknown_override_is_a_type_error() -> None:
         with pytest.raises(TypeError) as caught:
             overridden(f"kid: {{{CSV}}}", **{name: 1})
         assert str(caught.value) == f"get_dataset() has no argument '{name}' ({hint})"
+    with pytest.raises(TypeError, match=r"metadata keys, which are strings, not {5: 'a'}"):
+        overridden(f"kid: {{{CSV}}}", only={5: "a"})
 
 
 @pytest.mark.parametrize(
@@ -341,6 +344,7 @@ def test_unknown_override_is_a_type_error() -> None:
         ({"limit": -1}, "argument `limit`: must be 0 or more, is -1"),
         ({"shuffle_choices": -1}, "argument `shuffle_choices`: must be 0 or more, is -1"),
         ({"limit": "3"}, "argument `limit`: must be an integer, is '3'"),
+        ({"limit": 3j}, "argument `limit`: 3j is not a value that YAML has (write a list, or another value of YAML)"),
     ],
 )  # fmt: skip
 def test_invalid_override_is_reported_at_the_override(

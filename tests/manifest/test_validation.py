@@ -361,7 +361,7 @@ def test_value_rejected_by_the_model_but_not_the_schema_is_a_bug(
     [
         ({"target": 5}, "field target: must be a string or a list or a mapping, is 5"),
         ({"target": {"from": "a", "do": [{"index": 1.0}]}}, "field target.do.0.index: must be an integer or a string or a mapping, is 1.0 (such as `{index: 0}`)"),
-        ({"choices": ("a", "b")}, "fields: ('a', 'b') is not a value that YAML has (write a list, or another value of YAML)"),
+        ({"choices": ("a", "b")}, "field choices: ('a', 'b') is not a value that YAML has (write a list, or another value of YAML)"),
         ({"id": {"hash": "q", "length": 65}}, "field id.length: must be 64 or less, is 65"),
         ({"target": {"const": {1: 2}}}, None),
         ({"target": {"const": float("nan")}}, None),

@@ -151,8 +151,10 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         """Check a location that a user names in a call; those of manifests are checked with them.
 
         Raises:
-            SourceError: it is a URL that can't be taken apart, such as `http://[::1/x.csv`.
+            SourceError: it has a NUL, or is a URL that can't be taken apart: `http://[::1/x.csv`.
         """
+        if "\0" in self:
+            raise SourceError(f"{self.public!r} has a NUL, which no path has (correct it)")
         if self.is_local:
             return
         try:

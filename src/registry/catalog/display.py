@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
-from typing import Any
 
 from registry.catalog.names import Names
 from registry.display.html import MOST_BYTES, Allowance, block, plots_html, table
@@ -49,14 +48,7 @@ def catalog_html(catalog: Names, index: str) -> str:
 
 def _row(catalog: Names, name: str, room: Allowance) -> list[str]:
     tags = ", ".join(sorted(catalog.tags_of(name)))
-    stated = _value(catalog, name, "license")
+    stated = catalog.written_value(name, "license")
     stated = stated.get("spdx", NO_LICENSE) if isinstance(stated, dict) else stated
-    cells = (name, _value(catalog, name, "description"), stated, tags)
+    cells = (name, catalog.written_value(name, "description"), stated, tags)
     return [room.line("" if one is None else str(one), _CELL) for one in cells]
-
-
-def _value(catalog: Names, name: str, key: str) -> Any:
-    """Return the own or inherited value of a key, as written."""
-    layers = [entry.value for entry in catalog.lineage(name)]
-    layers.append(catalog.entries[name].defaults.value)
-    return next((layer[key] for layer in layers if key in layer), None)

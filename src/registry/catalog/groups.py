@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.errors import DatasetNotFoundError, Problem, count_text, did_you_mean, list_names
+from registry.manifest.merge import present_names
 from registry.manifest.resolve import notice_of
 from registry.yamldoc.reader import DataPath, Document
 
@@ -301,7 +302,7 @@ class _Reader:
             name = self._named(written)
         except LookupError:
             gone = written in self._entries
-            known = [*(one for one, e in self._entries.items() if not e.is_retired), *self._groups]
+            known = [*present_names(self._entries), *self._groups]
             notice = notice_of(written, self._entries) if gone else ""
             message = notice or f"no dataset '{written}'"
             hint = "" if gone else did_you_mean(written, known)

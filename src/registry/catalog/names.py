@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from registry.base.processes.forks import cached_property
 from registry.boundary.boundary import Boundary
@@ -113,10 +114,14 @@ class Names(Mapping[str, DatasetSpec]):
     def tags_of(self, name: str) -> frozenset[str]:
         """Return the tags of a dataset, its own or inherited, even if it does not resolve."""
         # Without resolving, so that an invalid dataset does not break filters by tag.
+        tags = self.written_value(name, "tags")
+        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+
+    def written_value(self, name: str, key: str) -> Any:
+        """Return the own or inherited value of a key, as written; None without one."""
         layers = [entry.value for entry in self.lineage(name)]
         layers.append(self.entries[name].defaults.value)
-        tags = next((layer["tags"] for layer in layers if "tags" in layer), None)
-        return frozenset(map(str, tags)) if isinstance(tags, list) else frozenset()
+        return next((layer[key] for layer in layers if key in layer), None)
 
     def lineage(self, name: object) -> Iterator[Entry]:
         """Yield a dataset and its ancestors, up to a missing parent or the start of a cycle.

@@ -40,7 +40,7 @@ HEADER = """\
 version: 1
 """
 _BLOCK = r"(?m)^  \S"
-_WHOLE_BLOCK = r"""(?m)^  ([A-Za-z0-9_.-]+|"[A-Za-z0-9_.-]+"):\n(?:    .*\n)+"""
+_WHOLE_BLOCK = r"""(?m)^  ([A-Za-z0-9_.-]+|"[A-Za-z0-9_.:-]+"):\n(?:    .*\n)+"""
 _MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
 # Strings that need no quotes in YAML, not even within a list.
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"

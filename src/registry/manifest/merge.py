@@ -26,6 +26,7 @@ __all__ = [
     "index_defaults",
     "merge",
     "parent_of",
+    "present_names",
 ]
 
 RETIRED = ("renamed_to", "removed")
@@ -121,6 +122,11 @@ def current_name(name: str, entries: Mapping[str, Entry]) -> str:
             break
         name = new
     return name
+
+
+def present_names(entries: Mapping[str, Entry]) -> list[str]:
+    """Return the names of datasets that were neither renamed nor removed."""
+    return [name for name, entry in entries.items() if not entry.is_retired]
 
 
 def parent_of(entry: Entry, entries: Mapping[str, Entry]) -> Entry | None:

@@ -15,7 +15,16 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.errors import ManifestError, Problem, check_arguments, close_matches, did_you_mean
 from registry.manifest.derived import SPLIT_KEYS, declared_splits, default_layer, split_layer
-from registry.manifest.merge import Entry, Layer, Merged, current_name, home_of, merge, parent_of
+from registry.manifest.merge import (
+    Entry,
+    Layer,
+    Merged,
+    current_name,
+    home_of,
+    merge,
+    parent_of,
+    present_names,
+)
 from registry.manifest.models import (
     DatasetSpec,
     Evaluation,
@@ -133,7 +142,7 @@ def _chain(entry: Entry, entries: Mapping[str, Entry], limits: Limits) -> list[E
             raise ManifestError([entry.problem(("extends",), message, rule="extends-depth")])
         found = parent_of(chain[0], entries)
         if found is None:
-            near = close_matches(parent, entries)
+            near = close_matches(parent, present_names(entries))
             hint = f"similar names: {', '.join(near)}" if near else ""
             if parent in entries:
                 hint = notice_of(parent, entries)
@@ -175,6 +184,9 @@ def _override_layer(overrides: Mapping[str, Any]) -> Layer:
     check_arguments(overrides, known)
     if not isinstance(overrides.get(_CORRECTIONS, True), bool):
         raise TypeError("`corrections` is False for the original samples, or True")
+    only = overrides.get("only")
+    if isinstance(only, dict) and not all(isinstance(key, str) for key in only):
+        raise TypeError(f"the keys of `only` are metadata keys, which are strings, not {only!r}")
     value = {key: item for key, item in overrides.items() if key in _VIEW_KEYS}
     source = {key: item for key, item in overrides.items() if key in _SOURCE_KEYS}
     if overrides.get(_FEWSHOT) is not None:
@@ -259,8 +271,7 @@ def retirement_problem(entry: Entry, entries: Mapping[str, Entry]) -> Problem | 
             hint = "name the dataset that it is called now"
             return entry.problem(path, message, hint, rule="rename-cycle")
         if new not in entries:
-            known = [name for name, one in entries.items() if not one.is_retired]
-            hint = did_you_mean(new, known) or "name a dataset of the catalog"
+            hint = did_you_mean(new, present_names(entries)) or "name a dataset of the catalog"
             message = f"no dataset '{new}'"
             return entry.problem(path, message, hint, rule="unknown-replacement")
         if entries[new].is_retired and path != ("removed", "use"):
@@ -314,7 +325,7 @@ def _with_companion(
             raise ManifestError([merged.problem((_FEWSHOT, "split"), message, hint, rule=_RULE)])
         name, split = written if split == default else f"{written}:{split}", None
     if name not in entries or entries[name].is_retired:
-        near = close_matches(name, [one for one, entry in entries.items() if not entry.is_retired])
+        near = close_matches(name, present_names(entries))
         hint = f"similar names: {', '.join(near)}" if near else ""
         place = (_FEWSHOT, "dataset" if fewshot.dataset else "split")
         raise ManifestError([merged.problem(place, f"no dataset '{name}'", hint, rule=_RULE)])

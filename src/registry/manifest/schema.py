@@ -147,7 +147,7 @@ def as_json(value: Any) -> Any:
     surrogates.
 
     Raises:
-        TypeError: a value is none that YAML has, such as a tuple.
+        TypeError: a value or a key is none that YAML has, such as a tuple.
     """
     kind = type(value)
     if isinstance(value, str):  # also a location, which `jsonschema-rs` doesn't take
@@ -162,7 +162,8 @@ def as_json(value: Any) -> Any:
         if not math.isfinite(value) or abs(value) >= _SURE:
             return math.copysign(_SURE / 2 + 0.5, value)
         return math.nextafter(value, math.inf) if value.is_integer() else value
-    raise TypeError(f"{shorten(value)} is not a value that YAML has")
+    hint = "write a list, or another value of YAML"
+    raise TypeError(f"{shorten(value)} is not a value that YAML has ({hint})")
 
 
 @functools.cache

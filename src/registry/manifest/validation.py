@@ -13,10 +13,11 @@ import msgspec
 from registry.base.conversion import convert
 from registry.base.digest import canonical_json
 from registry.base.names import name_fault
-from registry.errors import Problem, did_you_mean, shorten
+from registry.errors import Problem, count_text, did_you_mean, shorten
 from registry.manifest.schema import (
     SchemaName,
     Violation,
+    as_json,
     is_surely_valid,
     read_schema,
     violations,
@@ -71,7 +72,7 @@ def schema_errors(
         # A key may violate two parts of a schema in the same way; report it once.
         found = list(islice(_distinct(errors), _MOST_ERRORS + 1 if most is None else most))
     except TypeError as error:
-        return [Finding((), str(error), "write a list, or another value of YAML", "wrong-type")]
+        return [Finding(_not_yaml(value), str(error), rule="wrong-type")]
     except RecursionError:
         return [Finding((), "nested too deeply to be checked", rule="yaml-limit")]
     if len(found) > _MOST_ERRORS and most is None:
@@ -79,6 +80,17 @@ def schema_errors(
         last = Finding((), message, "fix these first", "check-limit")
         return [*found[:_MOST_ERRORS], last]
     return found
+
+
+def _not_yaml(value: Any) -> DataPath:
+    """Return the path of the first value that YAML does not have."""
+    items = enumerate(value) if isinstance(value, list) else ()
+    for key, item in value.items() if isinstance(value, dict) else items:
+        try:
+            as_json({key: item})
+        except TypeError:
+            return (key, *_not_yaml(item))
+    return ()
 
 
 def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -167,7 +179,7 @@ def _missing_keys(error: Violation, path: DataPath) -> Iterator[Finding]:
 
 def _counted(limit: int, keyword: str) -> str:
     nouns = {"Length": "character", "Items": "item", "Properties": "key"}
-    return f"{limit} {nouns[keyword[3:]]}{'s' if limit > 1 else ''}"
+    return count_text(limit, nouns[keyword[3:]])
 
 
 def _unknown_keys(error: Violation, path: DataPath) -> Iterator[Finding]:
