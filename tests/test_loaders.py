@@ -203,6 +203,9 @@ def test_an_int_for_shuffle_is_its_seed(
         ({"shuffle": 1, "seed": 2}, ValueError, "give the seed once: shuffle=1 or seed=2"),
         ({"shuffle": "yes"}, TypeError, "shuffle must be true, false or a seed, is 'yes'"),
         ({"shuffle": 1.5}, TypeError, "shuffle must be true, false or a seed, is 1.5"),
+        ({"limit": "2"}, TypeError, "limit must be an integer, is '2'"),
+        ({"shuffle": True, "seed": 1.5}, TypeError, "seed must be an integer, is 1.5"),
+        ({"shuffle_choices": 1.5}, TypeError, "shuffle_choices must be an integer, is 1.5"),
     ],
 )
 def test_invalid_arguments_are_errors(
@@ -212,9 +215,20 @@ def test_invalid_arguments_are_errors(
         of(**arguments)
 
 
-def test_seed_without_shuffle_is_a_warning() -> None:
-    with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True"):
-        of(seed=3)
+@pytest.mark.parametrize("load", [json_dataset, file_dataset])
+def test_seed_without_shuffle_is_a_warning_about_the_call(load: Any, rows: Path) -> None:
+    with pytest.warns(UserWarning, match="seed=3 has no effect without shuffle=True") as caught:
+        load(str(rows / "rows.jsonl"), seed=3)
+    line = inspect.getsourcelines(test_seed_without_shuffle_is_a_warning_about_the_call)[1] + 3
+    assert (caught[0].filename, caught[0].lineno) == (__file__, line)
+
+
+def test_a_mapping_of_no_known_form_and_a_path_of_nothing_are_errors(rows: Path) -> None:
+    message = "^sample_fields must be a FieldSpec or a function, is 'input'$"
+    with pytest.raises(TypeError, match=message):
+        json_dataset(str(rows / "rows.jsonl"), "input")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^path: must not be empty$"):
+        hf_dataset("", "train")
 
 
 def test_choices_of_samples_beyond_the_limit_use_up_the_seed_too() -> None:

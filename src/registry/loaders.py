@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,13 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.decode import decode
 from registry.decode.json_records import read_json_by
 from registry.errors import SourceError
-from registry.manifest.source_models import GENERIC_BUILDERS, CsvSource, HfSource, JsonSource
+from registry.manifest.source_models import (
+    GENERIC_BUILDERS,
+    CsvSource,
+    HfSource,
+    JsonSource,
+    infer_source_keys,
+)
 from registry.manifest.validation import source_from_arguments
 from registry.mapping.map_records import map_records, record_mapper
 from registry.pipeline.file_references import resolve_files, resolver
@@ -181,18 +188,19 @@ def file_dataset(
     """
     location = Location(file)
     location.check()
-    suffix = location.unpacked_suffix
+    keys = infer_source_keys(location) or {}
     read: Callable[..., Dataset]
     options: dict[str, Any]
-    if suffix in (".json", ".jsonl", ".ndjson"):
+    if keys.get("type") == "json":
         read, options = json_dataset, {"json_file": file}
-    elif suffix in (".csv", ".tsv", ".tab"):
-        delimiter = "," if suffix == ".csv" else "\t"
+    elif keys.get("type") == "csv":
+        delimiter = keys.get("delimiter", ",")
         options = {"dialect": dialect, "fieldnames": fieldnames, "delimiter": delimiter}
         read, options = csv_dataset, {"csv_file": file, **options}
     else:
-        known = ".csv, .tsv, .tab, .json, .jsonl or .ndjson"
-        raise ValueError(f"{location.public}: no reader for '{suffix}' (use {known})")
+        *others, last = (*CsvSource.suffixes, *JsonSource.suffixes)
+        what = f"{location.public}: no reader for '{location.unpacked_suffix}'"
+        raise ValueError(f"{what} (use {', '.join(others)} or {last})")
     return read(
         sample_fields=sample_fields,
         auto_id=auto_id,
@@ -258,7 +266,7 @@ def hf_dataset(
         ValueError: a negative limit.
     """
     # An absolute path, because a relative one could be the name of a repository.
-    is_local_folder = path not in GENERIC_BUILDERS and Path(path).is_dir()
+    is_local_folder = path not in ("", *GENERIC_BUILDERS) and Path(path).is_dir()
     keys = {
         "path": str(Path(path).absolute()) if is_local_folder else path,
         "split": split,
@@ -402,11 +410,13 @@ class ViewArguments:
         limit: int | None,
     ) -> ViewArguments:
         """Check the arguments."""
-        if limit is not None and limit < 0:
+        if limit is not None and (limit := _integer("limit", limit)) < 0:
             raise ValueError(f"limit must be 0 or more, is {limit}")
         shuffled, seed = _resolve_shuffle(shuffle, seed)
         if seed is not None and not shuffled:
-            warnings.warn(f"seed={seed} has no effect without shuffle=True", stacklevel=4)
+            _warn(f"seed={seed} has no effect without shuffle=True")
+        if not isinstance(shuffle_choices, bool | None):
+            shuffle_choices = _integer("shuffle_choices", shuffle_choices)
         return cls(
             auto_id=auto_id,
             shuffle=shuffled,
@@ -421,7 +431,7 @@ class ViewArguments:
         if self.shuffle_choices is True:
             dataset.shuffle_choices()
         elif self.shuffle_choices is not None and self.shuffle_choices is not False:
-            dataset.shuffle_choices(seed=operator.index(self.shuffle_choices))
+            dataset.shuffle_choices(seed=self.shuffle_choices)
         if self.limit is not None:
             del dataset.samples[self.limit :]
         return dataset
@@ -429,7 +439,7 @@ class ViewArguments:
 
 def _resolve_shuffle(shuffle: bool | int | None, seed: int | None) -> tuple[bool, int | None]:
     """Return whether to shuffle, and the seed; an int for `shuffle` is its seed."""
-    given = None if seed is None else int(seed)
+    given = None if seed is None else _integer("seed", seed)
     if shuffle is None or isinstance(shuffle, bool) or type(shuffle).__name__ == "bool":
         return bool(shuffle), given  # numpy's bool is not a subclass of Python's
     if not isinstance(shuffle, numbers.Integral):
@@ -439,3 +449,18 @@ def _resolve_shuffle(shuffle: bool | int | None, seed: int | None) -> tuple[bool
     if given is not None:
         raise ValueError(f"give the seed once: shuffle={shuffle} or seed={seed}")
     return True, int(shuffle)
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, is {value!r}") from None
+
+
+def _warn(message: str) -> None:
+    """Warn at the line that has called a loader, also by `file_dataset`."""
+    level = 1
+    while sys._getframe(level).f_globals is globals():  # noqa: SLF001 (there is no other way)
+        level += 1
+    warnings.warn(message, stacklevel=level + 1)

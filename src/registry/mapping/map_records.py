@@ -79,6 +79,8 @@ def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToS
     """Return the function that maps a record for a loader's `sample_fields`."""
     spec = FieldSpec() if sample_fields is None else sample_fields
     if not isinstance(spec, FieldSpec):
+        if not callable(spec):
+            raise TypeError(f"sample_fields must be a FieldSpec or a function, is {spec!r}")
         return spec
     to_metadata = _metadata_reader(spec.metadata)
     parts = [(name, getattr(spec, name), convert) for name, convert in coerce.COERCIONS.items()]
