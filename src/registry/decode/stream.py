@@ -24,9 +24,8 @@ from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
-    from typing import IO
 
 __all__ = [
     "HARMLESS_DOCUMENT",

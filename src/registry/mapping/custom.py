@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import os
@@ -12,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from registry.base.digest import digest_of
+from registry.base.fs import file_sha256
 from registry.base.packages import find_module, places_of
 from registry.boundary.boundary import Boundary
 from registry.errors import MappingError
@@ -119,4 +119,4 @@ def _sources(root: str) -> list[tuple[str, str]]:
 
 
 def _file_digest(path: Path) -> str:
-    return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"sha256:{file_sha256(path)}"

@@ -13,9 +13,9 @@ from registry.errors import MappingError
 from registry.mapping.row import Row, get_columns, no_column
 from registry.mapping.sizes import sizes_of
 
-__all__ = ["Batch", "Records"]
+__all__ = ["MOST_BYTES", "Batch", "Records"]
 
-_MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 28
 """Bytes of the values of one expression, beyond which records are mapped one by one."""
 
 
@@ -91,7 +91,7 @@ class Batch(ABC):
     def check_size(self, values: Sequence[Any]) -> None:
         """Raise a NotColumnarError for values that are too large to have them all at a time."""
         # The one record has a limit of its own, with an error that names it.
-        if not self.is_alone and sizes_of(values) > _MOST_BYTES:
+        if not self.is_alone and sizes_of(values) > MOST_BYTES:
             raise NotColumnarError("values that are too large to map many at a time")
 
 

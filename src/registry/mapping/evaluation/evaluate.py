@@ -41,7 +41,7 @@ from registry.manifest.expressions import (
     parse_expression,
 )
 from registry.mapping.conditions import compile_comparisons, takes_long
-from registry.mapping.evaluation.batch import Batch, Records
+from registry.mapping.evaluation.batch import MOST_BYTES, Batch, Records
 from registry.mapping.evaluation.message_content import content_parts
 from registry.mapping.evaluation.template_texts import TemplateTexts
 from registry.mapping.operations import build_operation, find_operation
@@ -63,8 +63,6 @@ Predicate = Callable[[Batch], list[bool]]
 _LONG_ARGUMENTS = 80
 _FEW = 64
 """Values on which a heavy operation works between two looks at their size and the clock."""
-_MOST_BYTES = 1 << 28
-"""Bytes of the results of a heavy operation, beyond which records are mapped one by one."""
 _MOST_SECONDS = 10.0
 """Time for a heavy operation in a batch. One by one, the limit of the build is asked each time."""
 
@@ -313,7 +311,7 @@ def _map_heavy(
         few = slice(start, start + _FEW)
         part = list(map(function, values[few], *(one[few] for one in arguments)))
         size += sizes_of(part)
-        if size > _MOST_BYTES:
+        if size > MOST_BYTES:
             raise NotColumnarError("values that are too large to map many at a time")
         if time.monotonic() > end:
             raise NotColumnarError("values that take too long to map many at a time")
