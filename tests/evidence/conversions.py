@@ -208,7 +208,7 @@ def mmlu(files: Mapping[str, list[dict[str, Any]]]) -> Records:
         for record in records:
             yield {
                 "question": record["question"],
-                "subject": name.removesuffix("_test.csv"),
+                "subject": name.rpartition("_")[0],
                 "choices": [record[f"choice{number}"] for number in range(4)],
                 "answer": int(record["answer"]),
             }

@@ -9,7 +9,7 @@ from typing import Any
 from registry.samples.letters import letter_of
 from tests.parity.cases import PROMPT, Case, Why
 
-__all__ = ["LM_EVAL_CASES"]
+__all__ = ["LM_EVAL_CASES", "questions_of_exams"]
 
 Record = dict[str, Any]
 
@@ -61,7 +61,7 @@ def lm_eval(
     )
 
 
-def _questions(records: Iterable[Record]) -> Iterator[Record]:
+def questions_of_exams(records: Iterable[Record]) -> Iterator[Record]:
     """Yield the questions of all examinations, as the script of the Hub does."""
     for record in records:
         for exam in record["exams"].values():
@@ -72,7 +72,7 @@ def _questions(records: Iterable[Record]) -> Iterator[Record]:
 BARE = {"input": Why("the task has no prompt"), "metadata.bias_type": NOT_KEPT}
 
 LM_EVAL_CASES = (
-    lm_eval("headqa-en", "headqa/headqa_en.yaml", {"input": PROMPT}, _questions),
+    lm_eval("headqa-en", "headqa/headqa_en.yaml", {"input": PROMPT}, questions_of_exams),
     lm_eval("crows-pairs-english", "crows_pairs/crows_pairs_english.yaml", BARE),
     lm_eval(
         "mathqa",

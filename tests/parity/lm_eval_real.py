@@ -14,6 +14,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
+from tests.evidence.conversions import BY_FILE, CONVERSIONS
+from tests.evidence.lm_eval_peers import questions_of_exams
+
 __all__ = ["RECORDS_OF"]
 
 Records = list[dict[str, Any]]
@@ -57,20 +60,6 @@ def boolq(text: str) -> Records:
     ]
 
 
-def commonsense_qa(text: str) -> Records:
-    return [
-        {
-            "question": row["question"]["stem"],
-            "choices": {
-                key: [choice[key] for choice in row["question"]["choices"]]
-                for key in ("label", "text")
-            },
-            "answerKey": row["answerKey"],
-        }
-        for row in lines(text)
-    ]
-
-
 def copa(text: str) -> Records:
     kinds = {"because": "cause", "therefore": "effect"}
     records = []
@@ -87,11 +76,6 @@ def ethics(text: str) -> Records:
     return [{"activity": better, "baseline": worse} for better, worse in rows]
 
 
-def headqa(text: str) -> Records:
-    exams = json.loads(text)["exams"].values()
-    return [{**row, "ra": int(row["ra"])} for exam in exams for row in exam["data"]]
-
-
 def hellaswag(text: str) -> Records:
     return [{**row, "label": str(row["label"])} for row in lines(text)]
 
@@ -106,20 +90,9 @@ def logiqa(text: str) -> Records:
     return records
 
 
-def mathqa(text: str) -> Records:
-    return [{**row, "Problem": row["problem"]} for row in lines(text)]
-
-
 def mmlu(text: str) -> Records:
-    return [
-        {
-            "question": row["question"],
-            "choices": [row[f"choice{index}"] for index in range(4)],
-            "answer": int(row["answer"]),
-            "subject": "high_school_physics",
-        }
-        for row in csv.DictReader(io.StringIO(text))
-    ]
+    file = {"high_school_physics_test.csv": [*csv.DictReader(io.StringIO(text))]}
+    return [*BY_FILE["mmlu"](file)]
 
 
 def openbookqa(text: str) -> Records:
@@ -158,32 +131,8 @@ def race(text: str) -> Records:
     return records
 
 
-def social_iqa(text: str) -> Records:
-    records = []
-    for row in lines(text):
-        first, second, third = (option[3:] for option in row["options"].split("\n"))
-        answers = {"answerA": first, "answerB": second, "answerC": third}
-        label = str("ABC".index(row["answer"][0]) + 1)
-        asked = {"context": row["passage"], "question": row["question"]}
-        records.append({**asked, **answers, "label": label})
-    return records
-
-
 def swag(text: str) -> Records:
     return [{**row, "startphrase": f"{row['sent1']} {row['sent2']}"} for row in lines(text)]
-
-
-def truthfulqa(text: str) -> Records:
-    return [
-        {
-            "question": row["question"],
-            **{
-                key: {"choices": list(row[key]), "labels": list(row[key].values())}
-                for key in ("mc1_targets", "mc2_targets")
-            },
-        }
-        for row in json.loads(text)
-    ]
 
 
 def winogrande(text: str) -> Records:
@@ -223,24 +172,26 @@ RECORDS_OF: dict[str, Callable[[str], Records]] = {
     "lm-eval-anli-r1": anli,
     "lm-eval-arc-easy": arc,
     "lm-eval-boolq": boolq,
-    "lm-eval-commonsense-qa": commonsense_qa,
+    "lm-eval-commonsense-qa": lambda text: [*CONVERSIONS["stem"](lines(text))],
     "lm-eval-copa": copa,
     "lm-eval-ethics-utilitarianism": ethics,
     "lm-eval-gsm8k": lines,
-    "lm-eval-headqa-en": headqa,
+    "lm-eval-headqa-en": lambda text: [*questions_of_exams([json.loads(text)])],
     "lm-eval-hellaswag": hellaswag,
     "lm-eval-lambada-openai": lines,
     "lm-eval-logiqa": logiqa,
-    "lm-eval-mathqa": mathqa,
+    "lm-eval-mathqa": lambda text: [*CONVERSIONS["mathqa"](lines(text))],
     "lm-eval-mmlu": mmlu,
     "lm-eval-openbookqa": openbookqa,
     "lm-eval-piqa": piqa,
     "lm-eval-pubmedqa": lambda text: list(json.loads(text).values()),
     "lm-eval-race": race,
-    "lm-eval-social-iqa": social_iqa,
+    "lm-eval-social-iqa": lambda text: [*CONVERSIONS["siqa"](lines(text))],
     "lm-eval-swag": swag,
-    "lm-eval-truthfulqa-mc1": truthfulqa,
-    "lm-eval-truthfulqa-mc2": truthfulqa,
+    **dict.fromkeys(
+        ("lm-eval-truthfulqa-mc1", "lm-eval-truthfulqa-mc2"),
+        lambda text: [*CONVERSIONS["truthfulqa_choices"](json.loads(text))],
+    ),
     "lm-eval-winogrande": winogrande,
     "lm-eval-wsc273": wsc273,
 }

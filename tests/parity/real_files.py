@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.evidence.conversions import BY_FILE
+
 __all__ = ["REAL_FILES", "Records", "real_mmlu", "sha256_of"]
 
 _SHARED = Path(os.environ.get("REGISTRY_SHARED", Path(__file__).parents[3] / "shared"))
@@ -38,17 +40,10 @@ def real_mmlu(name: str) -> Records:
     if not files:
         pytest.skip(f"{name}/*_{split}.csv are not on this machine: they are {MMLU.format(split)}")
     assert sha256_of(files) == sha256
-    records: Records = []
-    for file in files:
-        with file.open(encoding="utf-8", newline="") as opened:
-            records += (
-                {
-                    "question": row["question"],
-                    "choices": [row[f"choice{number}"] for number in range(4)],
-                    "answer": int(row["answer"]),
-                    "subject": file.name.removesuffix(f"_{split}.csv"),
-                }
-                for row in csv.DictReader(opened)
-            )
+    read = {
+        file.name: [*csv.DictReader(file.read_text(encoding="utf-8").splitlines(keepends=True))]
+        for file in files
+    }
+    records = [*BY_FILE["mmlu"](read)]
     assert len(records) == count
     return records

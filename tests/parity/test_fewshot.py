@@ -21,7 +21,7 @@ import pytest
 import registry
 from tests.parity.lm_eval_real import RECORDS_OF
 from tests.parity.real_files import REAL_FILES, Records, real_mmlu
-from tests.parity.test_lm_eval import REAL, RECORDS, TASKS
+from tests.parity.test_lm_eval import REAL, RECORDS, task_of
 
 HERE = Path(__file__).parent
 
@@ -61,20 +61,7 @@ def write(folder: Path, name: str, records: Records) -> None:
 
 def theirs(file: str, pool: Records, records: Records) -> list[Any]:
     """Return the prompts of a task with the seed of the harness's command."""
-    loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
-    datasets: Any = importlib.import_module("datasets")
-    api: Any = importlib.import_module("lm_eval.api.task")
-    config = loader.load_yaml(TASKS / file)
-    config = {key: value for key, value in config.items() if key not in ("tag", "task_alias")}
-    evaluated = config.get("test_split") or config["validation_split"]
-    examples = config.get("fewshot_split") or config["training_split"]
-    named = [config.get(f"{name}_split") for name in ("training", "validation", "test")]
-    data = {split: datasets.Dataset.from_list(pool) for split in named if split}
-    data |= {
-        examples: datasets.Dataset.from_list(pool),
-        evaluated: datasets.Dataset.from_list(records),
-    }
-    task = api.ConfigurableTask(config={**config, "custom_dataset": lambda **_: data})
+    task = task_of(file, records, pool)
     task.set_fewshot_seed(SEED)
     return [task.fewshot_context(document, 5) for document in task.eval_docs]
 

@@ -78,14 +78,18 @@ class Requests:
     """Indices of the correct continuations, or the text to generate."""
 
 
-def task_of(file: str, records: list[dict[str, Any]]) -> Any:
-    """Return a task of the harness whose documents are these records."""
+def task_of(
+    file: str, records: list[dict[str, Any]], pool: list[dict[str, Any]] | None = None
+) -> Any:
+    """Return a task of the harness whose documents are these records, its examples the pool."""
     loader: Any = importlib.import_module("lm_eval.tasks._yaml_loader")
     datasets: Any = importlib.import_module("datasets")
     api: Any = importlib.import_module("lm_eval.api.task")
     config = loader.load_yaml(TASKS / file)
     splits = [config.get(f"{name}_split") for name in ("training", "validation", "test", "fewshot")]
-    data = {split: datasets.Dataset.from_list(records) for split in [*splits, "dev"] if split}
+    others = datasets.Dataset.from_list(records if pool is None else pool)
+    data = {split: others for split in [*splits, "dev"] if split}
+    data[splits[2] or splits[1]] = datasets.Dataset.from_list(records)
     config = {key: value for key, value in config.items() if key not in ("tag", "task_alias")}
     return api.ConfigurableTask(config={**config, "custom_dataset": lambda **_: data})
 

@@ -10,6 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.servers.hub import HubEmulator, Request, parquet_repo
@@ -202,3 +204,11 @@ def test_tree_lists_one_level_unless_recursive(hub: HubEmulator) -> None:
     assert top == {"a": "directory", "d.txt": "file"}
     assert deep == top | {"a/b": "directory", "a/b/c.parquet": "file"}
     assert below == {"a/b/c.parquet": "file"}
+
+
+def test_schema_determines_types_and_allows_an_empty_split() -> None:
+    schema = pa.schema([("id", pa.int32())])
+    files = parquet_repo({"cfg": {"empty": [], "full": [{"id": 1}]}}, schemas={"cfg": schema})
+    for split in ("empty", "full"):
+        source = pa.BufferReader(files[f"cfg/{split}-00000-of-00001.parquet"])
+        assert pq.read_schema(source).equals(schema)
