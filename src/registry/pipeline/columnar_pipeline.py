@@ -91,7 +91,7 @@ def columns_read(spec: DatasetSpec, source: Source) -> Wanted:
     if spec.mapper is not None or spec.join is not None or spec.explode is not None:
         return None
     wanted = mapping_dependencies(spec.fields, spec.where)
-    return wanted and _names(wanted, source, UnreadColumns.of(spec).missing)
+    return None if wanted is None else _names(wanted, source, UnreadColumns.of(spec).missing)
 
 
 def _names(wanted: frozenset[str], source: Source, unread: frozenset[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from registry.base.locations import Location
 from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError, DigestMismatchError
 from registry.manifest.source_models import FileSource
+from registry.sources.bodies import is_strong
 from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import FilesystemPool, option_errors
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
@@ -260,7 +261,7 @@ def _has_pinned_bytes(
         return False
     now = validated(location, state)
     # A weak ETag may stay the same when the bytes change (RFC 9110, 8.8.1).
-    etag = None if (now.etag or "").startswith("W/") else now.etag
+    etag = now.etag if is_strong(now.etag or "") else None
     pairs = [(etag, locked.etag), (now.version_id, locked.version_id)]
     known = [pair for pair in pairs if None not in pair]
     return now.size == locked.size and bool(known) and all(a == b for a, b in known)

@@ -46,9 +46,9 @@ _PREFETCH_ROWS = 1 << 16
 _PREFETCH_BYTES = 1 << 25
 _FIRST_ROWS = 1 << 8
 _NAMED = 20
+"""Number of changed samples that a provenance names."""
 _REOPENINGS = 3
 """How often one reading opens its file again; what is damaged each time is no chance."""
-"""Number of changed samples that a provenance names."""
 
 Finish = Callable[[Sample], Sample]
 _Result = TypeVar("_Result")

@@ -19,6 +19,7 @@ from registry.base.cache_access import make_folder
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
 from registry.base.locations import Location
+from registry.boundary.paths import CARDS
 from registry.errors import SourceError
 from registry.sources.bodies import DamagedError, new_hash
 from registry.sources.filesystem import limited_requests
@@ -42,7 +43,7 @@ __all__ = [
     "list_files",
 ]
 
-_CARD = ("README.md", ".huggingface.yaml", "dataset_infos.json")
+_CARD = (*CARDS, "dataset_infos.json")
 """Files that `datasets` reads by itself, for the configurations and their data files."""
 _DOWNLOADS = 2
 _PATHS_PER_REQUEST = 500
