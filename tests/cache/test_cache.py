@@ -294,6 +294,14 @@ def test_blob_is_moved_to_its_digest(cache: Cache) -> None:
     assert path.read_bytes() == b"bytes"
 
 
+def test_blobs_that_can_not_be_written_are_an_error_with_a_hint(cache: Cache) -> None:
+    cache.versioned.mkdir(parents=True)
+    (cache.versioned / "blobs").touch()
+    message = r"^can't write to the cache in .*blobs: .*Not a directory.* \(REGISTRY_CACHE_DIR sets"
+    with pytest.raises(CacheError, match=message):
+        blob(cache, b"bytes")
+
+
 @pytest.mark.parametrize("harm", [lambda path: path.write_bytes(b"other"), as_folder])
 def test_damaged_blob_is_quarantined(cache: Cache, harm: Callable[[Path], object]) -> None:
     digest = hashlib.sha256(b"bytes").hexdigest()

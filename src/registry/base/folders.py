@@ -17,7 +17,14 @@ from registry.errors import CacheError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["finish_files", "kept_inode", "publish_folder", "remove_folder", "temporary_folder"]
+__all__ = [
+    "finish_files",
+    "kept_inode",
+    "publish_folder",
+    "remove_folder",
+    "temporary_folder",
+    "write_error",
+]
 
 # Errors of renaming a folder to an existing one; which of them depends on the platform.
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
@@ -39,14 +46,14 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
             make_new_folder(folder)
             held = hold(folder)
     except OSError as error:
-        raise _write_error(parent, error) from error
+        raise write_error(parent, error) from error
     try:
         yield folder
     except OSError as error:
         # A file that is there already, such as a link, was put there by another process.
         if not is_disk_fault(error) and not isinstance(error, FileExistsError):
             raise
-        raise _write_error(parent, error) from error
+        raise write_error(parent, error) from error
     finally:
         _remove_tree(folder)
         let_go(held)
@@ -64,7 +71,7 @@ def publish_folder(folder: Path, target: Path) -> None:
         _rename(folder, target)
     except OSError as error:
         if error.errno not in _TAKEN:
-            raise _write_error(target.parent, error) from error
+            raise write_error(target.parent, error) from error
 
 
 def remove_folder(folder: Path, parent: Path) -> None:
@@ -80,7 +87,7 @@ def remove_folder(folder: Path, parent: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise _write_error(parent, error) from error
+        raise write_error(parent, error) from error
     _remove_tree(target)
 
 
@@ -132,7 +139,7 @@ def finish_files(folder: Path) -> dict[str, int]:
                     set_cached_mode(Path(entry.path))
                 sizes[entry.name] = state.st_size
     except OSError as error:
-        raise _write_error(folder, error) from error
+        raise write_error(folder, error) from error
     return sizes
 
 
@@ -171,7 +178,8 @@ def _remove_flat(folder: Path) -> None:
     os.rmdir(folder)
 
 
-def _write_error(folder: Path, error: OSError) -> CacheError:
+def write_error(folder: Path, error: OSError) -> CacheError:
+    """Return the error for a folder of the cache that can't be written to."""
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = "`registry cache prune` frees space; " if is_full else ""
     hint += "REGISTRY_CACHE_DIR sets another folder"

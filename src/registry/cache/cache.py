@@ -37,6 +37,7 @@ from registry.base.folders import (
     publish_folder,
     remove_folder,
     temporary_folder,
+    write_error,
 )
 from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
 from registry.base.processes.forks import cached_property
@@ -350,14 +351,21 @@ class Cache(Struct, frozen=True, dict=True):
         return self._find_intact(path, read)
 
     def store_blob(self, path: Path, sha256: str) -> Path:
-        """Move a finished file to the blobs; return its path there."""
+        """Move a finished file to the blobs; return its path there.
+
+        Raises:
+            CacheError: it can't be moved there.
+        """
         target = self.blob(sha256)
-        if target.is_dir():
-            self.quarantine_file(target)
-        make_folder(target.parent)
-        # Not synced: a blob is hashed each time before it is read.
-        set_cached_mode(path)
-        path.replace(target)
+        try:
+            if target.is_dir():
+                self.quarantine_file(target)
+            make_folder(target.parent)
+            # Not synced: a blob is hashed each time before it is read.
+            set_cached_mode(path)
+            path.replace(target)
+        except OSError as error:
+            raise write_error(target.parent, error) from error
         return target
 
     def recall(self, key: str, *fields: str) -> dict[str, Any] | None:
