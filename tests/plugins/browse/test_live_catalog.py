@@ -186,6 +186,9 @@ def test_build_builds_what_is_looked_at(manifest: Path) -> None:
     settings = Settings.from_environment(root=manifest.parent)
     live = LiveCatalog(settings, build=True)
     assert "All 2." in page(live)
+    with (manifest.parent / "planets.csv").open("a", encoding="utf-8") as file:
+        file.write("Which is blue?,Neptune\n")
+    assert ">3 equal</a>" in live.compare_page("planets", "planets")
     manifest.write_text(MANIFEST.replace("planets.csv", "gone.csv"), encoding="utf-8")
     assert "gone.csv" in page(live)
 

@@ -161,17 +161,27 @@ def test_old_state_is_told_at_once(client: Client) -> None:
     assert answer[2] == "event: changed\ndata: \n\n"
 
 
-def test_unexpected_error_is_an_answer_and_the_server_goes_on(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            ZeroDivisionError("so\x1b[31m"),
+            "unexpected ZeroDivisionError: so\\u{1b}[31m. This is a bug",
+        ),
+        (RegistryError("so\x1b[31m"), "so\\u{1b}[31m\n"),
+    ],
+)
+def test_error_is_an_answer_and_the_server_goes_on(
+    error: Exception, text: str, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(live: LiveCatalog, name: str, first: int, **_: bool) -> str:
-        raise ZeroDivisionError("so\x1b[31m")
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(LiveCatalog, "dataset_page", fail)
         status, headers, body = client.ask("/datasets/planets.html")
     assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
-    assert body.startswith("unexpected ZeroDivisionError: so\\u{1b}[31m.")
+    assert body.startswith(text)
     assert client.ask("/datasets/planets.html")[0] == 200
 
 
@@ -285,6 +295,22 @@ def test_rest_of_a_sample_that_is_cut_is_one_click_away(client: Client) -> None:
     assert whole.count('<article class="sample"') == 1
     assert "end of it" in whole
     assert "There is no sample 9" in client.ask("/samples/planets@9.html?whole=1")[2]
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "text"),
+    [
+        ("sort=x", 400, "a part of the question is no number\n"),
+        ("chosen=1", 400, "a part of the question is no number\n"),
+        ("chosen=9.0", 200, '{"problem":"the table has no such column or group"}'),
+        ("sort=9", 200, '{"problem":"the table has no such column or group"}'),
+    ],
+)
+def test_question_that_no_table_answers_is_refused(
+    question: str, status: int, text: str, client: Client
+) -> None:
+    found = client.ask(f"/tables/planets/rows.json?{question}")
+    assert (found[0], found[2]) == (status, text)
 
 
 @pytest.mark.parametrize(

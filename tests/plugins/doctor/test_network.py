@@ -195,6 +195,9 @@ def test_clock_is_compared_with_that_of_the_server(
     clock = reached(monkeypatch, HF_ENDPOINT=url)["clock"]
     assert clock.status == "warn"
     assert clock.text.endswith(" s fast")
+    listeners.append(Listener(f"{head}Date: today\r\n\r\n[]".encode()))
+    url = f"http://127.0.0.1:{listeners[1].port}"
+    assert "clock" not in reached(monkeypatch, HF_ENDPOINT=url)
 
 
 def test_certificate_of_a_stranger_is_recognized(

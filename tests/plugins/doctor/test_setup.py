@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from registry.lockfile.models import PIN_FORMAT
 from registry.plugins.doctor.observation import Observation
 from registry.plugins.doctor.setup import (
     cache_observations,
@@ -62,6 +63,15 @@ def test_stale_and_orphaned_pins_are_named(run: Run, own: Path) -> None:
     assert lock.text.endswith("for an older manifest: qa, qa-one")
     manifest.write_text(text.replace("  qa-one", "  qa-two"), encoding="utf-8")
     assert found()["lock"].text.endswith("some that are gone: qa-one")
+    manifest.write_text(text.replace("target: a", "target: [a"), encoding="utf-8")
+    assert found()["lock"].status == "ok"  # nobody knows what is in a file that can't be read
+    manifest.write_text(text, encoding="utf-8")
+    file = own / "datasets.lock"
+    newer = file.read_text("utf-8").replace(f"format: {PIN_FORMAT}", f"format: {PIN_FORMAT + 1}")
+    file.write_text(newer, encoding="utf-8")
+    lock = found()["lock"]
+    assert lock.text.endswith("by a newer release: qa, qa-one")
+    assert (lock.status, lock.next) == ("warn", "upgrade eval-registry")
 
 
 def test_problems_are_counted_and_broken_files_fail(own: Path) -> None:

@@ -120,6 +120,8 @@ def test_without_eval_samples_with_choices_are_multiple_choice() -> None:
     [
         ({"source": {"type": "csv", "path": "x.csv"}}, "can't say `source`"),
         ({"source": {**KEYS["source"], "data_dir": "x"}}, "`source.data_dir`"),
+        ({"fewshot": {"dataset": "quiz", "n": 1, "apply": True}}, "`fewshot`"),
+        ({"fields": {"choices": None, "description": {"const": "d"}}}, "`fields.description`"),
         ({"where": {"value": "a", "equals": 1}}, "`where`"),
         ({"on_duplicate": "drop"}, "`on_duplicate`"),
         ({"corrections": "errata.yaml"}, "`corrections`"),

@@ -11,6 +11,7 @@ from tests.cli.invocation import Run, write
 from tests.conftest import S3, Https
 
 BODIES = {"/a.csv": b"input,target\nq,a\n", "/b.csv": b"input,target\nr,b\n"}
+MORE = b"input,target\ns,c\n"
 DATASETS = """\
 datasets:
   free:
@@ -21,6 +22,9 @@ datasets:
   gated: {{extends: free, access: {{gated: 'https://example.org/terms'}}}}
   silent: {{extends: free, license: {{none-stated: 2026-11-23, looked-at: 'https://example.org/s'}}}}
   owned: {{extends: free, license: LicenseRef-Ours}}
+  unpinned: {{extends: free, limit: 1}}
+  local: {{extends: free, source: {{path: qa.csv}}}}
+  twice: {{extends: free, source: {{path: ['{url}/a.csv', '{url}/more/a.csv']}}}}
 """
 
 
@@ -31,8 +35,10 @@ def catalog(own: Path, https: Https, run: Run) -> Path:
     index.write_text(index.read_text(encoding="utf-8") + "hosts: [localhost]\n", encoding="utf-8")
     for path, body in BODIES.items():
         https.put(path, body)
+    https.put("/more/a.csv", MORE)
+    (own / "qa.csv").write_bytes(MORE)
     write(own, "a", DATASETS.format(url=https.url))
-    assert run("lock", "free", "gated", "silent", "owned").code == 0
+    assert run("lock", "free", "gated", "silent", "owned", "local", "twice").code == 0
     return own
 
 
@@ -94,12 +100,17 @@ def test_home_folder_is_that_of_the_user(
 
 
 def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run) -> None:
-    result = run("mirror", "gated", "silent", "owned", "--to", str(tmp_path / "copies"))
+    names = ("gated", "silent", "owned", "unpinned", "local")
+    result = run("mirror", *names, "--to", str(tmp_path / "copies"))
     assert result.code == 1
     assert not (tmp_path / "copies").exists()
     reasons = [
         "gated: not copied: access is gated: whoever wants it accepts the terms at",
         "silent: not copied: no license is known",
         "owned: not copied: its license is LicenseRef-Ours",
+        "unpinned: not copied: its bytes are not verified (`registry lock unpinned` pins them)",
+        "local: not copied: all of its files are in the catalog",
     ]
-    assert [reason in result.err for reason in reasons] == [True] * 3
+    assert [reason for reason in reasons if reason not in result.err] == []
+    twice = run("mirror", "twice", "--to", str(tmp_path / "copies"))
+    assert (twice.code, twice.err.endswith("have the same file name\n")) == (1, True)

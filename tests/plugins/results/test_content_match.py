@@ -82,6 +82,9 @@ def test_dataset_with_most_samples_is_found_and_its_name_preferred(own: Path) ->
 
 def test_datasets_that_cannot_be_opened_are_passed_over(own: Path) -> None:
     write(own, "gone", "datasets:\n  gone: {source: {type: csv, path: gone.csv}}\n")
+    # This one is found out only when it is built.
+    invalid = "{source: {type: csv, path: qa.csv}, fields: {input: nothing}}"
+    write(own, "invalid", f"datasets:\n  invalid: {invalid}\n")
     here = Here(*options.open_catalog(None))
     run = Run(file="a", tool="eee", dataset="gone", samples=(RunSample(id=1, input="Nine?"),))
     assert find_dataset(run, here) is None

@@ -108,6 +108,35 @@ def test_commits_and_urls_are_downloads(here: Here) -> None:
     assert here.needed("hub").state == "download"
 
 
+def test_url_of_which_other_bytes_are_pinned_now_is_missing(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = Material(location="https://example.org/a.csv", size=1, sha256="0" * 64)
+    pin = here.pin("qa")
+    assert pin is not None
+    now = replace(pin, sources=(replace(then, sha256="1" * 64),))
+    monkeypatch.setattr(Here, "pin", lambda *_: now)
+    text = "https://example.org/a.csv: datasets.lock pins other bytes of it now"
+    assert here.needed("qa", of(here, pins=(then,))) == Needed("missing", (text,))
+
+
+def test_split_and_commit_of_a_provenance_are_opened(
+    here: Here, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    splits = "{test: {path: qa.csv}, dev: {path: dev.csv}}"
+    keys = f"{{source: {{type: csv}}, splits: {splits}, fields: {{input: q, target: a}}"
+    write(own, "parts", f"datasets:\n  parts: {keys}, default_split: test}}\n")
+    (own / "dev.csv").write_text("q,a\nDev?,1\n")
+    here = Here(*options.open_catalog(None))
+    stated = replace(get_dataset("parts", split="dev").provenance, fingerprint=None)
+    assert [one.input for one in here.open_stated(stated, "parts", offline=True)] == ["Dev?"]
+    asked: dict[str, object] = {}
+    monkeypatch.setattr(Here, "open", lambda *_, **given: asked.update(given))
+    commit = Material(location="hf://org/name", revision=COMMIT)
+    here.open_stated(Provenance(name="hub", samples=1, pins=(commit,)), "hub", offline=True)
+    assert asked == {"offline": True, "revision": COMMIT}
+
+
 def test_cached_samples_of_then_need_nothing(here: Here, run: Run) -> None:
     here.open("qa", offline=True)
     pins = (Material(location="gone.csv", size=1, sha256="0" * 64),)

@@ -124,6 +124,35 @@ def test_homepage_that_is_no_web_page_is_a_problem(root: Path) -> None:
     assert view.problems[0].startswith("sets/qa.yaml:5:5 $.datasets.qa.homepage: ")
 
 
+def test_facts_lead_to_the_repository_and_to_the_license(root: Path) -> None:
+    (root / "sets" / "qa.yaml").write_text(LINKED, "utf-8")
+    view = open_view(root)
+    hub = view.dataset("hub")
+    assert hub.links == {
+        "Source": "https://huggingface.co/datasets/org/name/tree/v1",
+        "License": "https://example.org/license",
+    }
+    facts = dict(hub.facts)
+    assert (facts["Languages"], facts["In groups"]) == ("te, en", "both")
+    assert view.groups == (("both", "Two of them. (2 members: hub, qa)"),)
+    assert view.dataset("qa").links == {"License": "https://spdx.org/licenses/CC-BY-4.0.html"}
+
+
+LINKED = """
+datasets:
+  hub:
+    source: {type: hf, path: org/name, split: test, revision: v1}
+    fields: {input: question}
+    license: {spdx: MIT, read-at: 'https://example.org/license'}
+    languages: [te, en]
+  qa:
+    source: {type: csv, path: data/qa.csv}
+    license: CC-BY-4.0
+groups:
+  both: {description: Two of them., datasets: [hub, qa]}
+"""
+
+
 def test_homepage_that_is_too_long_is_not_linked(root: Path) -> None:
     manifest = MANIFEST.replace("https://example.org", "https://example.org/" + "x" * 10_000)
     (root / "sets" / "qa.yaml").write_text(manifest, "utf-8")

@@ -67,8 +67,15 @@ def test_each_sample_is_in_one_group_of_each_facet() -> None:
 
 
 def test_many_numbers_are_counted_in_ranges_and_texts_of_their_own_by_length() -> None:
-    some = [Sample(f"q{n}", id=f"i{n}", metadata={"f": n / 97, "own": f"{n}"}) for n in range(100)]
+    some = [
+        Sample(
+            f"q{n}", id=f"i{n}", metadata={"f": n / 97, "own": f"{n}", "gap": n if n % 2 else None}
+        )
+        for n in range(100)
+    ]
     counted = groups(table(some))
+    assert list(counted["metadata.gap"].items())[-1] == ("(none)", 50)
+    assert sum(counted["metadata.gap"].values()) == 100
     assert counted["metadata.own, length"] == {"1": 10, "2": 90}
     labels = list(counted["metadata.f"])
     assert labels[0] == "≥ 0"
