@@ -71,6 +71,19 @@ def test_values_of_the_data_are_taken_where_none_are_declared(root: Path) -> Non
     assert get_group("free", root=root, limit=1).digest == free.digest, "of all their samples"
 
 
+@pytest.mark.parametrize("member", ["topics/x", "free/x"])
+def test_a_group_may_have_one_value_of_another_group(root: Path, member: str) -> None:
+    groups = f"  few: {{datasets: [{member}]}}\n  all: {{datasets: [few, free]}}\n"
+    (root / "datasets.yaml").write_text(f"{CATALOG}{groups}")
+    (few,) = get_group("few", root=root).values()
+    assert [one.input for one in few] == ["One?", "Three?"]
+    assert list(get_group("all", root=root)) == [f"few/{member}", "free/x", "free/y"]
+    (root / "qa.csv").write_text("q,a,topic\nTwo?,2,y\n")
+    message = "few: the data lacks x as `topic` (edit its `datasets`)"
+    with pytest.raises(ExpectationError, match=re.escape(message)):
+        get_group("few", root=root)
+
+
 def test_the_digest_is_that_of_the_pins(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings.from_environment(root=root)
     catalog = Catalog.open(root)

@@ -62,6 +62,8 @@ class Member(Struct, frozen=True, kw_only=True):
     """Metadata key → value of its samples; None if it has all samples of the dataset."""
     weight: float
     """Its share of the group's mean; those of all members add up to 1."""
+    is_alone: bool = False
+    """Whether it is named by itself, `GROUP/MEMBER`: the data has other values of its key."""
     by: str = ""
     """A key whose values are not declared: this stands for a member of each value in the data."""
 
@@ -237,13 +239,16 @@ class _Reader:
             return
         # Of the others nothing is said here: it is that group's own affair.
         other = _Reader(self._groups, self._entries, self._named)
-        known = {one.name: one for one in other.members(group, 1.0, "", (*trail, group))}
-        if label not in known:
-            hint = did_you_mean(label, known) or f"members: {list_names([*known], _NAMED)}"
+        known = Group(name=group, members=tuple(other.members(group, 1.0, "", (*trail, group))))
+        try:
+            found = known.member(label)
+        except DatasetNotFoundError:
+            names = [one.name for one in known.members]
+            hint = did_you_mean(label, names) or f"members: {list_names(names, _NAMED)}"
             message = f"no member '{label}' in the group {group}"
             self._report(entry, place, message, hint, "unknown-member")
             return
-        found = replace(known[label], name=f"{prefix}{written}", weight=share)
+        found = replace(found, name=f"{prefix}{written}", weight=share, is_alone=not found.by)
         yield from self._once(entry, place, found)
 
     def _label(self, written: str) -> str:

@@ -135,7 +135,8 @@ def _checked(group: Group, options: dict[str, Any]) -> Group:
                 group = group.with_values(one, _names(found, group.name))
         declared = [one.only[key] for one in members if one.only is not None]
         if declared:
-            check_values(group.name, found, declared)
+            are_all = not all(one.is_alone for one in members if not one.by)
+            check_values(group.name, found, declared, are_all=are_all)
     return group
 
 
@@ -147,21 +148,24 @@ def values_of(dataset: ArrowDataset, key: str) -> ValueRows:
     return value_rows(file, cache, samples=opened.fingerprint, key=key)
 
 
-def check_values(group: str, found: ValueRows, declared: list[Any]) -> None:
-    """Compare the values of the samples with those that a group declares.
+def check_values(
+    group: str, found: ValueRows, declared: list[Any], *, are_all: bool = True
+) -> None:
+    """Compare the values of the samples with those that a group declares, all of them or some.
 
     Raises:
-        ExpectationError: the samples have others, or lack one.
+        ExpectationError: the samples lack one, or have others than `are_all`.
     """
     has = {repr(one): one for one in found.values}
     wanted = {repr(one): one for one in declared}
-    others = [str(one) for text, one in has.items() if text not in wanted]
+    others = [str(one) for text, one in has.items() if are_all and text not in wanted]
     lacking = [str(one) for text, one in wanted.items() if text not in has]
     parts = [f"has {list_names(others, _NAMED)}, which it does not declare"] if others else []
     parts += [f"lacks {list_names(lacking, _NAMED)}"] if lacking else []
     if parts:
         raise ExpectationError(
-            f"{group}: the data {' and '.join(parts)} as `{found.key}` (edit its `values`)"
+            f"{group}: the data {' and '.join(parts)} as `{found.key}`"
+            f" (edit its `{'values' if are_all else 'datasets'}`)"
         )
 
 
