@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
@@ -11,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 from click import unstyle
 
 from registry.base.cells import cell_len
+from registry.cli import command
 
 __all__ = [
     "BAD_KEY",
+    "CONTEXT",
     "HUB",
     "INDEX",
     "MISSING_FILE",
@@ -27,6 +31,7 @@ __all__ = [
     "Run",
     "Terminal",
     "TerminalStream",
+    "verbs",
     "write",
 ]
 
@@ -80,6 +85,23 @@ class Terminal:
 
     def flush(self) -> None:
         sys.stdout.flush()
+
+
+# With the settings of the real one, as a verb remembers its help option from its first context.
+CONTEXT = click.Context(command, **command.context_settings)
+
+
+@functools.cache
+def verbs() -> dict[str, click.Command]:
+    """Return every command by its words, those of a group too."""
+    found = {}
+    for name in command.list_commands(CONTEXT):
+        verb = command.get_command(CONTEXT, name)
+        assert verb is not None
+        found[name] = verb
+        if isinstance(verb, click.Group):
+            found |= {f"{name} {inner}": one for inner, one in verb.commands.items()}
+    return found
 
 
 Run = Callable[..., Invocation]

@@ -299,7 +299,7 @@ STATES = {
     ),
     "nobody reads stdout": State(before=BROKEN_PIPE),
     "a user without a home": State(
-        says="error: this user has no home folder, which the cache is in by default",
+        says="error: this user has no home folder, which the cache is in by default (set",
         affected=(*NAMED["good"], *LISTING, *BUILDING),
         before=WITHOUT_HOME,
     ),

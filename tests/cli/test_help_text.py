@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from registry.cli import command, main
 from registry.cli.help_text import with_help_text
+from tests.cli.invocation import Run, verbs
 
 EPILOG = """\b
 Example: registry verb some/long/path.csv --option value --other 'a quoted value' --last
@@ -45,24 +45,15 @@ def test_folded_commands_are_the_same_commands(verb: click.Command, width: int) 
     assert "    key: value  # which stays" in result.output.splitlines()
 
 
-def all_commands() -> list[list[str]]:
-    found = []
-    with click.Context(command) as context:
-        for name in command.list_commands(context):
-            one = command.get_command(context, name)
-            found.append([name])
-            if isinstance(one, click.Group):
-                found += [[name, inner] for inner in one.list_commands(context)]
-    return found
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_help_of_every_command_fits(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("width", "flag"), [(60, "--help"), (80, "-h")])
+@pytest.mark.parametrize("words", ["", *verbs()])
+def test_help_of_every_command_fits_and_has_an_example(
+    run: Run, words: str, width: int, flag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    for names in all_commands():
-        assert main([*names, "--help"]) == 0
-        out = capsys.readouterr().out
-        wide = [line for line in out.splitlines() if len(line) > width]
-        assert wide == [], names
+    shown = run(*words.split(), flag)
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith(f"Usage: registry {words}".rstrip())
+    example = " ".join(shown.out.partition("Example: ")[2].split())
+    assert f"registry {words}".strip() in example
+    assert [line for line in shown.lines if len(line) > width] == []

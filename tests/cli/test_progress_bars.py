@@ -40,11 +40,6 @@ def displays(monkeypatch: pytest.MonkeyPatch) -> list[parts.Progress]:
     return made
 
 
-def only_task(displays: list[parts.Progress]) -> parts.Task:
-    (task,) = displays[0].tasks
-    return task
-
-
 def test_no_bar_is_shown_in_a_pipe_or_with_json(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: TerminalStream
 ) -> None:
@@ -66,47 +61,40 @@ def test_wait_is_a_line_in_a_pipe(capsys: pytest.CaptureFixture[str], *, as_json
     assert capsys.readouterr() == ("", "qa: waiting for process 7 (1 s so far)\n")
 
 
-def test_bar_of_a_short_wait_is_not_shown(
-    terminal: TerminalStream, displays: list[parts.Progress]
-) -> None:
-    with bars(as_json=False) as report:
-        report("qa", Progress("wait", 0, note="process 7"))
-        assert displays[0].tasks == []
+FETCHED = Progress("fetch", 3000, 3000)
 
 
 @pytest.mark.parametrize(
-    ("progress", "amount"),
+    ("reports", "amount", "total"),
     [
-        (Progress("fetch", 1500, 3000), "download 1.5 kB of 3.0 kB"),
-        (Progress("fetch", 1500), "download 1.5 kB"),
-        (Progress("read", 1500, 3000), "read 1.5 kB of 3.0 kB"),
-        (Progress("parse", 0), "parse"),
-        (Progress("parse", 1500, 3000), "parse 1,500 of 3,000 records"),
-        (Progress("map", 12_000), "map 12,000 samples"),
-        (Progress("map", 12_000, 24_000), "map 12,000 of 24,000 samples"),
-        (Progress("write", 12_000, 12_000), "write 12,000 samples"),
-        (Progress("wait", 3, note="process 7 on host"), "waiting for process 7 on host"),
+        ([Progress("fetch", 1500, 3000)], "download 1.5 kB of 3.0 kB", 3000),
+        ([Progress("fetch", 1500)], "download 1.5 kB", None),
+        ([Progress("read", 1500, 3000)], "read 1.5 kB of 3.0 kB", 3000),
+        ([Progress("parse", 0)], "parse", None),
+        ([Progress("parse", 1500, 3000)], "parse 1,500 of 3,000 records", 3000),
+        ([Progress("map", 12_000, 24_000)], "map 12,000 of 24,000 samples", 24_000),
+        ([Progress("write", 12_000, 12_000)], "write 12,000 samples", 12_000),
+        ([Progress("wait", 3, note="process 7 on host")], "waiting for process 7 on host", None),
+        # What the manifest says, unless it was wrong; a total of bytes says nothing of samples.
+        ([FETCHED, Progress("map", 5)], "map 5 of 20 samples", 20),
+        ([FETCHED, Progress("map", 21)], "map 21 samples", None),
+        ([FETCHED, Progress("write", 5)], "write 5 samples", None),
     ],
 )
 def test_bar_counts_bytes_or_samples_or_says_what_is_waited_for(
-    terminal: TerminalStream, displays: list[parts.Progress], progress: Progress, amount: str
+    terminal: TerminalStream,
+    displays: list[parts.Progress],
+    reports: list[Progress],
+    amount: str,
+    total: int | None,
 ) -> None:
-    with bars(as_json=False) as report:
-        report("qa", progress)
-        task = only_task(displays)
+    with bars(as_json=False, samples={"qa": 20}) as report:
+        for one in reports:
+            report("qa", one)
+        (task,) = displays[0].tasks
         assert (task.description, task.fields["amount"]) == ("qa", amount)
-        assert (task.completed, task.total) == (progress.done, progress.total)
-
-
-def test_total_of_bytes_is_not_used_for_samples(
-    terminal: TerminalStream, displays: list[parts.Progress]
-) -> None:
-    with bars(as_json=False) as report:
-        report("qa", Progress("fetch", 3000, 3000))
-        assert only_task(displays).finished is True
-        report("qa", Progress("map", 5))
-        task = only_task(displays)
-        assert (task.completed, task.total, task.finished) == (5, None, False)
+        assert (task.completed, task.total) == (reports[-1].done, total)
+        assert task.finished == (task.completed == total)
 
 
 def test_each_dataset_has_a_bar(terminal: TerminalStream, displays: list[parts.Progress]) -> None:
@@ -116,18 +104,6 @@ def test_each_dataset_has_a_bar(terminal: TerminalStream, displays: list[parts.P
         assert [task.description for task in displays[0].tasks] == ["a", "b"]
 
 
-def test_manifest_says_how_many_samples_there_will_be(
-    terminal: TerminalStream, displays: list[parts.Progress]
-) -> None:
-    with bars(as_json=False, samples={"qa": 20}) as report:
-        report("qa", Progress("map", 5))
-        task = only_task(displays)
-        assert (task.total, task.fields["amount"]) == (20, "map 5 of 20 samples")
-        report("qa", Progress("map", 21))  # it was wrong
-        task = only_task(displays)
-        assert (task.total, task.finished) == (None, False)
-
-
 def test_total_is_the_last_line_and_counts_failures(
     terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
@@ -135,7 +111,7 @@ def test_total_is_the_last_line_and_counts_failures(
         report("a", Progress("map", 5))
         report.finish("a", ["a  built"])
         report.finish("b", failed=True)
-        task = only_task(displays)
+        (task,) = displays[0].tasks
         assert (task.completed, task.total) == (2, 3)
         assert task.fields["amount"] == "2 finished, 1 failed"
         report("c", Progress("map", 5))
@@ -145,10 +121,12 @@ def test_total_is_the_last_line_and_counts_failures(
     assert last.lstrip("\r").startswith("3 datasets")
 
 
-def test_late_progress_of_a_finished_dataset_is_not_shown(
+def test_short_waits_and_late_progress_of_a_finished_dataset_are_not_shown(
     terminal: TerminalStream, displays: list[parts.Progress]
 ) -> None:
     with bars(as_json=False) as report:
+        report("a", Progress("wait", 0, note="process 7"))
+        assert displays[0].tasks == []
         report("a", Progress("map", 5))
         report.finish("a")
         report("a", Progress("map", 6))
@@ -172,7 +150,6 @@ def test_no_bar_is_green_before_the_dataset_is_finished(terminal: TerminalStream
     assert "\x1b[38;5;106m" not in terminal.getvalue()
 
 
-@pytest.mark.usefixtures("displays")
 def test_dumb_terminal_gets_lines(
     terminal: TerminalStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.display.html import Allowance, Short, block, plots_html, plots_text, table
+from registry.display.html import (
+    Allowance,
+    Short,
+    block,
+    content_html,
+    plots_html,
+    plots_text,
+    table,
+)
 from registry.plots import Plot, frequencies
 
 HOSTILE = "<script>alert(1)</script> & \"'\u202e\x1b\x00\ud800 end"
@@ -15,14 +23,9 @@ PLOTS = [frequencies(f"Plot {n}", {"<a>": 3, "b": n}) for n in range(1, 4)]
 
 
 def test_text_is_escaped_and_invisible_characters_are_codes() -> None:
-    shown = Allowance(1_000).line(HOSTILE, 1_000)
-    assert shown == (
-        "&lt;script&gt;alert(1)&lt;/script&gt; &amp; \"'\\u{202e}\\u{1b}\\u{0}\\u{d800} end"
+    assert Allowance(1_000).line(f"{HOSTILE}\n\tx", 1_000) == (
+        "&lt;script&gt;alert(1)&lt;/script&gt; &amp; \"'\\u{202e}\\u{1b}\\u{0}\\u{d800} end\n\tx"
     )
-
-
-def test_newlines_and_tabs_are_kept() -> None:
-    assert Allowance(100).line("a\n\tb", 100) == "a\n\tb"
 
 
 @pytest.mark.parametrize(("most", "size"), [(3, 1_000), (9, 10)])
@@ -46,8 +49,20 @@ def test_texts_take_what_is_left_and_no_more(texts: list[str], size: int, most: 
         left = room.left
         taken = room.take(text, most)
         assert len(taken.text) <= most
+        assert text.startswith(taken.text)
+        assert taken.html == content_html(taken.text)
         assert room.left == left - len(taken.html.encode())
         assert (taken.text == text) == (not taken.note)
+    # The share that fits is an estimate for the one text that is cut for it.
+    assert room.left >= -most * 10
+
+
+def test_allowance_that_is_used_up_gives_nothing() -> None:
+    allowance = Allowance(10)
+    assert allowance.take("0123456789", 99) == ("0123456789", "0123456789", "")
+    assert allowance.take("more", 99) == ("", "", "4 more characters of 4 not shown")
+    assert not allowance.add("x")
+    assert allowance.add("x", instead_of="y")
 
 
 def test_table_has_headers_above_or_before_its_rows() -> None:
@@ -85,32 +100,26 @@ def test_style_applies_to_its_own_block_alone() -> None:
     assert [one for one in selectors if not one.strip().startswith(".registry-repr")] == []
 
 
-def test_all_plots_are_drawn_where_there_is_room() -> None:
-    html = plots_html(PLOTS, "a & b", most=10_000)
-    assert html.count("<img alt=") == 3
-    assert html.endswith("<i>a &amp; b</i>")
-    assert "<a>" not in html
+ALL_PLOTS = len(plots_html(PLOTS, "", most=10_000))
 
 
-def test_plots_that_do_not_fit_are_counted() -> None:
-    most = len(plots_html(PLOTS, "", most=10_000)) - 100
-    html = plots_html(PLOTS, "", most=most)
-    assert len(html.encode()) <= most
-    shown = html.count("<img alt=")
-    assert shown == 2
-    assert html.endswith("<i>1 more plot: too long to show here</i>")
-
-
-def test_long_note_is_cut() -> None:
-    html = plots_html(PLOTS, "\u202e<" * 1_000, most=10_000)
-    assert html.count("<img alt=") == 3
+@pytest.mark.parametrize(
+    ("plots", "note", "most", "drawn", "end"),
+    [
+        (PLOTS, "a & b", 10_000, 3, "</div><i>a &amp; b</i>"),
+        (PLOTS, "", ALL_PLOTS - 100, 2, "</div><i>1 more plot: too long to show here</i>"),
+        (PLOTS, "\u202e<" * 1_000, 10_000, 3, " more characters of 2,000 not shown</i></i>"),
+        ([], "", 100, 0, ""),
+    ],
+)
+def test_plots_that_fit_are_drawn_above_a_note(
+    plots: list[Plot], note: str, most: int, drawn: int, end: str
+) -> None:
+    html = plots_html(plots, note, most=most)
+    assert (html.count("<img alt="), len(html.encode()) <= most) == (drawn, True)
+    assert html.endswith(end)
     assert len(html.partition("</div>")[2]) < 600
-    assert "more characters" in html
-
-
-def test_nothing_to_draw_is_nothing() -> None:
-    assert plots_html([], "", most=100) == ""
-    assert list(plots_text([], "", width=80, ascii_only=False)) == []
+    assert "<a>" not in html
 
 
 def test_text_has_an_empty_line_before_each_plot() -> None:
@@ -119,26 +128,26 @@ def test_text_has_an_empty_line_before_each_plot() -> None:
     assert [n for n, line in enumerate(lines) if not line] == [0, 4, 8]
     assert lines[-1] == "a note\\u{1b}"
     assert max(map(len, lines)) <= 60
+    assert list(plots_text([], "", width=80, ascii_only=False)) == []
 
 
 def test_short_values_stay_as_they_are() -> None:
-    value = {"a": "text", "b": [1, None, "x"]}
+    value = {"a": "text", "b": [1, None, [["x"]]]}
     assert Short.of(value) == value
     assert Short.of(value) is not value
 
 
-def test_long_text_shows_how_many_characters_follow() -> None:
-    assert repr(Short.of("x" * 700)) == f"'{'x' * 500}'+200"
-    assert repr(Short.of(["\u202e" * 700])) == "['" + "\\u202e" * 500 + "'+200]"
-    assert repr(Short.of({"k" * 700: 1})) == "{'" + "k" * 500 + "'+200: 1}"
-
-
-def test_long_lists_and_dicts_show_how_many_items_follow() -> None:
-    assert repr(Short.of(list(range(1_040)))).endswith("28, 29, … 1,010 more]")
-    assert repr(Short.of(dict.fromkeys(range(31), 0))).endswith("29: 0, … 1 more: Ellipsis}")
-
-
-def test_what_is_nested_deeper_is_short_as_a_whole() -> None:
-    value = {"a": [["x" * 100] * 100] * 100}
-    assert len(repr(Short.of(value))) < 600
-    assert Short.of({"a": [["x"]]}) == {"a": [["x"]]}
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("x" * 700, f"'{'x' * 500}'+200"),
+        (["\u202e" * 700], "['" + "\\u202e" * 500 + "'+200]"),
+        ({"k" * 700: 1}, "{'" + "k" * 500 + "'+200: 1}"),
+        (list(range(1_040)), f"[{', '.join(map(str, range(30)))}, … 1,010 more]"),
+        (dict.fromkeys(range(31), 0), "29: 0, … 1 more: Ellipsis}"),
+        ({"a": [["x" * 100] * 100] * 100}, "x+1039700}"),
+    ],
+)
+def test_what_is_long_says_how_much_follows(value: object, shown: str) -> None:
+    assert repr(Short.of(value)).endswith(shown)
+    assert len(repr(Short.of(value))) < 3_100

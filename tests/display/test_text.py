@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registry.display.html import Allowance, content_html, escape_visible, visible
+from registry.display.html import Allowance, escape_visible, visible
 from registry.display.text import _json_text, json_html, markdown_html, note_html, text_html
 from tests.gallery import HOSTILE, SCRIPT
 
@@ -92,25 +92,6 @@ def test_json_is_that_of_the_standard_library(value: Any) -> None:
     assert _json_text(value, 60) == (
         line if len(line) <= 60 else json.dumps(value, ensure_ascii=False, indent=2)
     )
-
-
-@settings(deadline=None)
-@given(st.lists(st.text(max_size=50), max_size=20), st.integers(0, 200))
-def test_allowance_bounds_the_bytes_of_a_page(texts: list[str], size: int) -> None:
-    allowance = Allowance(size)
-    shown = [allowance.take(text, 40).html for text in texts]
-    # The share that fits is an estimate for the one text that is cut for it.
-    assert sum(len(one.encode()) for one in shown) <= size + 40 * 10
-    starts = [{content_html(text[:end]) for end in range(41)} for text in texts]
-    assert all(one in known for one, known in zip(shown, starts, strict=True))
-
-
-def test_allowance_that_is_used_up_gives_nothing() -> None:
-    allowance = Allowance(10)
-    assert allowance.take("0123456789", 99) == ("0123456789", "0123456789", "")
-    assert allowance.take("more", 99) == ("", "", "4 more characters of 4 not shown")
-    assert not allowance.add("x")
-    assert allowance.add("x", instead_of="y")
 
 
 def drawn(text: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from registry.cli import command
 from registry.docgen import command_line_page
+from tests.cli.invocation import CONTEXT, verbs
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "registry"
@@ -55,21 +55,7 @@ VARIABLES_OF_TESTS = {
 }
 
 
-# With the settings of the real one, as a verb remembers its help option from its first context.
-CONTEXT = click.Context(command, **command.context_settings)
-
-
-def verbs() -> Iterator[tuple[str, click.Command]]:
-    """Yield every verb by its words, those of a group too."""
-    for name in command.list_commands(CONTEXT):
-        verb = command.get_command(CONTEXT, name)
-        assert verb is not None
-        yield name, verb
-        if isinstance(verb, click.Group):
-            yield from ((f"{name} {inner}", one) for inner, one in verb.commands.items())
-
-
-VERBS = dict(verbs())
+VERBS = verbs()
 
 
 def options_of(verb: click.Command) -> set[str]:
