@@ -53,11 +53,15 @@ class GitRepository:
     def make(cls, folder: Path, files: Mapping[str, str]) -> GitRepository:
         """Make a repository whose branch `main` has these files."""
         folder.mkdir(parents=True)
-        repository = cls(folder)
-        repository.git("init", "--quiet", "--initial-branch", "main")
-        repository.write(files)
+        repository = cls.of(write_files(folder, files))
         repository.commit()
         return repository
+
+    @classmethod
+    def of(cls, folder: Path) -> GitRepository:
+        """Put a folder under git; nothing is committed."""
+        git(folder, "init", "--quiet", "--initial-branch", "main")
+        return cls(folder)
 
     def git(self, *arguments: str) -> str:
         """Run git; return what it prints."""

@@ -177,10 +177,13 @@ def test_plugin_that_can_not_be_imported_is_named(
     assert "upper" in out
 
 
-def test_wrong_kind_of_object_is_an_error(install: Install) -> None:
+def test_wrong_kind_of_object_is_an_error(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
     install(exporters={"upper": "acme:notes"}, commands={"hello": "acme:upper"})
     assert main(["export", "demo-mcq", "--to", "x", "--format", "upper"]) == 1
     assert main(["hello"]) == 1
+    assert capsys.readouterr().err.endswith("error: the plugin 'hello' is no click.Command\n")
 
 
 def test_name_of_two_packages_is_of_neither(install: Install) -> None:

@@ -1,4 +1,4 @@
-"""Progress is a value; a deadline is for the time without it."""
+"""Progress is counted and waits are told; a deadline is for the time without progress."""
 
 from __future__ import annotations
 
@@ -6,21 +6,7 @@ import logging
 
 import pytest
 
-from registry.progress import Deadline, Progress, Report, WaitLines, counted, log_waits, silent
-
-
-def test_progress_is_immutable() -> None:
-    progress = Progress("fetch", 3)
-    assert progress == Progress("fetch", 3, None)
-    assert progress != Progress("map", 3)
-    with pytest.raises(AttributeError):
-        progress.done = 4  # type: ignore[misc]
-
-
-def test_silent_reports_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    report: Report = silent
-    report(Progress("map", 1, 2))
-    assert capsys.readouterr() == ("", "")
+from registry.progress import Deadline, Progress, WaitLines, counted, log_waits
 
 
 def test_records_are_counted_while_they_are_parsed() -> None:

@@ -19,7 +19,7 @@ from registry.cli import command as command_line
 from registry.mapping.operations import OPERATION_FAMILIES
 from registry.rules import RULE_FAMILIES
 
-__all__ = ["command_line_page", "network_page", "operations_page", "rules_page"]
+__all__ = ["PAGES"]
 
 _ROOT = Path(__file__).parents[2]
 _COMMON = 5
@@ -293,13 +293,14 @@ def _verb(
     yield from (f"\n{note}\n" for note in notes)
 
 
+PAGES = {
+    "operations": operations_page,
+    "rules": rules_page,
+    "network": network_page,
+    "command-line": command_line_page,
+}
+"""Name of a page of the reference → its text."""
+
 if __name__ == "__main__":
-    folder = _ROOT / "docs" / "reference"
-    pages = {
-        "operations": operations_page,
-        "rules": rules_page,
-        "network": network_page,
-        "command-line": command_line_page,
-    }
-    for page, text in pages.items():
-        (folder / f"{page}.md").write_text(text(), encoding="utf-8")
+    for page, text in PAGES.items():
+        (_ROOT / "docs" / "reference" / f"{page}.md").write_text(text(), encoding="utf-8")

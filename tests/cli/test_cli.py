@@ -108,6 +108,7 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
         ("show qa more", 2, "unexpected extra argument (more)"),
         ("list --jsn", 2, "Did you mean '--json'?"),
         ("list --root nowhere", 1, "nowhere"),
+        (f"list --allow-path a{os.pathsep}b", 2, f"'a{os.pathsep}b' has a '{os.pathsep}'"),
         ("sync --jobs 0", 2, "0 is not in the range"),
         ("", 2, ""),
         ("shwo qa", 2, "no command 'shwo' (did you mean 'show'?)"),

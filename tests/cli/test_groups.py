@@ -8,7 +8,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from tests.cli.invocation import Run, write
-from tests.git_repository import GitRepository, git
+from tests.git_repository import GitRepository
 
 QA = """\
 datasets:
@@ -55,6 +55,7 @@ def test_show_has_the_members_with_their_weights_and_states(run: Run, groups: Pa
     assert run("show", "board").lines[-1] == (
         "# no digest, as not all of it is pinned (registry lock board)"
     )
+    assert run("show", "free").lines[-1] == "# no digest, as its `values` are not declared"
     assert run("lock", "board").code == 0
     shown = run("show", "board")
     assert shown.lines[:2] == [
@@ -112,8 +113,7 @@ def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) 
 
 
 def test_diff_says_which_group_has_changed(run: Run, groups: Path) -> None:
-    git(groups, "init", "--quiet")
-    GitRepository(groups).commit()
+    GitRepository.of(groups).commit()
     write(groups, "groups", GROUPS.replace("weights: {numbers: 3}", "weights: {numbers: 5}"))
     done = run("diff", "HEAD")
     assert done.code == 1

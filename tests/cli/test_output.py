@@ -1,4 +1,4 @@
-"""Tables and sizes: plain in a pipe, with rich on a terminal."""
+"""Tables, sizes, JSON and errors: complete in a pipe, and fitting on a terminal."""
 
 from __future__ import annotations
 
@@ -93,12 +93,6 @@ def test_all_columns_wrap_on_a_narrow_terminal(capsys: Capture) -> None:
     assert max(map(len, lines)) <= 40
     assert any("word" in line for line in lines)
     assert "".join(lines).count("n") >= 30
-
-
-@pytest.mark.usefixtures("terminal")
-def test_brackets_are_printed_literally_on_a_terminal(capsys: Capture) -> None:
-    print_table(("name",), [("[red]qa[/red]",)])
-    assert "[red]qa[/red]" in capsys.readouterr().out
 
 
 def test_warnings_are_one_line_each_on_stderr(capsys: Capture) -> None:

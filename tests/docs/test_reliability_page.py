@@ -27,8 +27,3 @@ def test_each_file_has_tests_and_one_promise(tests: FaultTests) -> None:
     text = (REPOSITORY / "tests" / "faults" / tests.name).read_text(encoding="utf-8")
     assert re.search(r"^def test_", text, re.MULTILINE)
     assert re.fullmatch(r"[A-Z`][^|]*\.", tests.promise)
-
-
-def test_linked_pages_exist() -> None:
-    for link in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", PAGE.read_text(encoding="utf-8")):
-        assert (PAGE.parent / link).exists()

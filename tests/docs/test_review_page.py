@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from registry.cli import main
-from registry.diff.severity import ChangeClass
 from tests.cli.conftest import demo
-from tests.git_repository import GitRepository, git
+from tests.git_repository import GitRepository
 
 __all__ = ["demo"]
 
@@ -27,8 +26,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_review_example_matches_the_command_output(
     demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    git(demo, "init", "--quiet", "--initial-branch", "main")
-    GitRepository(demo).commit()
+    GitRepository.of(demo).commit()
     data = Path("registry", "data", "demo-mcq.csv")
     edit(data, "made for driving in a nail", "made to drive in a nail")
     edit(Path("registry", "demo.yaml"), "limit: 10", "limit: 12")
@@ -36,8 +34,3 @@ def test_review_example_matches_the_command_output(
     (example,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     commit = re.compile(r"\([0-9a-f]{7}\)")
     assert commit.sub("(…)", capsys.readouterr().out) == commit.sub("(…)", example)
-
-
-def test_change_classes_are_listed_in_order_of_severity() -> None:
-    rows = PAGE.partition("| class |")[2].partition("\n\n")[0].splitlines()[2:]
-    assert tuple(row.split(" | ")[0].removeprefix("| ") for row in rows) == tuple(ChangeClass)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from fnmatch import filter as fnmatch_filter
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 
@@ -46,9 +45,3 @@ def test_each_number_has_a_row(kind: str) -> None:
 def test_a_file_of_tests_has_tests(name: str) -> None:
     text = (REPOSITORY / "tests" / "security" / name).read_text(encoding="utf-8")
     assert "\ndef test_" in text
-
-
-def test_linked_pages_exist() -> None:
-    links = re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", PAGE)
-    assert links
-    assert [link for link in links if not (Path(REPOSITORY) / link).exists()] == []

@@ -1,4 +1,4 @@
-"""The tables of the reference list what the code has, and its manifests are valid."""
+"""Tables and figures of the pages are those of the code and the catalog; manifests are valid."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from registry import Catalog
+from registry import Catalog, list_datasets
 from registry.corrections.file import Correction
-from registry.manifest.models import Fewshot, Scorer, Solver
-from registry.settings import builtin_root
+from registry.diff.severity import ChangeClass
+from registry.manifest.models import DatasetSpec, Fewshot, Scorer, Solver
+from registry.mapping.operations import OPERATION_FAMILIES
 from tests.conftest import REPOSITORY
 from tests.docs.pages import DOCS, blocks, check_manifest
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def built_in() -> dict[str, DatasetSpec]:
+    """Return the built-in datasets, each once, without its splits."""
+    catalog = Catalog.open(REPOSITORY)
+    return {name: catalog[name] for name in list_datasets(root=REPOSITORY)}
 
 
 def keys_of_rows(text: str) -> set[str]:
@@ -62,6 +71,54 @@ def test_corrected_datasets_of_the_catalog_are_named() -> None:
 def test_groups_that_ship_are_named() -> None:
     section = page("reference/groups").split("## What ships")[1].split("##")[0]
     named = set(re.findall(r"`([a-z0-9-]+)`", section)) - {"-2"} | {"open-llm-leaderboard-2"}
-    shipped = set(Catalog.open(builtin_root()).groups)
+    shipped = set(Catalog.open(REPOSITORY).groups)
     assert shipped - named == {"demo", "demo-subjects"}
     assert named <= shipped
+
+
+def test_each_built_in_dataset_has_an_eval_block_or_a_reason() -> None:
+    catalog, text = built_in(), page("reference/evaluation")
+    rows = text.partition("| reason | datasets |")[2].splitlines()
+    listed = [name for row in rows if row.startswith("|") for name in re.findall("`(.+?)`", row)]
+    with_block = [name for name, spec in catalog.items() if spec.eval is not None]
+    assert sorted([*listed, *with_block]) == sorted(catalog)
+    assert text.splitlines()[2].startswith(f"{len(with_block)} of the {len(catalog)} ")
+    number = f"{len(with_block)} of the {len(catalog)} built-in datasets have an `eval` block"
+    assert number in page("how-to/inspect")
+    assert "`demo-" not in text, "demo data needs no block"
+
+
+def test_eval_blocks_with_our_own_instructions_are_marked() -> None:
+    text = page("reference/evaluation")
+    table = text.partition("| datasets | 1.0 means |")[2].partition("\n\n")[0]
+    marked = [name for row in table.splitlines() for name in re.findall("`(.+?)`", row)]
+    with_template = [
+        name
+        for name, spec in built_in().items()
+        if spec.eval
+        and any({"template", "instructions"} & one.args.keys() for one in spec.eval.scorer)
+    ]
+    assert sorted(marked) == sorted(with_template)
+    assert f"These {len(with_template)} are judged" in text
+
+
+def test_change_classes_are_listed_in_order_of_severity() -> None:
+    text = page("reference/review")
+    rows = text.partition("| class |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert tuple(row.split(" | ")[0].removeprefix("| ") for row in rows) == tuple(ChangeClass)
+
+
+def test_readme_states_the_number_of_datasets_and_operations() -> None:
+    demo = [name for name, spec in built_in().items() if "demo" in spec.tags]
+    assert f"has {len(built_in()) - len(demo)} datasets beside {len(demo)} of demo data" in README
+    operations = sum(len(family.OPERATIONS) for family in OPERATION_FAMILIES.values())
+    assert f"[{operations} operations]" in README
+
+
+def test_timings_in_the_readme_match_the_benchmarks() -> None:
+    row = r"^\| real-process-{} .*?\| ([\d,]+) ms \| inspect_ai ([\d,]+) ms"
+    (cold, _), (warm, theirs) = (
+        re.findall(row.format(which), page("explanation/performance"), re.MULTILINE)[0]
+        for which in ("cold", "warm")
+    )
+    assert f"in {warm} ms instead of {theirs} ms, and in {cold} ms if nothing is cached" in README

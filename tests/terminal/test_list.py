@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from registry.cli import main
-from tests.conftest import REPOSITORY
 from tests.terminal.conftest import Captured, RunInTerminal
 
 LONG = """\
@@ -69,12 +68,3 @@ def test_less_shows_styles_and_not_their_codes(terminal: RunInTerminal, filled: 
     assert "\x1b[1mdataset" in screen.raw
     assert "\x1b[33mfloating\x1b[0m" in screen.raw
     assert "ESC[" not in screen.raw
-
-
-def test_shipped_catalog_fits_60_columns(
-    terminal: RunInTerminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    screen = terminal("list", columns=60)
-    assert max(map(len, screen.lines)) <= 60
-    assert "Multiple-choice" in screen.text

@@ -34,8 +34,8 @@ _LEAST = 20
 """Columns for a line of a file that even the narrowest terminal has."""
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_MOST_PARSED, _DEEPEST = 1 << 18, 100
-"""Characters of a text, and levels in it, that are parsed for the sake of carets."""
+_MOST_PARSED = 1 << 18
+"""Characters of a text that are parsed for the sake of carets."""
 _Place = tuple[int, int]
 """Line and column, both from 0."""
 _STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
@@ -221,11 +221,8 @@ def _ends(text: str) -> tuple[dict[_Place, _Place], dict[_Place, _Place]]:
     nodes: dict[_Place, _Place] = {}
     values: dict[_Place, _Place] = {}
     open_nodes: list[_Open] = []
-    # Parsing takes time with the square of the depth.
     with contextlib.suppress(yaml.YAMLError):
         for event in yaml.parse(text if len(text) <= _MOST_PARSED else "", Loader=yaml.CSafeLoader):
-            if len(open_nodes) > _DEEPEST:
-                break
             if isinstance(event, _STARTS):
                 open_nodes.append(_Open(event))
             elif isinstance(event, (*_ENDS, yaml.ScalarEvent, yaml.AliasEvent)):

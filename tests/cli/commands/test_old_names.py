@@ -9,7 +9,7 @@ import pytest
 
 from registry import Catalog, DatasetNotFoundError, DeprecatedNameWarning, get_dataset
 from tests.cli.invocation import Run, write
-from tests.git_repository import GitRepository, git
+from tests.git_repository import GitRepository
 
 OLD = """\
 datasets:
@@ -152,8 +152,7 @@ def test_validate_reports_names_that_lead_nowhere(run: Run, old: Path) -> None:
 
 
 def test_a_rename_is_one_in_lock_diff_and_log(run: Run, own: Path) -> None:
-    git(own, "init", "--quiet")
-    repository = GitRepository(own)
+    repository = GitRepository.of(own)
     run("lock")
     repository.commit()
     qa = (own / "m" / "qa.yaml").read_text()
@@ -176,8 +175,7 @@ def test_a_rename_is_one_in_lock_diff_and_log(run: Run, own: Path) -> None:
 
 
 def test_a_stated_rename_counts_although_everything_else_changed(run: Run, own: Path) -> None:
-    git(own, "init", "--quiet")
-    repository = GitRepository(own)
+    repository = GitRepository.of(own)
     repository.commit()
     (own / "other.csv").write_text("x,y\nSeven?,7\n", encoding="utf-8")
     write(
@@ -194,8 +192,7 @@ def test_a_stated_rename_counts_although_everything_else_changed(run: Run, own: 
 
 
 def test_splits_are_renamed_with_their_dataset(run: Run, own: Path) -> None:
-    git(own, "init", "--quiet")
-    repository = GitRepository(own)
+    repository = GitRepository.of(own)
     keys = "source: {type: csv}, splits: {a: {path: qa.csv}, b: {path: qa.csv}}, default_split: a"
     fields = "fields: {input: q, target: a}"
     write(own, "qa", f"datasets:\n  parts: {{{keys}, {fields}}}\n")

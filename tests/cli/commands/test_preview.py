@@ -100,6 +100,8 @@ def test_local_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None
         ("--id a --random", 2, "--id and --random exclude each other"),
         ("--seed 1", 2, "--seed is for --random"),
         ("--from qa.csv --id a", 2, "--id is not for --from"),
+        ("--from qa.csv --fewshot 1", 2, "--fewshot is not for --from"),
+        ("--report --json", 2, "--report is not for --from and --json"),
     ],
 )
 def test_invalid_arguments_are_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from registry.manifest.origins import Origin
 from registry.manifest.resolve import resolve
 from registry.manifest.validation import validate
 from registry.yamldoc.reader import DataPath, parse_yaml
-from tests.cli.invocation import Run, write
+from tests.cli.invocation import HUB, Run, write
 from tests.records import parquet_bytes
 
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
@@ -94,6 +95,38 @@ def test_only_what_was_written_is_shown_unless_all_is(run: Run, own: Path) -> No
     everything = run("show", "qa-one", "--all").out
     assert "sandbox: null  # default\n" in everything
     assert_is_manifest_of(everything, Catalog.open(own)["qa-one"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "counted", "listed"),
+    [
+        ("", "", "verified: version 1-A", "", "1 verified"),
+        ("format: 1\n", "format: 9\n", "pinned in format 9, of a newer release: version 1-A",
+         "1 by a newer release", "1 with a pin of a newer release (upgrade eval-registry)"),
+        ("spec: sha256:", "spec: sha256:0", "pinned for an older manifest: version 1-A",
+         "1 of them for an older manifest", "1 with a stale pin (registry lock)"),
+    ],
+)  # fmt: skip
+def test_state_of_the_pin_is_shown_listed_and_counted(
+    run: Run, own: Path, old: str, new: str, line: str, counted: str, listed: str
+) -> None:
+    assert "# floating: not pinned (registry lock qa)" in run("show", "qa").lines
+    run("lock", "qa")
+    lock = own / "datasets.lock"
+    text = lock.read_text(encoding="utf-8")
+    assert old in text
+    digest = re.compile("(?<=spec: sha256:)0[0-9a-f]{64}")
+    changed = digest.sub(lambda found: found[0][:64], text.replace(old, new) if old else text)
+    lock.write_text(changed, encoding="utf-8")
+    assert any(one.startswith(f"# {line}") for one in run("show", "qa").lines)
+    assert counted in run("stats").out
+    assert listed in run("list").err
+
+
+def test_commit_of_a_manifest_is_shown(run: Run, own: Path) -> None:
+    write(own, "hub", HUB.replace("split:", f"revision: {'a' * 40}, split:"))
+    words = "commit: the manifest names that of its bytes (registry lock hub verifies them)"
+    assert run("show", "hub").lines[-2] == f"# {words}"
 
 
 def test_last_line_shows_whether_samples_are_cached(run: Run, own: Path, cache_dir: Path) -> None:
