@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,18 +22,27 @@ BODIES = {
     "nothing.json": (b"[]", "no samples come out of the source"),
     "page.json": (HTML, "this is an HTML page, not data"),
     "page.parquet": (HTML, "not a Parquet file, or a damaged one"),
+    "packed.csv.gz": (gzip.compress(HTML), "this is an HTML page, not data"),
+    "text.json": (b'"one"', ":1: must be an array of objects, or one object, is 'one'"),
+    "late.jsonl": (
+        ROWS + b'{"input": "4"}\n',
+        "record 4, field target: no column 'target' (columns: input), at ",
+    ),
     "fewer.jsonl": (ROWS, "expect.samples is 4, the source gives 3"),
 }
 TYPES = {"csv": "csv", "jsonl": "json", "json": "json", "parquet": "parquet"}
+MORE = {
+    "fewer.jsonl": ", expect: {samples: 4}",
+    "late.jsonl": ", fields: {input: input, target: {from: target, do: [strip]}}",
+}
 
 
 def test_each_is_an_error(tmp_path: Path, https: Https, hub: HubEmulator) -> None:
     datasets = ""
     for name, (body, _) in BODIES.items():
         url = https.put(f"/{name}", body, etag="1")
-        source = f"{{type: {TYPES[name.rpartition('.')[2]]}, path: '{url}'}}"
-        more = ", expect: {samples: 4}" if name == "fewer.jsonl" else ""
-        datasets += f"  {name.replace('.', '-')}: {{source: {source}{more}}}\n"
+        source = f"{{type: {TYPES[name.split('.')[1]]}, path: '{url}'}}"
+        datasets += f"  {name.replace('.', '-')}: {{source: {source}{MORE.get(name, '')}}}\n"
     schema = pa.schema([("input", pa.string()), ("target", pa.string())])
     files = parquet_repo({"default": {"test": []}}, schemas={"default": schema})
     hub.commit("org/empty", files)

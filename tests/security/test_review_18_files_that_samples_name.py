@@ -70,7 +70,9 @@ def attack(folder: Path, case: str) -> tuple[PullRequest, str, bool]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_changed_file_is_a_difference_of_the_dataset(tmp_path: Path, case: str) -> None:
+def test_changed_file_is_a_difference_of_the_dataset_and_of_its_pin(
+    tmp_path: Path, case: str
+) -> None:
     change, name, is_code = attack(tmp_path, case)
     diff = change.run("diff", "main", "--build", "--offline", "--json")
     (dataset,) = diff.json["changes"]
@@ -81,23 +83,6 @@ def test_changed_file_is_a_difference_of_the_dataset(tmp_path: Path, case: str) 
     failed = change.run("diff", "main", "--offline", "--fail-on", "inputs")
     assert (failed.code, failed.err.splitlines()[-1]) == (1, "error: --fail-on inputs: demo")
     assert change.run("diff", "main", "--offline", "--fail-on", "reach").code == is_code
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_each_format_names_the_file_and_its_dataset(tmp_path: Path, form: str) -> None:
-    change, name, _ = attack(tmp_path, "setup script")
-    shown = change.run("diff", "main", "--build", "--offline", "--format", form)
-    assert shown.code == 1
-    assert name in shown.out
-    assert "demo" in shown.out
-    assert "code in the sandbox" in shown.out
-    assert "no differences" not in shown.out
-    assert "no difference in 1; files that they name differ" in shown.out
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_lock_check_compares_the_files_in_a_pin(tmp_path: Path, case: str) -> None:
-    change, name, _ = attack(tmp_path, case)
     checks = (("lock", "--check"), ("lock", "--check", "--config-from", "main"))
     for check in checks:
         checked = change.run(*check)
@@ -110,8 +95,19 @@ def test_lock_check_compares_the_files_in_a_pin(tmp_path: Path, case: str) -> No
     assert change.run("lock", "--upgrade", "demo").code == 0
     assert [change.run(*one).code for one in (*checks, ("preview", "demo"))] == [0, 0, 0]
     diff = change.run("diff", "main", "--offline", "--json")  # new pins hide no new files
-    (dataset,) = diff.json["changes"]
-    assert f"named.{name}" in [key["key"] for key in dataset["keys"]]
+    assert f"named.{name}" in [key["key"] for key in diff.json["changes"][0]["keys"]]
+
+
+def test_each_format_names_the_file_and_its_dataset(tmp_path: Path) -> None:
+    change, name, _ = attack(tmp_path, "setup script")
+    for form in ("text", "markdown", "html"):
+        shown = change.run("diff", "main", "--build", "--offline", "--format", form)
+        assert shown.code == 1
+        assert name in shown.out
+        assert "demo" in shown.out
+        assert "code in the sandbox" in shown.out
+        assert "no differences" not in shown.out
+        assert "no difference in 1; files that they name differ" in shown.out
 
 
 def test_edited_row_of_a_pin_is_a_difference(tmp_path: Path) -> None:
