@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.boundary.paths import (
     CARDS,
+    allow_location,
     check_folder,
     fixed_folder,
     leaves_folder,
@@ -91,6 +93,21 @@ def test_nothing_outside_is_listed(folder: Path, boundary: Boundary, path: str) 
     (folder / "l.csv").symlink_to(folder.parent / "outside" / "secret.csv")
     with pytest.raises(ReachError, match="outside the catalog's folder"):
         list_files(os.path.normpath(folder / path), boundary)
+
+
+def test_a_location_that_a_call_names_is_allowed_and_nothing_else(folder: Path) -> None:
+    none, secret = Boundary(), folder.parent / "outside" / "secret.csv"
+    (folder / "l.csv").symlink_to(secret)
+    files = [str(path) for path in (folder / "a.csv", folder / "l.csv", secret.parent)]
+    allowed = {"l.csv": [False, True, False], "*.csv": [True, True, False], "": [True, True, False]}
+    for name, expected in allowed.items():
+        boundary = allow_location(none, Location(str(folder / name)))
+        assert list(map(boundary.contains, files)) == expected, name
+    named = Location("https://user:word@host.org:8443/x.csv")
+    assert allow_location(none, named) == replace(
+        none, hosts=frozenset({"host.org:8443"}), named=named
+    )
+    assert allow_location(none, Location("package:words/a.csv")) == none
 
 
 def test_links_that_form_a_cycle_end(folder: Path, boundary: Boundary) -> None:
