@@ -122,12 +122,17 @@ def test_a_cut_file_is_refused(path: Path, size: int) -> None:
 
 
 TEXT = pa.array(["q"] * 3, pa.large_string())
+# Arrow reads one key of these two, our reader both.
+TWICE = pa.field("a", pa.large_string(), metadata=pa.KeyValueMetadata([("form", "json")] * 2))
 BATCHES: dict[str, Callable[[], pa.RecordBatch]] = {
     "an unknown column": lambda: pa.record_batch({"other": TEXT}),
     "short offsets": lambda: pa.record_batch({"input": pa.array(["q"])}),
     "a dictionary": lambda: pa.record_batch({"input": TEXT.dictionary_encode()}),
     "small integers": lambda: pa.record_batch({"id_number": pa.array([1], pa.int32())}),
     "a column twice": lambda: pa.RecordBatch.from_arrays([TEXT, TEXT], ["input", "input"]),
+    "metadata of two meanings": lambda: pa.record_batch(
+        {"metadata_values": pa.StructArray.from_arrays([TEXT], fields=[TWICE])}
+    ),
     "metadata as text": lambda: pa.record_batch({"metadata_values": TEXT}),
     "small floats in metadata": lambda: pa.record_batch(
         {"metadata_values": pa.array([{"a": 1.0}], pa.struct({"a": pa.float32()}))}

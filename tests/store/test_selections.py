@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.errors import ExpectationError
 from registry.store.arrow_dataset import ArrowDataset
+from registry.store.reader import SampleFile
 from registry.store.selections import selected_rows, value_rows
 
 LEVELS: list[Any] = [1, 2.5, "a", None, True, "a", 1, ["x"], "true"]
@@ -50,6 +54,23 @@ def test_each_value_has_its_rows_and_equal_ones_of_other_types_differ(
             [8],
         ]
         assert [found.count(number) for number in range(7)] == [2, 1, 2, 1, 1, 1, 1]
+
+
+def test_values_that_json_lacks_are_found_again(
+    opened: tuple[ArrowDataset, Cache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, cache = opened
+    file, _ = dataset.as_opened()
+    values = [dt.date(2020, 1, 2), math.nan, (1, 2), b"x", Decimal("1.10"), 2**70, [1, 2], {"a": 1}]
+    found = [{"level": one} for one in [*values, values[0]]]
+    monkeypatch.setattr(SampleFile, "metadata", lambda _: iter(found))
+    for _ in range(2):  # computed, then read from the cache
+        rows = value_rows(file, cache, samples="sha256:" + "2" * 64, key="level")
+        assert repr(rows.values) == repr(values)
+        with pytest.raises(ExpectationError, match=r"\(values: datetime\.date\(2020, 1, 2\), nan"):
+            rows.of("2020-01-02")
+        assert [rows.of(one).tolist() for one in values] == [[0, 8], *([n] for n in range(1, 8))]
+    assert len(list(cache.versioned.glob("views/*"))) == 1
 
 
 @pytest.mark.parametrize(

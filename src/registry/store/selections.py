@@ -8,11 +8,10 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
 from registry.base.cache_access import CACHE_FORMAT
-from registry.base.digest import canonical_json, digest_of
+from registry.base.digest import canonical_json, decode_value, digest_of, encode_value
 from registry.base.fs import HashedFile
 from registry.errors import (
     CacheError,
@@ -65,7 +64,8 @@ class ValueRows(Struct, frozen=True):
         if number is not None:
             start = self.ends[number - 1] if number else 0
             return np.asarray(self.rows[start : self.ends[number]], dtype=np.int64)
-        known = [str(one) for one in self.values]
+        # A number is not the text of it, which is nearest to it.
+        known = [one if isinstance(one, str) else repr(one) for one in self.values]
         near = " ".join(
             filter(None, [did_you_mean(str(value), known), f"values: {list_names(known, _NAMED)}"])
         )
@@ -132,7 +132,8 @@ class _Index(Struct, frozen=True):
         file = CheckedFile(entry.folder / "rows.npy", on_damage)
         checksums = unpack_numbers(entry.meta["checksums"]["rows"])
         rows = StoredArray(file, "q", self.file.rows, checksums, self._restore)
-        return ValueRows(self.key, entry.meta["values"], entry.meta["ends"], rows)
+        values = [decode_value(one) for one in entry.meta["values"]]
+        return ValueRows(self.key, values, entry.meta["ends"], rows)
 
     def _restore(self) -> NDArray[np.int64]:
         return np.asarray(self.compute().rows, dtype=np.int64)
@@ -160,10 +161,6 @@ class _Index(Struct, frozen=True):
 
     def _publish(self, made: ValueRows, rows: NDArray[np.int64]) -> None:
         """Store the rows. Without a writable cache, they are found each time."""
-        try:
-            msgspec.json.encode(made.values)
-        except (TypeError, ValueError):  # a value that JSON lacks, such as NaN
-            return
         with contextlib.suppress(CacheError), self.cache.temporary() as folder:
             path = folder / "rows.npy"
             with HashedFile(path) as written:
@@ -172,7 +169,7 @@ class _Index(Struct, frozen=True):
                 "first_bad": None,
                 "checksums": {"rows": pack_numbers(checksums_of(rows))},
                 "samples": self.samples,
-                "values": made.values,
+                "values": [encode_value(one) for one in made.values],
                 "ends": made.ends,
             }
             self.cache.publish(
