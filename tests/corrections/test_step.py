@@ -134,6 +134,8 @@ FAULTS = """\
 - {id: 1, drop: true, reason: r}
 - {id: '2', drop: true, reason: r}
   [1].id: no sample has the id '2' (ids of samples are int (1, 2, 3))
+- {id: 1, field: input, was: 'One?', now: [{role: nobody, content: x}], reason: r}
+  [0].now: role
 - {record: 4, drop: true, reason: r}
   [0].record: no sample has the record 4
 - {id: 1, drop: true, reason: r}

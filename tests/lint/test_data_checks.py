@@ -196,7 +196,10 @@ def written(folder: Path, name: str) -> str:
         ".jsonl": "\n".join(map(json.dumps, RECORDS)),
         ".json": json.dumps({"rows": RECORDS}),
     }
-    if name.endswith(".parquet"):
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("./in/x.csv", texts[".csv"])
+    elif name.endswith(".parquet"):
         pq.write_table(pa.Table.from_pylist(RECORDS), folder / name)
     else:
         write_files(folder, {name: texts[Path(name).suffix]})
@@ -216,6 +219,13 @@ def test_columns_of_local_files_are_known(tmp_path: Path, name: str) -> None:
             "fields.target: no column 'a.c' (did you mean 'a.b'?)"
         ]
         assert found_columns(f"{source}, fields: {{input: q, target: a.b}}", tmp_path) == []
+
+
+def test_columns_of_members_are_known_unless_the_archive_is_damaged(tmp_path: Path) -> None:
+    keys = f"source: {{type: csv, path: 'zip://in/*.csv::{written(tmp_path, 'd.zip')}'}}, fields: {{input: qq}}"
+    assert found_columns(keys, tmp_path) == ["fields.input: no column 'qq' (did you mean 'q'?)"]
+    (tmp_path / "d.zip").write_bytes(b"PK")
+    assert found_columns(keys, tmp_path) == []
 
 
 def test_columns_of_a_local_lookup_table_are_known(tmp_path: Path) -> None:

@@ -105,6 +105,22 @@ def test_members_match_by_name_or_glob() -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("places", "value"), [((6, -4), 1), ((8, -2), 97), ((30 + len("x.csv"),), 0)]
+)
+def test_member_that_is_encrypted_or_damaged_is_not_known(
+    tmp_path: Path, places: tuple[int, ...], value: int
+) -> None:
+    data = bytearray(zipped(["x.csv"]).getvalue())
+    central = data.index(b"PK\1\2") + 12  # flags and method are in both headers
+    for place in places:
+        data[place if place > 0 else central + place] = value
+    (tmp_path / "a.zip").write_bytes(data)
+    source = {"type": "csv", "path": [f"zip://x.csv::{tmp_path}/a.zip"]}
+    spec = to_spec({"name": "d", "folder": tmp_path, "source": source})
+    assert local_records(spec.source, tmp_path) is None
+
+
 def test_archive_with_too_many_members_or_none_is_not_read() -> None:
     for file in (zipped([str(number) for number in range(10_001)]), io.BytesIO(b"PK")):
         with pytest.raises(NotUnpackedError):

@@ -11,6 +11,7 @@ from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.lint.dataset_checks import CheckableEntries, checkable_entries
 from registry.lint.runner import check, check_catalog
+from registry.manifest.schema import read_schema
 from tests.git_repository import write_files
 
 CSV = "source: {type: csv, path: x}"
@@ -77,10 +78,32 @@ def test_violations_of_the_schema_are_listed_up_to_a_number(root: Path) -> None:
     assert sum(one.rule == "unknown-key" for one in found) == 2_000
 
 
-def checkable_of(root: Path, datasets: str) -> CheckableEntries:
-    index = "version: 1\ninclude: [m.yaml]\n"
+def checkable_of(root: Path, datasets: str, defaults: str = "{}") -> CheckableEntries:
+    index = f"version: 1\ninclude: [m.yaml]\ndefaults: {defaults}\n"
     write_files(root, {"datasets.yaml": index, "m.yaml": f"datasets: {datasets}\n"})
-    return checkable_entries(Catalog.open(root))
+    return checkable_entries(Catalog.open(root, lenient=True))
+
+
+@pytest.mark.parametrize(
+    ("defaults", "left", "unchecked"),
+    [
+        ("{license: mit, tags: [a]}", {"license", "tags"}, set()),
+        ("{license: mit, tags: 5}", {"license"}, {"tags"}),
+        ("{source: {csv: {encodin: x}}, auto_id: true}", {"auto_id"}, {"source"}),
+        # Any key may be meant, but that of the sources is there.
+        ("{licence: mit, source: {csv: {encoding: x}}}", {"source"}, "source"),
+        ("5", set(), ""),
+    ],
+)
+def test_invalid_defaults_are_unchecked(
+    tmp_path: Path, defaults: str, left: set[str], unchecked: set[str] | str
+) -> None:
+    checkable = checkable_of(tmp_path, f"{{d: {{{CSV}}}}}", defaults)
+    entry = checkable.entries["d"]
+    assert entry.defaults.value.keys() == left
+    known = read_schema("index")["$defs"]["defaults"]["properties"].keys()
+    expected = known - {unchecked} if isinstance(unchecked, str) else unchecked
+    assert checkable.unchecked_defaults(entry) == expected
 
 
 def test_valid_entries_are_checked_in_full(tmp_path: Path) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from registry.base.materials import Material
-from registry.lint.lock_checks import PinnedDataset, orphaned_pins, read_lock_content, stale_lock
+from registry.boundary.boundary import Boundary
+from registry.lint.lock_checks import (
+    PinnedDataset,
+    orphaned_pins,
+    outside_path,
+    read_lock_content,
+    stale_lock,
+)
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.spec_digest import spec_digest
 from registry.manifest.models import DatasetSpec
@@ -44,6 +52,17 @@ def test_pin_of_an_older_manifest_is_reported_with_the_changes() -> None:
 def test_pin_without_a_manifest_is_reported() -> None:
     message, hint = "'d' is pinned and in no manifest", "`registry lock` drops it"
     assert list(stale_lock(pinned(None))) == [Finding((), message, hint)]
+
+
+def test_pinned_file_that_the_catalog_may_not_read_is_reported() -> None:
+    boundary = Boundary().allowing(["/c"])
+    inside, outside = (
+        replace(pinned(SPEC, location=one), boundary=boundary) for one in ("x.csv", "/etc/passwd")
+    )
+    assert list(outside_path(inside)) == list(outside_path(pinned(None))) == []
+    (found,) = outside_path(outside)
+    assert found.message.startswith("datasets.lock pins '/etc/passwd', which ")
+    assert found.hint == "restore it, or run `registry lock --upgrade d`"
 
 
 def test_orphaned_pin_is_reported_at_its_line(tmp_path: Path) -> None:

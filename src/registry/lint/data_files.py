@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -59,11 +60,14 @@ def unpacked_file(file: SourceBytes, most: int, *, is_start_enough: bool) -> Sou
         is_start_enough: Whether a larger file is cut to its first rows.
 
     Raises:
-        NotUnpackedError: it is larger, or not compressed as its name says.
+        NotUnpackedError: it is larger, not compressed as its name says, or no readable member.
         DecodeError: it is damaged.
     """
-    with open_bytes(file) as opened:
-        data = _read(opened, most + 1)
+    try:
+        with open_bytes(file) as opened:
+            data = _read(opened, most + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise NotUnpackedError from error  # a member that is damaged, or encrypted
     if len(data) > most:
         if not is_start_enough or b"\n" not in data:
             raise NotUnpackedError
@@ -90,12 +94,9 @@ def zip_members(pattern: str, archive: BinaryIO) -> Iterator[SourceBytes]:
     with archive:
         names = member_names(archive)
         matches = [pattern] if pattern in names else filter(path_matcher(pattern), names)
-        try:
-            with zipfile.ZipFile(archive) as opened:
-                for name in sorted(matches):
-                    yield SourceBytes(Location(name), partial(opened.open, names[name]))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise NotUnpackedError from error  # damaged, or encrypted
+        with zipfile.ZipFile(archive) as opened:
+            for name in sorted(matches):
+                yield SourceBytes(Location(name), partial(opened.open, names[name]))
 
 
 def member_names(archive: BinaryIO) -> dict[str, zipfile.ZipInfo]:

@@ -346,16 +346,9 @@ def _of_group(group: Sequence[str], reason: str) -> Choices:
 
 def _correct_first(columns: Columns, correct: str, wrong: list[str]) -> Choices:
     columns.use(correct, *wrong)
-    found = [correct, *wrong]
-
-    def texts(record: Mapping[str, Any]) -> list[str]:
-        values = [record.get(name) for name in found]
-        parts = (one if isinstance(one, list) else [one] for one in values)
-        return [str(item) for part in parts for item in part]
-
     return Choices(
-        Inference(found, "the correct answer, then the wrong ones"),
-        texts,
+        Inference([correct, *wrong], "the correct answer, then the wrong ones"),
+        lambda record: [],  # the target is known
         target=Inference({"const": "A"}, "always the first, until they are shuffled"),
         seed=42,
     )

@@ -194,6 +194,16 @@ def test_kinds(tmp_path: Path, name: str, text: str, kind: str | None) -> None:
     assert detect_kind(write(tmp_path, name, text)) == kind
 
 
+def test_data_that_is_no_text_is_of_no_kind_and_a_folder_has_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data.json").write_bytes(b"\xff")
+    assert detect_kind(tmp_path / "data.json") is None
+    monkeypatch.setattr("registry.plugins.importers.command.MAX_FILES", 0)
+    with pytest.raises(ManifestError, match=r"more than 0 files \(name a smaller folder\)"):
+        list(files_of(tmp_path))
+
+
 def test_a_folder_gives_its_files_in_order(tmp_path: Path) -> None:
     for name in ("b/x.YAML", "a.yml", "c.txt", ".git/y.yaml", "b/__pycache__/z.py"):
         write(tmp_path, name, "")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.api import FRAME_COLUMNS, FRAME_FIELDS
 from registry.errors import ManifestError
 from registry.plugins.importers.croissant import read
 from registry.plugins.importers.models import Imported, ImportOptions
@@ -69,6 +70,17 @@ def test_a_table(tmp_path: Path) -> None:
     specs_of(found)
 
 
+def test_a_table_of_tabs_that_registry_exported(tmp_path: Path) -> None:
+    file = {**CSV, "encodingFormat": "text/tab-separated-values"}
+    fields = [{"name": name, **field(name, "t.csv")} for name in sorted(FRAME_COLUMNS)]
+    (found,) = imported(tmp_path, file, fields=fields, license=["mit", "cc0-1.0"]).datasets
+    assert (found.keys["source"]["delimiter"], found.keys["fields"]) == ("\t", FRAME_FIELDS)
+    assert [one.what for one in found.left_out] == ["fields.sandbox, files, setup, checkpoint"]
+    one = imported(tmp_path, CSV, fields=fields[:1], license=["mit", "cc0-1.0"]).datasets[0]
+    assert [(left.what, left.why) for left in one.left_out][1:] == [("license", "several licenses")]
+    specs_of(found)
+
+
 def test_members_of_an_archive(tmp_path: Path) -> None:
     (found,) = imported(tmp_path, ZIP, INNER, fields=[field("q", "in")]).datasets
     assert found.keys["source"] == {"type": "json", "path": "zip://in/*.jsonl::data/z.zip"}
@@ -106,6 +118,8 @@ def test_what_changes_values_is_left_out(tmp_path: Path) -> None:
         ([CSV], [field("q", "t.csv")], {"data": [1]}, "in the Croissant file itself"),
         ([CSV, ZIP], [field("q", "t.csv"), field("a", "z")], {}, "several files (t.csv, z)"),
         ([], [field("q", "t.csv")], {}, "the format None"),
+        ([{**CSV, "contentUrl": 1}], [field("q", "t.csv")], {}, "has no location"),
+        ([CSV], [{"@id": "q", "source": [field("q", "t.csv")["source"]]}], {}, "no file"),
         ([CSV], [{"@id": "q"}], {}, "no file"),
         ([INNER, {**ZIP, "encodingFormat": "x"}], [field("q", "in")], {}, "is not an archive"),
         ([HUB, PARQUET], [field("q", "files")], {}, "does not name the splits"),

@@ -43,6 +43,9 @@ NAMES = Translator(lambda node: node.id if isinstance(node, ast.Name) else None)
         ("str(a)", {"template": "{a}"}),
         ("a.split('|')[0]", {"from": "a", "do": [{"split": "|"}, {"index": 0}]}),
         ("', '.join(a)", {"from": "a", "do": [{"join": ", "}]}),
+        ("a.strip('x')", {"from": "a", "do": [{"strip": "x"}]}),
+        ("a[0].b", {"from": "a", "do": [{"index": 0}, {"index": {"const": "b"}}]}),
+        ("a + b.lower()", {"template": "{a}{part1}", "with": {"part1": pipe("b", "lower")}}),
         ("a | trim | lower", {"from": "a", "do": ["strip", "lower"]}),
         (
             "'x' if a == 'y' else b",
@@ -62,6 +65,7 @@ def test_expressions(code: str, expression: Any) -> None:
         *("a.keys()", "a.items", "a[::2]", "a[1.5]", "a.replace('', 'x')", "a.format(b)"),
         *("__import__('os').system('x')", "(lambda: 1)()", "[x for x in a]", "open(a)"),
         *("f'{a:>3}'", "f'{a!r}'", "a if b else c", "a in b", "a | tojson"),
+        *("-'x'", "b if a in 'xy' else c", "b if a is c else d", "a[:1.5]", "'x' + 5"),
     ],
 )
 def test_what_has_no_equivalent_is_refused(code: str) -> None:
@@ -70,7 +74,15 @@ def test_what_has_no_equivalent_is_refused(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["a b", "", "(" * 5000 + ")" * 5000, "a\0", "x" * 30_000, "a" + ".b" * 5000]
+    "code",
+    [
+        "a b",
+        "",
+        "(" * 5000 + ")" * 5000,
+        "a\0",
+        "x" * 30_000,
+        *("a" + ".b" * n for n in (200, 5000)),
+    ],
 )
 def test_what_is_no_expression_is_refused(code: str) -> None:
     with pytest.raises(UntranslatableError):

@@ -116,6 +116,12 @@ def test_an_f_string_of_a_parameter_is_a_text(tmp_path: Path) -> None:
     assert condition(tmp_path, both) == {"all": [A_IS_B, C_IS_D]}
 
 
+BOUND = """
+from functools import partial
+def g(x, s): return x['a'] == s
+h = partial(g, s='b')
+def f(d): return d.filter(h)
+"""
 COUNTED = "def f(d): return d.filter(lambda x: len(x['a']) > 2)\n"
 
 
@@ -124,6 +130,10 @@ COUNTED = "def f(d): return d.filter(lambda x: len(x['a']) > 2)\n"
     [
         ("def f(d): return d.map(lambda x: x)", "more than filter"),
         ("def f(d): return d", "more than filter"),
+        ("def f(d):\n    'Says what.'", "more than filter"),
+        ("def f(d): return d.filter(lambda x, y: x['a'] == 'b')", "takes more than a record"),
+        (BOUND, "`h` is no function"),
+        ("def f(d): return d.filter(lambda x: x['a'] == f'{x}')", "no equivalent"),
         ("def f(d):\n    print('ran')\n    return d.filter(lambda x: x['a'] == 'b')", "more than"),
         ("def f(d): return d.filter(lambda x: x['a'] == NAME)", "no equivalent"),
         ("def f(d): return d.filter(lambda x: NAME['a'] == 'b')", "not a literal"),
@@ -242,6 +252,8 @@ def test_fields_without_an_equivalent_are_named() -> None:
         "def f(r):\n    return Sample(input=r['q'], target=solve(r), files={'a': 'b'}, metadata=r)"
     )
     assert found["target"] is None
+    _, unwritten = fields("lambda r: Sample(input=r['q'], metadata={r['k']: 1})")
+    assert unwritten == {"metadata": "the keys of the metadata are not written out"}
     assert refused == {
         "target": "`solve(r)` has no equivalent",
         "metadata": "the metadata is not a dict that is written out",

@@ -103,6 +103,7 @@ tasks:
         (("[topic]", "topic"), "field_spec.metadata is not a list of columns"),
         (("tasks:", "task:"), "no list under `tasks`"),
         (("- config", "- id: [1]\n    config"), "tasks[0].id is not a string"),
+        ((ONE, ONE + ONE.partition("tasks:\n")[2]), "tasks[0] needs an `id`, as there are several"),
     ],
 )
 def test_what_inspect_refuses_is_refused(
@@ -167,6 +168,13 @@ def test_several_licenses_are_left_out(tmp_path: Path) -> None:
     (found,) = read_card(write(tmp_path, "README.md", card(front)), REPOSITORY_OPTIONS).datasets
     assert "license" not in found.keys
     assert [one.what for one in found.left_out] == ["fields", "license"]
+
+
+def test_a_card_with_too_many_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("registry.plugins.importers.hub._MAX_SPLITS", 1)
+    text = card("configs:\n- data_files: {a: x, b: y}")
+    with pytest.raises(ManifestError, match="more than 1 splits"):
+        read_card(write(tmp_path, "README.md", text), REPOSITORY_OPTIONS)
 
 
 def test_a_card_without_splits(tmp_path: Path) -> None:

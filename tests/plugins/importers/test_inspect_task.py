@@ -67,9 +67,12 @@ def test_calls(tmp_path: Path) -> None:
 
 
 def test_samples(tmp_path: Path) -> None:
-    code = "json_dataset('x.jsonl', lambda r: Sample(input=f\"{r['q']}?\", target=str(r['n'])))"
+    code = (
+        "json_dataset('x.jsonl', lambda r: Sample(input=f\"{r['q']}?\", target=str(r['n'])),"
+        " shuffle_choices=7)"
+    )
     dataset = only(read(write(tmp_path, "t.py", code), ImportOptions(name="mine")))
-    assert dataset.name == "mine"
+    assert (dataset.name, dataset.keys["shuffle_choices"]) == ("mine", 7)
     (sample,) = samples_of(dataset, [{"q": "Why", "n": 3}])
     assert (sample.input, sample.target, sample.id) == ("Why?", "3", None)
 
@@ -113,6 +116,7 @@ def test_a_module_with_its_own_str_is_not_translated(tmp_path: Path, change: str
         ("csv_dataset('x.jsonl')", "has the suffix of another type"),
         ("hf_dataset(*args)", "is not a literal"),
         ("print()", "no call of a dataset loader"),
+        ("make()('x')", "no call of a dataset loader"),
     ],
 )
 def test_calls_that_are_not_known(tmp_path: Path, code: str, why: str) -> None:

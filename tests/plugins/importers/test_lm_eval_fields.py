@@ -21,7 +21,9 @@ from registry.plugins.importers.tolerant_yaml import Tagged
         ({"doc_to_text": "Answer Key"}, "Answer Key"),
         ({"doc_to_text": "Q: {{q}}"}, {"template": "Q: {q}"}),
         ({"doc_to_text": "{{q}}", "description": "Hi {x}\n"}, {"template": "Hi {{x}}\n{q}"}),
+        ({"doc_to_text": "{{q}}", "description": "Be brief"}, {"template": "Be brief{q}"}),
         ({"doc_to_text": "{{q}} A:", "gen_prefix": "So:"}, {"template": "{q} A: So:"}),
+        ({"doc_to_text": "{{q}} A:", "gen_prefix": " So:"}, {"template": "{q} A: So:"}),
         ({"doc_to_text": "{{q}}\n", "gen_prefix": "So:"}, {"template": "{q}\nSo:"}),
         (
             {"doc_to_text": "{{q}}?", "gen_prefix": "So:", "target_delimiter": "|"},
@@ -94,6 +96,11 @@ def test_letters(raw: Any, expression: Any) -> None:
     assert target_of({"doc_to_target": raw}, LETTERS) == expression
 
 
+def test_items_other_than_the_choices_are_compared_with_them() -> None:
+    found = target_of({"doc_to_target": "{{['x', 'y'][x]}}"}, LETTERS)
+    assert found["else"]["do"] == [{"letter_in": LETTERS}]
+
+
 @pytest.mark.parametrize(
     "raw", [True, -1, "1" * 5_000, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"]
 )
@@ -111,6 +118,7 @@ def test_letters_that_have_no_equivalent(raw: Any) -> None:
         (["a", "b"], {"const": ["a", "b"]}),
         ("", {"const": ""}),
         (None, {"const": ""}),
+        (5, {"const": "5"}),
     ],
 )
 def test_texts(raw: Any, expression: Any) -> None:

@@ -80,10 +80,7 @@ def sniff_file(
         return keys, []
     with shown_progress(context) as reporting:
         reader = reader_of(spec_of_source(keys, folder))
-        files = reader.fetch(reader.pin(reporting), reporting)
-        if not files:
-            raise DecodeError("no file matches", file=str(keys["path"]))
-        file = files[0]
+        file = reader.fetch(reader.pin(reporting), reporting)[0]
     head = _read_head(file)
     guesses = []
     encoding = options.encoding

@@ -217,8 +217,6 @@ def _source(one: dict[str, Any], objects: dict[str, dict[str, Any]]) -> dict[str
 
 def _source_of(field: dict[str, Any]) -> str:
     source = field.get("source")
-    if isinstance(source, list):
-        return ""
     if not isinstance(source, dict):
         return _reference(source).partition("/")[0]
     return _reference(

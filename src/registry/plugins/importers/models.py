@@ -49,9 +49,6 @@ class LeftOut:
     line: int | None = None
     """Its line in the file, if the file has lines."""
 
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}"
-
 
 @dataclass(frozen=True)
 class ImportedDataset:
