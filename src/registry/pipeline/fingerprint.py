@@ -28,6 +28,7 @@ __all__ = [
     "find_all",
     "first_fingerprint",
     "has_own_examples",
+    "is_beside",
     "parts_fingerprint",
     "pin_all",
     "samples_fingerprint",
@@ -120,7 +121,16 @@ def _with_examples(spec: DatasetSpec, pins: Pins, plain: str) -> str:
     companion = samples_fingerprint(spec.companion, pins.companion)
     how = data_of(spec.examples, without={"apply", "dataset", "split"})
     how["order"] = [source.shuffle_order for source in spec.companion.sources]
+    if not is_beside(spec, spec.companion):  # then no example may name a file
+        how["beside"] = False
     return digest_of({"samples": plain, "fewshot": how, "of": companion, "rules": _RULES})
+
+
+def is_beside(spec: DatasetSpec, companion: DatasetSpec) -> bool:
+    """Return whether names of files are relative to the same folder in both."""
+    bases = (one.source.base_location for one in (spec, companion))
+    folders = {None if base is None else base.rpartition("/")[0] for base in bases}
+    return len(folders) == 1
 
 
 def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:

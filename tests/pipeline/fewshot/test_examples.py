@@ -149,6 +149,18 @@ def test_examples_of_a_conversation_are_conversations(write: Write) -> None:
         get_dataset("quiz", fewshot={"into": "text"})
 
 
+def test_files_of_an_example_are_beside_the_dataset(write: Write) -> None:
+    picture = [{"role": "user", "content": [{"type": "image", "image": "a.png"}]}]
+    write([record("t", question=picture)])
+    assert len(shown(get_dataset("quiz", fewshot=1))) == 5
+    Path("other").mkdir()
+    Path("train.jsonl").rename("other/train.jsonl")
+    manifest = Path("m.yaml").read_text(encoding="utf-8")
+    Path("m.yaml").write_text(manifest.replace("train.jsonl", "other/train.jsonl"))
+    with pytest.raises(MappingError, match="files of an example must be in the folder of the dat"):
+        get_dataset("quiz", fewshot=1)
+
+
 # --- no leak ---
 
 

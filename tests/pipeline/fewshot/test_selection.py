@@ -104,3 +104,17 @@ def test_groups_draw_as_if_they_were_alone() -> None:
     alone = selection(8, "abababab", n=2, pick="random", seed=7, each=True, by="k")
     both.of(b"x", "a")
     assert both.of(b"x", "b") == alone.of(b"x", "b")
+
+
+def test_an_example_is_drawn_again_in_place_of_the_sample_itself() -> None:
+    found = selection(3, n=2, pick="random", seed=7, each=True)
+    drawn = [places(found.of(b"%d" % place)) for place in range(3)]
+    assert [sorted(one) for one in drawn] == [[1, 2], [0, 2], [0, 1]]
+
+
+def test_copies_of_a_sample_are_no_examples_of_it() -> None:
+    same = [Candidate(0, b"same"), Candidate(1, b"same"), Candidate(2, b"other")]
+    found = Selection(Fewshot(split="dev", n=2), same, name="quiz:dev", own=True)
+    found.check([None])
+    with pytest.raises(MappingError, match=r"2 .* besides the sample itself, .* has 1 sample"):
+        found.of(b"same")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from registry.errors import SourceError
+from registry.errors import MissingDependencyError, SourceError
 from registry.manifest.source_models import HfSource
 from registry.sources.hub import process
 from registry.sources.hub.records import fetch_hub
@@ -50,6 +51,15 @@ def test_a_process_is_used_again_until_it_ends_or_the_environment_changes(
     assert third != second
     with pytest.raises(ProcessLookupError):
         os.kill(second, 0)
+
+
+def test_a_missing_package_is_an_error_that_names_the_dataset(
+    context: SourceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "registry.sources.hub.reading", None)
+    monkeypatch.setattr(process, "can_start", lambda: False)  # so it is called here
+    with pytest.raises(MissingDependencyError, match=r"^org/x: .* needs the package `datas"):
+        process.call_datasets("write_first", "org/x", context)
 
 
 def test_unexpected_errors_and_arguments_that_can_t_be_sent_are_raised_here(

@@ -20,6 +20,7 @@ from registry.mapping.row import MISSING, get_column, no_column
 from registry.pipeline.fewshot.content import content_of
 from registry.pipeline.fewshot.selection import Candidate, Selection
 from registry.pipeline.fewshot.texts import Texts
+from registry.pipeline.fingerprint import is_beside
 from registry.samples.fields import NAMES
 from registry.store.columns import batch_of, field_columns
 from registry.store.rows import samples_of, samples_of_batch
@@ -77,7 +78,7 @@ class _Step:
         self._fewshot: Fewshot = spec.examples
         self._texts = Texts(self._fewshot, boundary, dataset=spec.name)
         self._companion = companion.file
-        self._is_beside = _folder_of(spec) == _folder_of(spec.companion)
+        self._is_beside = is_beside(spec, spec.companion)
         self._known: dict[int, Sample] = {}
         self._written: dict[int, tuple[str, str]] = {}
         candidates = list(_candidates(companion.file, self._fewshot.by))
@@ -189,12 +190,6 @@ def name_of(spec: DatasetSpec) -> str:
     if fewshot.split is None or companion.name.endswith(f":{fewshot.split}"):
         return companion.name
     return f"{companion.name}, split {fewshot.split},"
-
-
-def _folder_of(spec: DatasetSpec) -> str | None:
-    """Return the folder that names of files are relative to."""
-    base = spec.source.base_location
-    return None if base is None else base.rpartition("/")[0]
 
 
 def _messages(turns: list[Any]) -> list[ChatMessage]:
