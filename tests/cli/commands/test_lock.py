@@ -344,11 +344,13 @@ def test_merge_conflict_is_resolved_to_the_side_that_fits_the_manifest(own: Cata
     assert own.path.read_text(encoding="utf-8") == theirs
 
 
-def test_one_file_may_be_several_sides_of_a_merge(own: Catalog) -> None:
+def test_sides_of_a_merge_exist_and_may_be_one_file(own: Catalog) -> None:
     own.lock()
     before = own.path.read_bytes()
-    assert own.lock("--merge", *[str(own.path)] * 3) == Invocation(0, "", "")
-    assert own.path.read_bytes() == before
+    assert own.lock("--merge", *["datasets.lock"] * 3) == Invocation(0, "", "")
+    missing = own.lock("--merge", "datasets.lock", "datasets.lock", "none")
+    assert (missing.code, "File 'none' does not exist." in missing.err) == (2, True)
+    assert own.path.read_bytes() == before, "it would have been a side that drops all pins"
 
 
 def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:

@@ -82,7 +82,8 @@ _VERBS = {"pinned": "pinned", "repinned": "pinned again"}
     "--merge",
     "merged",
     nargs=3,
-    type=click.Path(path_type=Path),
+    # A side that is missing would be one without any pin. git gives an empty file for that.
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="BASE OURS THEIRS",
     help="Merge three lockfiles into OURS, as a merge driver of git: --merge %O %A %B.",
 )
@@ -295,7 +296,6 @@ def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) ->
 
 def _merge(base: Path, ours: Path, theirs: Path) -> int:
     """Merge lockfiles into `ours`; what both sides changed is marked there, as git does."""
-    # git gives an empty file where a side has none.
     locks = [
         parse_lock(text, str(path)) if (text := read_bytes(path)) else Lock()
         for path in (base, ours, theirs)
