@@ -39,19 +39,7 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.progress import Report
 
-__all__ = [
-    "RECORDS",
-    "Drift",
-    "VerifyResult",
-    "changed_columns",
-    "changes_number",
-    "drift_of",
-    "missing_part",
-    "since_locked",
-    "verify",
-    "with_hint",
-    "wrong_count",
-]
+__all__ = ["RECORDS", "Drift", "VerifyResult", "changed_columns", "verify"]
 
 # The kinds of `quality_warnings` that the first records alone don't show.
 _OF_ALL_RECORDS = ("unused_columns", "unused_accept")
@@ -141,7 +129,7 @@ class _Question:
         try:
             spec = catalog[name]
         except ManifestError as error:
-            yield with_hint("manifest", str(error), "fix the manifest")
+            yield _with_hint("manifest", str(error), "fix the manifest")
             return
         with TemporaryDirectory(prefix="registry-verify-") as folder:
             # Not offline, and without the lock: what the source has now is the question.
@@ -152,7 +140,7 @@ class _Question:
                 with catalog.locating(name):
                     yield from self._of_spec(spec, context)
             except RegistryError as error:
-                yield drift_of(error, name)
+                yield _drift_of(error, name)
 
     def _of_spec(self, spec: DatasetSpec, context: SourceContext) -> Iterator[Drift]:
         pin = self._pin
@@ -163,9 +151,9 @@ class _Question:
             facts = reader_of(source).facts(context, rows=None if is_lookup else RECORDS)
             found.append(facts)
             if facts.missing is not None:
-                yield missing_part(facts.missing, source)
+                yield _missing_part(facts.missing, source)
             if pin is not None:
-                yield from since_locked(spec, source, facts, pin, context.boundary)
+                yield from _since_locked(spec, source, facts, pin, context.boundary)
         own = found[: len(spec.sources)]
         self.revision = own[0].revision
         counts = [facts.rows for facts in own]
@@ -173,7 +161,7 @@ class _Question:
         known = [facts.pin for facts in found if facts.pin is not None]
         if len(known) < len(found):
             return
-        yield from wrong_count(spec, self.rows, pin)
+        yield from _wrong_count(spec, self.rows, pin)
         yield from self._of_records(spec, known, context)
 
     def _of_records(
@@ -189,9 +177,9 @@ class _Question:
         samples, meta = map_first_records(spec, pins, context, RECORDS)
         self.mapped = len(samples)
         is_complete = self.mapped < RECORDS and spec.on_duplicate != "drop"
-        if self.rows is None and is_complete and not changes_number(spec):
+        if self.rows is None and is_complete and not _changes_number(spec):
             self.rows = self.mapped  # every file has ended
-            yield from wrong_count(spec, self.rows, self._pin)
+            yield from _wrong_count(spec, self.rows, self._pin)
         check_samples(spec, meta)
         for warning in quality_warnings(spec, meta):
             if warning.kind not in _OF_ALL_RECORDS:
@@ -217,32 +205,32 @@ class Drift:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
-def drift_of(error: RegistryError, name: str) -> Drift:
+def _drift_of(error: RegistryError, name: str) -> Drift:
     """Return what an error says about the source."""
     text = str(error).removeprefix(f"{name}: ")
     if isinstance(error, ExpectationError):
         hint = "is the target still right?"
-        return with_hint("expect", f"first {RECORDS} records: {text}", hint)
+        return _with_hint("expect", f"first {RECORDS} records: {text}", hint)
     if isinstance(error, ManifestError):  # names a column that no record has
         return Drift("columns", text)
     if not isinstance(error, SourceError):
         hint = "map what the source has now, or pin the revision before it"
-        return with_hint("mapping", text, hint)
+        return _with_hint("mapping", text, hint)
     if is_unreachable(error):
-        return with_hint("unreachable", text, "try again later")
+        return _with_hint("unreachable", text, "try again later")
     if isinstance(error, MissingDependencyError):
         return Drift("package", text)
     if isinstance(error, AccessError):
         return Drift("access", text)
-    return with_hint("source", text, "correct `source` in the manifest")
+    return _with_hint("source", text, "correct `source` in the manifest")
 
 
-def with_hint(kind: DriftKind, text: str, hint: str) -> Drift:
+def _with_hint(kind: DriftKind, text: str, hint: str) -> Drift:
     """Return a drift with a general hint, unless the text of the error ends with its own."""
     return Drift(kind, text, "" if text.endswith(")") else hint)
 
 
-def missing_part(missing: Missing, source: Source) -> Drift:
+def _missing_part(missing: Missing, source: Source) -> Drift:
     """Return the drift of a revision, configuration or split that is gone."""
     where = source.location
     if missing.kind == "revision":
@@ -258,7 +246,7 @@ def missing_part(missing: Missing, source: Source) -> Drift:
     return Drift(missing.kind, f"{where}: no {missing.kind} '{missing.name}'; {names}", hint)
 
 
-def since_locked(
+def _since_locked(
     spec: DatasetSpec, source: Source, facts: SourceFacts, pin: Pin, boundary: Boundary
 ) -> Iterator[Drift]:
     """Yield what has changed since the lockfile was written."""
@@ -299,9 +287,9 @@ def _changed_bytes(found: FileFacts, locked: Material, boundary: Boundary) -> st
     return ""
 
 
-def wrong_count(spec: DatasetSpec, rows: int | None, pin: Pin | None) -> Iterator[Drift]:
+def _wrong_count(spec: DatasetSpec, rows: int | None, pin: Pin | None) -> Iterator[Drift]:
     """Yield a row count that can't give the number of samples that is expected."""
-    if rows is None or changes_number(spec):
+    if rows is None or _changes_number(spec):
         return
     # `expect` counts samples before the limit, a pin those after it.
     is_locked = pin is not None and not spec.view.is_part and pin.agrees(spec)
@@ -326,6 +314,6 @@ def changed_columns(locked: Sequence[str], found: Sequence[str]) -> Iterator[Dri
         yield Drift("columns", message, "name the new ones under `fields`, or pin the old revision")
 
 
-def changes_number(spec: DatasetSpec) -> bool:
+def _changes_number(spec: DatasetSpec) -> bool:
     """Return whether records and samples may differ in number."""
     return any((spec.where, spec.explode, spec.corrections, spec.sample, spec.mapper))
