@@ -477,6 +477,9 @@ def test_commit_is_kept_while_its_manifest_is_wrong(
     change_manifest(
         at_commit, source={"type": "hf", "path": "acme/none", "split": "test"}, fields={}
     )
+    assert "data: names no commit any more (`registry lock data` pins it)" in refused(
+        at_commit, capsys
+    )
     assert lock(at_commit, "--offline") == 0  # the commit is none of this manifest
     assert b"revision" not in (at_commit / "datasets.lock").read_bytes()
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.lockfile.models import Lock, Pin, read_lock, write_lock
+from registry.lockfile.models import Lock, Original, Pin, read_lock, write_lock
 from registry.progress import silent
 from registry.workflows import lock_check
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
@@ -84,10 +84,39 @@ def test_a_package_that_is_not_installed_is_no_difference(
     assert found(folder, cache_dir) == []
 
 
-def test_pin_without_a_manifest_is_dropped_by_lock(folder: Path, cache_dir: Path) -> None:
-    (folder / "m" / "qa.yaml").write_text("datasets: {}\n")
-    hint = "`registry lock` drops it"
-    assert found(folder, cache_dir) == [Difference("qa", "is pinned but in no manifest", hint)]
+@pytest.mark.parametrize(
+    ("manifest", "message", "hint"),
+    [
+        ("datasets: {}\n", "is pinned but in no manifest", "`registry lock` drops it"),
+        ("datasets: [\n", "is pinned, and may be in a file with errors: ", "fix the file"),
+    ],
+)
+def test_pin_without_a_manifest_is_dropped_by_lock_unless_a_file_may_have_it(
+    folder: Path, cache_dir: Path, manifest: str, message: str, hint: str
+) -> None:
+    (folder / "m" / "qa.yaml").write_text(manifest)
+    (difference,) = found(folder, cache_dir)
+    assert (difference.name, difference.hint) == ("qa", hint)
+    assert difference.message.startswith(message)
+
+
+def test_samples_without_corrections_are_pinned_with_corrections_alone(
+    folder: Path, cache_dir: Path, pin: Pin
+) -> None:
+    original = Original(samples=2, ordered=pin.ordered, unordered=pin.unordered)
+    (without,) = check(folder, replace(pin, original=original), cache_dir).differences
+    assert without.message == "it has no corrections, its pin has"
+    row = '{record: 1, field: target, was: "1", now: one, reason: a typo}'
+    (folder / "errata.yaml").write_text(f"corrections:\n- {row}\n")
+    (folder / "m" / "qa.yaml").write_text(QA.replace("}}\n", "}, corrections: errata.yaml}\n"))
+    corrected = lock(folder, cache_dir)
+    assert corrected.original == original
+    assert check(folder, corrected, cache_dir).differences == []
+    (lacking,) = check(folder, replace(corrected, original=None), cache_dir).differences
+    assert lacking.message == "its pin has no samples without corrections"
+    other = replace(original, ordered=corrected.ordered)
+    (differing,) = check(folder, replace(corrected, original=other), cache_dir).differences
+    assert differing.message.startswith("original.ordered is 'sha256:")
 
 
 def test_changed_manifest_makes_a_pin_stale(folder: Path, cache_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,59 @@ def test_data_that_git_does_not_have_is_unknown(repository: GitRepository, cache
     (found,) = blamed(repository, cache_dir, "target").values()
     assert found.commit is None
     assert found.unknown.startswith("the samples before it, of ")
+
+
+MAPPER = """\
+from registry import Sample
+
+def make(record):
+    return Sample(id="r1", input=record["q"], target=record["t"])
+"""
+UNFIXED: dict[str, tuple[dict[str, str], str]] = {
+    "a file outside the repository": (
+        {
+            "datasets.yaml": f"{FILES['datasets.yaml']}paths: [../site]\n",
+            "m/qa.yaml": FILES["m/qa.yaml"].replace("qa.csv", "../site/qa.csv"),
+        },
+        "its source /.*/site/qa.csv is outside the repository, and was not pinned",
+    ),
+    "an installed mapper": (
+        {
+            "datasets.yaml": f"{FILES['datasets.yaml']}trust: ['blamed_maps:make']\n",
+            "m/qa.yaml": FILES["m/qa.yaml"].replace(
+                "fields: {id: id, input: q, target: t}", "mapper: 'blamed_maps:make'"
+            ),
+        },
+        "its mapper is of an installed package, and was not pinned",
+    ),
+    "a manifest of a package": (
+        {
+            "datasets.yaml": "version: 1\ninclude: [m/*.yaml, 'package:blamed_sets']\n",
+            "m/qa.yaml": "datasets:\n  qa: {extends: theirs, source: {path: qa.csv}}\n",
+        },
+        "a part of its manifest is of an installed package, and was not pinned",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNFIXED)
+def test_what_no_commit_has_may_have_changed_at_any_time(
+    repository: GitRepository, cache_dir: Path, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, reason = UNFIXED[case]
+    site = GitRepository(repository.folder.parent / "site")
+    theirs = FILES["m/qa.yaml"].replace("  qa:", "  theirs:")
+    site.write({"qa.csv": FILES["qa.csv"], "blamed_maps.py": MAPPER})
+    site.write(
+        {"blamed_sets/__init__.py": "", "blamed_sets/datasets.yaml": f"version: 1\n{theirs}"}
+    )
+    monkeypatch.syspath_prepend(site.folder)
+    repository.write(files)
+    commit = repository.commit()
+    (found,) = blamed(repository, cache_dir, "target").values()
+    assert found.commit is not None
+    assert found.commit.id == commit
+    assert re.fullmatch(reason, found.unknown)
 
 
 @pytest.mark.parametrize(
