@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,6 +108,38 @@ datasets:
     extends: shots
     fewshot: {dataset: chat}
 """
+WIDE = """\
+datasets:
+  globbed:
+    source: {type: json, path: data/many/*.jsonl}
+    fields: {id: key, input: q, target: a}
+  captured:
+    source: {type: csv, path: "data/by/{lang}.csv"}
+    fields: {input: q, target: a, metadata: [lang]}
+  zipped:
+    source: {type: json, path: "zip://in/*.jsonl::data/packed.zip"}
+    fields: {id: key, input: q, target: a}
+  built:
+    source: {type: hf, path: json, split: train, data_files: [data/many/a.jsonl]}
+    fields: {id: key, input: q, target: a}
+  parted:
+    source: {type: json}
+    splits: {test: {path: data/many/a.jsonl}, dev: {path: data/many/b.jsonl}}
+    default_split: test
+    fields: {id: key, input: q, target: a}
+    fewshot: {split: dev, n: 1, apply: true}
+  exploded:
+    source: {type: json, path: data/nested.json}
+    explode: turns
+    fields: {input: item.q, target: {from: item.a, do: [{map: {y: "yes", n: "no"}}]}}
+groups:
+  v1.0: {datasets: [globbed, captured]}
+  by-lang: {from: captured, by: lang}
+"""
+_MANY = [{"key": f"m{n}", "q": f"How many is {n}?", "a": f"{n} of them"} for n in range(8)]
+_NESTED = [
+    {"turns": [{"q": f"Is {n} over {m}?", "a": "yn"[m > n]} for m in range(2)]} for n in range(3)
+]
 _PLAIN = [
     {
         "key": f"p{n}",
@@ -132,6 +165,12 @@ _CHAT = [
 
 def dumped(path: str, records: Records) -> bytes:
     """Return the bytes of a file, by its suffix."""
+    if path.endswith(".zip"):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as opened:
+            for number, half in enumerate((records[::2], records[1::2])):
+                opened.writestr(zipfile.ZipInfo(f"in/{number}.jsonl"), dumped("x.jsonl", half))
+        return archive.getvalue()
     if path.endswith(".parquet"):
         out = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_pylist(records), out)
@@ -153,6 +192,10 @@ def records_in(path: str, files: Mapping[str, bytes | None]) -> Records:
     """Return the records of a file."""
     data = files[path]
     assert data is not None
+    if path.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(data)) as opened:
+            inner = {name: opened.read(name) for name in opened.namelist()}
+        return [record for name in inner for record in records_in(name, inner)]
     if path.endswith(".parquet"):
         found: Records = pq.read_table(pa.BufferReader(data)).to_pylist()
         return found
@@ -176,6 +219,12 @@ _DATA: dict[str, Records] = {
         {**one, "key": f"t{n // 2}"} for n, one in enumerate([_PLAIN[0]] * 2 + _PLAIN[1:3])
     ],
     "data/chat.jsonl": _CHAT,
+    "data/many/a.jsonl": _MANY[:5],
+    "data/many/b.jsonl": _MANY[5:],
+    "data/by/de.csv": [{"q": f"Frage {n}", "a": str(n)} for n in range(3)],
+    "data/by/fr.csv": [{"q": f"Question {n} ?", "a": str(n)} for n in range(3)],
+    "data/packed.zip": [{**one, "key": f"y{n}"} for n, one in enumerate(_MANY[:4])],
+    "data/nested.json": _NESTED,
 }
 BASE: dict[str, bytes] = {
     **{path: dumped(path, records) for path, records in _DATA.items()},
@@ -186,6 +235,7 @@ BASE: dict[str, bytes] = {
             "m/main.yaml": MANIFEST,
             "m/naming.yaml": NAMING,
             "m/shots.yaml": SHOTS,
+            "m/wide.yaml": WIDE,
             "data/errata.yaml": "corrections:\n- {id: p0, field: target, was: '1', now: one, reason: a word}\n",
             "data/img/0.png": "0",
             "data/img/1.png": "1",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from tests.review_flow.oracle.catalog import Files, Records, dumped, records_in
+from tests.review_flow.oracle.catalog import BASE, Files, Records, dumped, records_in
 
-__all__ = ["CHANGES", "Change"]
+__all__ = ["CHANGES", "Change", "apart", "mixed"]
 
 Side = Mapping[str, bytes | None]
 Edit = Callable[[Side], Files]
@@ -30,6 +30,8 @@ class Change:
     """Whether it is of data alone: with a lockfile, the samples are then refused."""
     hidden: bool = False
     """Whether nothing that counts changes, so that "no differences" is right."""
+    adds: bool = False
+    """Whether it adds data, which is not read where the lockfile pins what there was before."""
 
 
 # --- a text in a record ---
@@ -53,7 +55,13 @@ TEXTS: dict[str, Callable[[str], str]] = {
     "markup": lambda text: f"<b>{text}</b> `x` [a](b)",
 }
 Cell = tuple[str, int, str]
-KEY: Cell = ("data/plain.jsonl", 3, "key")
+KEYS: tuple[Cell, ...] = (
+    ("data/plain.jsonl", 3, "key"),
+    ("data/packed.jsonl.gz", 1, "key"),
+    ("data/columns.parquet", 4, "key"),
+    ("data/many/a.jsonl", 0, "key"),
+    ("data/packed.zip", 1, "key"),
+)
 CELLS: tuple[Cell, ...] = (
     ("data/plain.jsonl", 2, "q"),
     ("data/plain.jsonl", 5, "a"),
@@ -67,6 +75,10 @@ CELLS: tuple[Cell, ...] = (
     ("data/columns.parquet", 5, "a"),
     ("data/lookup.csv", 6, "other"),
     ("data/chat.jsonl", 1, "q"),
+    ("data/many/a.jsonl", 2, "q"),
+    ("data/many/b.jsonl", 1, "a"),
+    ("data/by/fr.csv", 1, "a"),
+    ("data/packed.zip", 2, "q"),
 )
 
 
@@ -91,15 +103,16 @@ def _cells(side: Side, cells: Iterable[Cell], change: Callable[[Any], Any]) -> F
 
 
 def _of_cells() -> dict[str, Change]:
-    """Try each text in each cell: alone in one, in the keys, and in all others at once.
+    """Try each text in each cell: alone in one, in a key, and in all others at once.
 
     A dataset's cells are of different rows, columns and classes, so that none hides another.
     """
     found = {}
     for number, (how, change) in enumerate(TEXTS.items()):
         alone = CELLS[number % len(CELLS)]
-        others = [cell for cell in CELLS if cell not in (alone, KEY)]
-        parts = {":".join(alone[::2]): [alone], "the key": [KEY], "all others": others}
+        others = [cell for cell in CELLS if cell != alone]
+        key = KEYS[number % len(KEYS)]
+        parts = {":".join(alone[::2]): [alone], "the key": [key], "all others": others}
         for where, cells in parts.items():
             found[f"{how} in {where}"] = Change(partial(_cells, cells=cells, change=change))
     return found
@@ -126,6 +139,24 @@ VALUES: dict[str, tuple[str, int, str, Callable[[Any], Any]]] = {
     "first word": ("data/long.jsonl", 0, "q", lambda text: "X" + text),
     "last word": ("data/long.jsonl", 1, "q", lambda text: text + "X"),
     "middle word": ("data/long.jsonl", 0, "q", lambda text: text.replace("word0x1500 ", "", 1)),
+    "nested text": (
+        "data/nested.json",
+        1,
+        "turns",
+        lambda turns: [{**turns[0], "q": "Is it?"}, turns[1]],
+    ),
+    "nested answer": (
+        "data/nested.json",
+        2,
+        "turns",
+        lambda turns: [turns[0], {**turns[1], "a": "yn"[turns[1]["a"] == "y"]}],
+    ),
+    "nested item": (
+        "data/nested.json",
+        0,
+        "turns",
+        lambda turns: [*turns, {"q": "And 7?", "a": "n"}],
+    ),
     "three words": ("data/long.jsonl", 0, "q", lambda text: f"X{text.replace('x1500 ', 'NOT ')}X"),
 }
 
@@ -146,7 +177,10 @@ RECORDS: dict[str, Callable[[Records], Records]] = {
     "all changed": lambda records: [{**one, "q": one["q"] + "!"} for one in records],
     "half of them": lambda records: records[: len(records) // 2],
 }
-LISTS = ("data/plain.jsonl", "data/table.csv", "data/packed.jsonl.gz", "data/columns.parquet")
+LISTS = (
+    *("data/plain.jsonl", "data/table.csv", "data/packed.jsonl.gz", "data/columns.parquet"),
+    *("data/many/a.jsonl", "data/many/b.jsonl", "data/by/de.csv", "data/packed.zip"),
+)
 
 
 def _of_records() -> dict[str, Change]:
@@ -244,6 +278,19 @@ MANIFESTS: dict[str, tuple[str, str, str]] = {
     "other examples": ("m/shots.yaml", "dataset: chat", "dataset: table"),
     "other correction": ("data/errata.yaml", "now: one", "now: eins"),
     "no corrections": ("m/shots.yaml", "    corrections: data/errata.yaml\n", ""),
+    "narrower glob": ("m/wide.yaml", "data/many/*.jsonl", "data/many/a*.jsonl"),
+    "narrower archive": ("m/wide.yaml", "zip://in/*.jsonl", "zip://in/1.jsonl"),
+    "captured name": ("m/wide.yaml", "by/{lang}.csv", "by/{language}.csv"),
+    "other files of a builder": ("m/wide.yaml", "[data/many/a.jsonl]", "[data/many/*.jsonl]"),
+    "exchanged splits": ("m/wide.yaml", "{test: {path: data/many/a.jsonl}, dev: {path: data/many/b.jsonl}}", "{dev: {path: data/many/a.jsonl}, test: {path: data/many/b.jsonl}}"),
+    "default split": ("m/wide.yaml", "default_split: test", "default_split: dev"),
+    "further split": ("m/wide.yaml", "dev: {path: data/many/b.jsonl}}", "dev: {path: data/many/b.jsonl}, more: {path: data/many/*.jsonl}}"),
+    "examples in the metadata": ("m/wide.yaml", "n: 1, apply: true", "n: 1, apply: true, into: metadata"),
+    "exploded column": ("m/wide.yaml", "fields: {input: item.q, ", "fields: {input: {template: '{index} {item.q}'}, "),
+    "entry of a map": ("m/wide.yaml", 'n: "no"', 'n: "none"'),
+    "member of a group": ("m/wide.yaml", "[globbed, captured]", "[globbed]"),
+    "weight in a group": ("m/wide.yaml", "[globbed, captured]}", "[globbed, captured], weights: {globbed: 2}}"),
+    "group removed": ("m/wide.yaml", "  by-lang: {from: captured, by: lang}\n", ""),
     "defaults": ("datasets.yaml", "version: 1\n", "version: 1\ndefaults: {limit: 3}\n"),
     "default encoding": ("datasets.yaml", "version: 1\n", "version: 1\ndefaults: {shuffle: true, seed: 1}\n"),
     "trust": ("datasets.yaml", "trust: ['ours.mod:read']", "trust: ['ours.mod:read', 'os:system']"),
@@ -298,9 +345,15 @@ FILES: dict[str, Files] = {
     **{f"changed {path}": {path: EVIL} for path in NAMED},
     "picture is missing": {"data/img/1.png": None},
     "script is missing": {"data/box/setup.sh": None},
+    "file of a glob is gone": {"data/many/b.jsonl": None},
+    "capture renamed": {"data/by/fr.csv": None, "data/by/oc.csv": BASE["data/by/fr.csv"]},
     "further module": {"src/ours/deep/__init__.py": b"answer = 2\n"},
     "nested index": {"m/datasets.yaml": b"version: 1\ndatasets: {}\n"},
     "nested index with trust": {"evals/datasets.yaml": TRUSTING},
+}
+ADDED: dict[str, Files] = {
+    "further file of a glob": {"data/many/c.jsonl": b'{"key": "c", "q": "What?", "a": "That."}\n'},
+    "further capture": {"data/by/it.csv": b"q,a\nDomanda,1\n"},
 }
 HIDDEN: dict[str, Files] = {
     "unnamed text": {"README.md": b"Other words.\n"},
@@ -332,6 +385,7 @@ def _table() -> dict[str, Change]:
     found |= {how: Change(partial(_lock, change=change)) for how, change in LOCKS.items()}
     found["lockfile deleted"] = Change(lambda _: {"datasets.lock": None})
     found |= {how: Change(partial(_written, files=x), tuple(x)) for how, x in FILES.items()}
+    found |= {how: Change(partial(_written, files=x), adds=True) for how, x in ADDED.items()}
     found |= {how: Change(partial(_written, files=x), hidden=True) for how, x in HIDDEN.items()}
     evil = Change(partial(_cells, cells=CELLS[1:2], change=TEXTS["other letter"]))
     found |= {
@@ -359,7 +413,25 @@ CHANGES = _table()
 def mixed(number: int) -> tuple[str, Change]:
     """Return a random change: up to four of the table, one after the other."""
     chosen = random.Random(number)
-    names = chosen.sample(sorted(CHANGES), chosen.randint(1, 4))
+    return together(chosen.sample(sorted(CHANGES), chosen.randint(1, 4)))
+
+
+def apart(names: Iterable[str]) -> list[tuple[str, Change]]:
+    """Return changes of the table, with those of different files as one: few diffs show all."""
+    found: list[tuple[set[str], list[str]]] = []
+    for name in names:
+        files = set(CHANGES[name].edit(BASE))
+        free = next((one for one in found if one[0].isdisjoint(files)), None)
+        if free is None:
+            found.append((files, [name]))
+        else:
+            free[0].update(files)
+            free[1].append(name)
+    return [together(one) for _, one in found]
+
+
+def together(names: list[str]) -> tuple[str, Change]:
+    """Return several changes of the table as one, the later ones of what the first leave."""
     parts = [CHANGES[name] for name in names]
 
     def edit(side: Side) -> Files:
@@ -371,5 +443,5 @@ def mixed(number: int) -> tuple[str, Change]:
                 continue  # an earlier one has removed what it changes
         return files
 
-    hidden = all(part.hidden for part in parts)
-    return " + ".join(names), Change(edit, hidden=hidden)
+    hidden, adds = all(part.hidden for part in parts), any(part.adds for part in parts)
+    return " + ".join(names), Change(edit, hidden=hidden, adds=adds)

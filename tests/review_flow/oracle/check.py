@@ -121,7 +121,8 @@ class Oracle:
             for form, text in shown.items():
                 if diff.is_complete and name not in text:
                     yield f"{form} does not name {name}"
-            yield from self._of_dataset(name, found.get(name), diff)
+            if not (change.adds and self.locked):
+                yield from self._of_dataset(name, found.get(name), diff)
 
     def _of_dataset(self, name: str, after: Samples | None, diff: CatalogDiff) -> Iterator[str]:
         change = next((one for one in diff.changes if name in (one.name, one.old_name)), None)
