@@ -61,6 +61,7 @@ def test_documents_are_read_in_batches(
         (b'{"data": NaN, "x": [{"q": 1}]}', "a value without an exact meaning"),
         (b'[{"q": 1}, 2]', "a document of other values than objects"),
         (b"[1]", "a document of other values than objects"),
+        (b'[{"data": 1}]', "no object at a key"),
         (b"<html>", "an HTML page"),
         (b"[", "a value without an exact meaning"),
     ],
@@ -68,6 +69,22 @@ def test_documents_are_read_in_batches(
 def test_other_documents_are_read_by_record(tmp_path: Path, data: bytes, reason: str) -> None:
     options = {"records": "x"} if b"data" in data else {}
     assert read(tmp_path, data, "d.json", None, **options) == ([], reason)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "found"),
+    [
+        (b'{"q": 1}', {}, ([{"q": 1}], "")),
+        (b'{"x": {"q": 1}}', {"records": "x"}, ([{"q": 1}], "")),
+        (b'\xef\xbb\xbf[{"q": 1}]', {}, ([{"q": 1}], "")),
+        (b'[{"q": 1}]', {"encoding": "latin-1"}, ([], "not UTF-8")),
+        (b'[{"q": 1}]', {"item": "q"}, ([], "items that may be no objects")),
+    ],
+)
+def test_forms_of_small_documents(
+    tmp_path: Path, data: bytes, options: dict[str, Any], found: Any
+) -> None:
+    assert read(tmp_path, data, "d.json", None, **options) == found
 
 
 def lines_of(*records: Any) -> bytes:
@@ -94,6 +111,8 @@ def test_all_columns_are_those_of_the_records(records: list[dict[str, Any]]) -> 
 def test_only_the_columns_that_a_path_may_start_in_are_kept() -> None:
     frame = decode_lines(lines_of({"a": {"b": 1}, "a.b": 2, "c": 3}), frozenset({"a.b"}))
     assert sorted(frame.names) == ["a", "a.b"]
+    frame = decode_lines(lines_of({"a": 1}, {"b": 2}), frozenset({"a", "c"}))
+    assert (frame.names, frame.values("a")) == (["a"], [1, MISSING])
 
 
 @pytest.mark.parametrize(

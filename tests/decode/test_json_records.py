@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -210,9 +211,18 @@ def test_a_star_takes_all_values_of_an_object() -> None:
     assert document(text, records="in.*") == [{"q": 1}, {"q": 2}]
     assert document('{"x": {"q": 1}}', records="*") == [{"q": 1}]
     assert document('{"*": [{"q": 1}], "x": []}', records="*") == [{"q": 1}]
-    with pytest.raises(
-        DecodeError, match=r"no key '\*': a list of 1 item is above it \(`records` leads to one"
-    ):
-        document("[1]", records="*")
-    with pytest.raises(DecodeError, match=r"no key 'b' in 1$"):
-        document('{"a": 1}', records="a.b")
+
+
+@pytest.mark.parametrize(
+    ("text", "records", "message"),
+    [
+        ("[1]", "*", "no key '*': a list of 1 item is above it (`records` leads to one"),
+        ('{"a": 1}', "a.b", "no key 'b' in 1"),
+        ('{"data": 1}', "dota", "no key 'dota' (did you mean 'data'?)"),
+        ('{"x": 1, "y": 2}', "records", "no key 'records' (keys: x, y)"),
+        ('{"a": 1}', "a", "must be an array of objects, or one object, is 1"),
+    ],
+)
+def test_records_that_are_nowhere_are_an_error(text: str, records: str, message: str) -> None:
+    with pytest.raises(DecodeError, match=re.escape(message)):
+        document(text, records=records)
