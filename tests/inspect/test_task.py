@@ -258,6 +258,7 @@ NO_LETTER = "data: sample 2: the target 'y' is not the letter of one of its 2 ch
         (WRONG, "eval: {solver: multiple_choice, scorer: choice}", NO_LETTER),
         (CHOICES.replace('"B"', '"C"'), "", "the target 'C' is not the letter"),
         (CHOICES.replace('"B"', '""'), "", "the target '' is not the letter"),
+        (CHOICES.replace('"B"', '"½"'), "", "the target '½' is not the letter"),
         (
             OPEN,
             "eval: {scorer: {name: match, args: {nope: 1}}}",
@@ -331,6 +332,7 @@ def test_a_template_may_mention_a_url_or_a_folder(write: Write) -> None:
         ({"revision": 1234567}, r"`revision` was read as 1234567"),
         ({"splitt": "test"}, r"no argument 'splitt' \(did you mean 'split'\?\)"),
         ({"limit": -1}, r"limit.*-1"),
+        ({"scorer": {"name": "match", "args": {"nope": 1}}}, r"^registry/dataset: `eval`: match"),
         ({"limit": "ten"}, r"limit.*ten"),
         ({"seed": 1}, r"`seed` without `shuffle`"),
     ],

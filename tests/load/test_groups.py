@@ -136,6 +136,14 @@ def test_an_unknown_argument_is_an_error_before_any_member_is_opened(root: Path)
         get_group("board", root=root, limt=1)  # type: ignore[call-arg]
 
 
+def test_a_member_needs_a_name(root: Path) -> None:
+    text = CATALOG.replace("[topic, a]", "{topic: {from: a, do: [int]}}")
+    (root / "datasets.yaml").write_text(text)
+    message = "free: a sample has 1 as `topic`, which is not a string: declare `values`"
+    with pytest.raises(ExpectationError, match=re.escape(message)):
+        get_group("free", root=root)
+
+
 def test_an_unknown_group_is_an_error_with_similar_names(root: Path) -> None:
     message = r"no group 'topcs' in .*; similar names: topics"
     with pytest.raises(DatasetNotFoundError, match=message):

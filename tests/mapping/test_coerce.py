@@ -1,4 +1,7 @@
-"""Values of a record become fields of a sample as in Inspect's loaders, or are an error."""
+"""Values of a record become fields of a sample as in Inspect's loaders, or are an error.
+
+`tests/loaders/test_inspect_files.py` compares values of every kind with Inspect's.
+"""
 
 from __future__ import annotations
 
@@ -23,39 +26,13 @@ DOCKER = SandboxEnvironmentSpec("docker", "compose.yaml")
 @pytest.mark.parametrize(
     ("to_field", "value", "result"),
     [
-        (coerce.to_input, "What?", "What?"),
-        (coerce.to_input, " ", " "),
-        (coerce.to_target, "a", "a"),
-        (coerce.to_target, 18, "18"),
-        (coerce.to_target, False, "False"),
         (coerce.to_target, [1, "b", None], ["1", "b", "None"]),
-        (coerce.to_target, [], []),
-        (coerce.to_target, math.nan, ""),
-        (coerce.to_target, None, ""),
-        (coerce.to_choices, "a b", ["a", "b"]),
-        (coerce.to_choices, "New York, Rome", ["New York", "Rome"]),
         (coerce.to_choices, "a,,b, ", ["a", "b"]),
-        (coerce.to_choices, "", []),
-        (coerce.to_choices, ["a", " ", 1], ["a", "1"]),
-        (coerce.to_choices, 5, ["5"]),
-        (coerce.to_choices, math.nan, None),
-        (coerce.to_id, None, None),
-        (coerce.to_id, 7, 7),
-        (coerce.to_id, "007", "007"),
-        (coerce.to_id, 1.0, 1),
         (coerce.to_id, True, 1),
-        (coerce.to_metadata, None, None),
-        (coerce.to_metadata, {"a": 1}, {"a": 1}),
+        (coerce.to_id, 1.0, 1),
         (coerce.to_metadata, '{"a": 1}', {"a": 1}),
-        (coerce.to_metadata, "null", None),
-        (coerce.to_sandbox, None, None),
-        (coerce.to_sandbox, "docker", SandboxEnvironmentSpec("docker")),
-        (coerce.to_sandbox, ["docker", "compose.yaml"], DOCKER),
         (coerce.to_sandbox, ' ["docker", "compose.yaml"]', DOCKER),
-        (coerce.to_files, None, None),
-        (coerce.to_files, {}, {}),
         (coerce.to_files, '{"a": "b"}', {"a": "b"}),
-        (coerce.to_setup, None, None),
         (coerce.to_setup, 5, "5"),
     ],
 )

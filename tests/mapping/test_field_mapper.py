@@ -33,20 +33,14 @@ def test_omitted_field_reads_the_column_of_its_name() -> None:
     assert sample.metadata == {"topic": 1}
 
 
-def test_sandbox_files_and_setup_are_read_only_if_they_are_named() -> None:
+def test_some_fields_are_read_only_if_they_are_named() -> None:
     record = {"input": "q", "files": {"a.txt": "text"}, "setup": "echo", "sandbox": "docker"}
+    record |= {"description": "d", "checkpoint": {"max_consecutive_failures": 2}}
     assert map_fields({})(record) == Sample(input="q")
     named = map_fields({name: name for name in record})(record)
-    assert named == record_mapper(FieldSpec())(record)
-    assert (named.files, named.setup) == ({"a.txt": "text"}, "echo")
-
-
-def test_description_and_checkpoint_are_read_only_if_they_are_named() -> None:
-    record = {"input": "q", "description": "d", "checkpoint": {"max_consecutive_failures": 2}}
-    assert sample_of({}, record) == Sample(input="q")
-    sample = sample_of({"description": "description", "checkpoint": "checkpoint"}, record)
-    assert sample.description == "d"
-    assert sample.checkpoint == CheckpointSampleConfig(max_consecutive_failures=2)
+    assert named == record_mapper(FieldSpec(description="description"))(record)
+    assert (named.files, named.setup, named.description) == ({"a.txt": "text"}, "echo", "d")
+    assert named.checkpoint == CheckpointSampleConfig(max_consecutive_failures=2)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +247,7 @@ def test_an_unknown_field_is_a_type_error() -> None:
     [
         ({"target": 5}, "field target: 5 is not an expression (write a constant as {const: 5})"),
         ({"metadata": {"a": {"template": "{?q}a"}}}, "field metadata.a: `{?q}` is not closed by `{/}`"),
+        ({"metadata": 5}, "field metadata: 5 is not a column, a list of columns or a mapping"),
         ({"target": {"if": {"value": "q", "regex": "("}, "then": "q"}}, "field target: not a regular expression: missing ), unterminated subpattern at position 0"),
     ],
 )  # fmt: skip
@@ -264,18 +259,12 @@ def test_an_invalid_expression_is_refused_before_any_record(
     assert str(caught.value) == message
 
 
-def test_metadata_of_the_wrong_type_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^field metadata: 5 is not a column, a list of columns"):
-        FieldMapper(FieldsSpec(metadata=5))
-
-
 @pytest.mark.parametrize(
     "fields",
     [
         {"id": {"hash": ["q"], "algorithm": 5}},
         {"id": {"hash": ["q"], "length": "8"}},
         {"id": {"hash": ["q"], 5: 1}},
-        {"metadata": 5},
         {"metadata": {"*": 5}},
         {"target": {"template": "{q}", "with": ["q"]}},
         {"target": {"if": {"all": 5}, "then": "q"}},

@@ -97,45 +97,28 @@ def test_every_documented_name_is_exported() -> None:
 # ---------------------------------------------------------------- Sample
 
 
+INPUTS = ["x", "", [], None, 5, ["x"], [{"role": "user"}]]
+INPUTS += [[{"role": role, "content": "x"}] for role in ("user", "nobody")]
+OTHER_FIELDS: dict[str, list[Any]] = {
+    "choices": [[], ["a", 1], "ab", ("a", "b")],
+    "target": [[], ["a", "b"], None, 4, [4]],
+    "id": [0, "0", 1.0, 1.5, True],
+    "metadata": [{"a": object}, {1: 2}, []],
+    "files": [{"a": "b"}, {"a": 1}],
+    "setup": [1],
+    "description": ["", 1],
+    "checkpoint": [
+        *({"max_consecutive_failures": most} for most in (0, "many")),
+        *({"trigger": {"every": 3}}, {"unknown": 1}, []),
+    ],
+}
+
+
 @pytest.mark.parametrize(
     "parts",
     [
-        {"input": "x"},
-        {"input": ""},
-        {"input": []},
-        {"input": None},
-        {"input": 5},
-        {"input": ["x"]},
-        {"input": [{"role": "user", "content": "x"}]},
-        {"input": [{"role": "nobody", "content": "x"}]},
-        {"input": [{"role": "user"}]},
-        {"input": "x", "choices": []},
-        {"input": "x", "choices": ["a", 1]},
-        {"input": "x", "choices": "ab"},
-        {"input": "x", "choices": ("a", "b")},
-        {"input": "x", "target": []},
-        {"input": "x", "target": ["a", "b"]},
-        {"input": "x", "target": None},
-        {"input": "x", "target": 4},
-        {"input": "x", "target": [4]},
-        {"input": "x", "id": 0},
-        {"input": "x", "id": "0"},
-        {"input": "x", "id": 1.0},
-        {"input": "x", "id": 1.5},
-        {"input": "x", "id": True},
-        {"input": "x", "metadata": {"a": object}},
-        {"input": "x", "metadata": {1: 2}},
-        {"input": "x", "metadata": []},
-        {"input": "x", "files": {"a": "b"}},
-        {"input": "x", "files": {"a": 1}},
-        {"input": "x", "setup": 1},
-        {"input": "x", "description": ""},
-        {"input": "x", "description": 1},
-        {"input": "x", "checkpoint": {"max_consecutive_failures": 0}},
-        {"input": "x", "checkpoint": {"max_consecutive_failures": "many"}},
-        {"input": "x", "checkpoint": {"trigger": {"every": 3}}},
-        {"input": "x", "checkpoint": {"unknown": 1}},
-        {"input": "x", "checkpoint": []},
+        *({"input": value} for value in INPUTS),
+        *({"input": "x", name: one} for name, values in OTHER_FIELDS.items() for one in values),
     ],
     ids=repr,
 )
