@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from registry.base.locations import Location
 from registry.boundary.boundary import UNLIMITED, Boundary
 from registry.errors import ManifestError
+from registry.manifest.source_models import JsonSource
 from registry.pipeline.pipeline import PipelineState, compile_pipeline, keep_pipeline
 from tests.pipeline.conftest import Prepare
 
@@ -38,9 +40,15 @@ def test_a_mapping_that_does_not_compile_is_a_problem_of_its_key(
     assert "no operation 'nope'" in problem.message
 
 
-def test_a_local_source_needs_no_resolver_while_it_is_built(prepare: Prepare) -> None:
-    prepared = prepare([{"input": "a"}])
-    assert compile_pipeline(prepared.spec, prepared.pins, prepared.context).resolve is None
+def test_names_of_files_are_resolved_beside_the_source_whichever_part_is_first(
+    prepare: Prepare,
+) -> None:
+    made = prepare([{"input": "a"}])
+    local, remote = made.spec.source, JsonSource(path=(Location("https://x.org/a.jsonl"),))
+    for source, parts in ((local, ()), (local, (remote, local)), (remote, (local, remote))):
+        spec = replace(made.spec, source=source, concat=parts)
+        resolve = compile_pipeline(spec, made.pins, made.context).resolve
+        assert (resolve is None) == (source is local)
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def _compile(
         columnar=columnar,
         transform=transform,
         lookup=lookup,
-        resolve=_remote_resolver(spec.sources[0], context),
+        resolve=_remote_resolver(spec.source, context),
         boundary=context.boundary,
         json_keys=json_keys,
         chunk_rows=limit or 1 if few else _CHUNK_ROWS,
