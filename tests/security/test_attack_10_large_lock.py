@@ -41,7 +41,6 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
     "unknown keys": (lambda: rows("    k{}: 1", 40_000), "more problems, which are not listed"),
     "invalid names": (lambda: rows("  N{}: 1", 500_000), "more problems, which are not listed"),
     "brackets": (lambda: "    x: " + "[" * 1_000_000 + "\n", "nested deeper than 64 levels"),
-    "aliases": (lambda: "    x: &a [1]\n" + "    y: *a\n" * 100_000, "more than 32 aliases"),
     "conflicts": (lambda: "<<<<<<< a\n=======\n>>>>>>> b\n" * 200_000, "unresolved merge conflict"),
 }
 

@@ -94,12 +94,6 @@ def wide_and_deep() -> str:
     return f"datasets:\n{kids}{links}{root}"
 
 
-def alias_bomb() -> str:
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
-    return "\n".join(levels)
-
-
 def broken_alias_bombs() -> str:
     bomb = "{a: &a [x, x, x, x, x, x, x, x], b: &b [*a, *a, *a, *a, *a, *a, *a, *a]"
     bomb += ", c: &c [*b, *b, *b, *b, *b, *b, *b], d: [*c, *c, *c, *c, *c, *c, *c]}"
@@ -127,7 +121,6 @@ CATALOGS: dict[str, tuple[Make, str]] = {
     "many syntax errors": (one(rows("  d{}: }}", 60_000)), "yaml-syntax"),
     "long chain": (one(chain(35_000)), "ancestors"),
     "wide and deep": (one(wide_and_deep()), ""),
-    "alias bomb": (one(alias_bomb()), "yaml-limit"),
     "broken alias bombs": (one(broken_alias_bombs()), "yaml-syntax"),
     "nested": (one("datasets: " + "[" * 400_000), "yaml"),
     "long name": (

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from tests.command_line import Ran
 from tests.security.pull_request import PullRequest
 
@@ -21,8 +19,8 @@ SYNTAX = "datasets: [\n"
 EDIT = {"m/two.yaml": FILES["m/two.yaml"].replace("}}", "}, limit: 1}")}
 
 
-def review(tmp_path: Path, head: Mapping[str, str | None], *arguments: str) -> Ran:
-    return PullRequest.make(tmp_path, FILES, head).run("diff", *arguments)
+def review(tmp_path: Path, head: Mapping[str, str | None]) -> Ran:
+    return PullRequest.make(tmp_path, FILES, head).run("diff")
 
 
 def test_syntax_error_removes_no_dataset(tmp_path: Path) -> None:
@@ -34,13 +32,14 @@ def test_syntax_error_removes_no_dataset(tmp_path: Path) -> None:
     assert "limit: (none) → 1" in done.out, "what can be compared is"
 
 
-@pytest.mark.parametrize("form", ["markdown", "json"])
-def test_every_format_says_what_is_not_compared(tmp_path: Path, form: str) -> None:
-    done = review(tmp_path, {"m/one.yaml": SYNTAX}, "--format", form)
-    assert done.code == 4
-    assert '"removed"' not in done.out
-    assert "1 removed" not in done.out
-    assert "Not compared: `one`" in done.out or done.json["not_compared"] == ["one"]
+def test_every_format_says_what_is_not_compared(tmp_path: Path) -> None:
+    request = PullRequest.make(tmp_path, FILES, {"m/one.yaml": SYNTAX})
+    for form in ("markdown", "json"):
+        done = request.run("diff", "--format", form)
+        assert done.code == 4
+        assert '"removed"' not in done.out
+        assert "1 removed" not in done.out
+        assert "Not compared: `one`" in done.out or done.json["not_compared"] == ["one"]
 
 
 def test_syntax_error_of_the_base_adds_no_dataset(tmp_path: Path) -> None:
@@ -75,16 +74,13 @@ def test_file_that_is_deleted_is_removed(tmp_path: Path) -> None:
     assert "1 dataset removed" in done.out
 
 
-@pytest.mark.parametrize("arguments", [("mian",), ("./nowhere",), ("main", "topic2")])
-def test_revision_that_does_not_exist_has_the_same_code(
-    tmp_path: Path, arguments: tuple[str, ...]
+def test_revision_that_does_not_exist_has_the_same_code_and_others_have_theirs(
+    tmp_path: Path,
 ) -> None:
-    done = review(tmp_path, EDIT, *arguments)
-    assert (done.code, done.out) == (4, "")
-    assert done.err.startswith("error: ")
-
-
-def test_clean_usage_and_difference_have_other_codes(tmp_path: Path) -> None:
     request = PullRequest.make(tmp_path, FILES, EDIT)
+    for arguments in (("mian",), ("./nowhere",), ("main", "topic2")):
+        done = request.run("diff", *arguments)
+        assert (done.code, done.out) == (4, "")
+        assert done.err.startswith("error: ")
     codes = [request.run("diff", *one).code for one in (["HEAD"], ["main"], ["--bogus"])]
     assert codes == [0, 1, 2]

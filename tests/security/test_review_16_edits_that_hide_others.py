@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.security.pull_request import PullRequest
 
 FILES = {
@@ -15,13 +13,13 @@ FILES = {
 MIDDLE = " ".join(f"word{n}" for n in range(1_000))
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
-def test_word_removed_between_two_edits_is_shown(tmp_path: Path, form: str) -> None:
+def test_word_removed_between_two_edits_is_shown(tmp_path: Path) -> None:
     record = "id,input,target\n1,{} " + MIDDLE + " do {}answer " + MIDDLE + " {},yes\n"
     change = PullRequest.make(
         tmp_path,
         {**FILES, "d.csv": record.format("first", "CANARY ", "last")},
         {"d.csv": record.format("First", "", "Last")},
     )
-    shown = change.run("diff", "main", "--build", "--offline", "--format", form)
-    assert "CANARY" in shown.out
+    for form in ("text", "markdown", "html", "json"):
+        shown = change.run("diff", "main", "--build", "--offline", "--format", form)
+        assert "CANARY" in shown.out, form
