@@ -9,6 +9,7 @@ import pytest
 
 from registry.catalog.catalog import Catalog
 from registry.catalog.groups import Member
+from registry.errors import ManifestError
 
 DATASETS = """\
 version: 1
@@ -79,16 +80,22 @@ WRONG = """\
   g.datasets: must not be empty (name its members, or remove the group) [wrong-value]
 {g: {datasets: [a, h]}, h: {datasets: [g]}}
   h.datasets[0]: a group can't contain itself: g → h → g (remove one of them) [group-cycle]
+  g.datasets[1]: a group can't contain itself: h → g → h (remove one of them) [group-cycle]
 {group: {datasets: [a]}, g: {datasets: [gruop]}}
   g.datasets[0]: no dataset 'gruop' (did you mean 'group'?) [unknown-member]
-{g: {datasets: [a, gone]}}
-  g.datasets[1]: 'gone' was removed: Its server is gone (use 'a') (name a dataset of the catalog,
+{g: {datasets: [g/a]}}
+  g.datasets[0]: a group can't contain itself: g → g (remove one of them) [group-cycle]
+{g: {datasets: [h/b]}, h: {datasets: [a]}}
+  g.datasets[0]: no member 'b' in the group h (members: a) [unknown-member]
+{gon: {datasets: [a, gone]}}
+  gon.datasets[1]: 'gone' was removed: Its server is gone (use 'a') (name a dataset of the catalog,
   or another group) [unknown-member]
 {g: {datasets: [s:z]}}
   g.datasets[0]: no dataset 's:z' (did you mean 's:y'?) [unknown-member]
 {g: {datasets: [a, a]}}
   g.datasets[1]: 'a' is listed twice (remove one of them) [wrong-value]
 {g: {datasets: [b, old]}}
+  g.datasets[1]: 'old' is called 'b' now (use that name) [deprecated-member]
   g.datasets[1]: 'b' is a member already (name it once) [repeated-member]
 {g: {datasets: [h, a]}, h: {datasets: [a]}}
   g.datasets[1]: 'a' is a member already, as 'h/a' (name it once) [repeated-member]
@@ -98,12 +105,18 @@ WRONG = """\
   g.weights.b: 'b' is no member of the group (members: a) [unknown-member]
 {g: {datasets: [a], weights: {a: 0}}}
   g.weights.a: must be more than 0, is 0 [wrong-value]
+{g: {datasets: [a], weights: {a: many}}}
+  g.weights.a: must be a number, is 'many' [wrong-type]
+{g: {from: a, by: [topic], values: [x]}}
+  g.by: must be a string, is ['topic'] [wrong-type]
 {g: {datasets: [old]}}
   g.datasets[0]: 'old' is called 'b' now (use that name) [deprecated-member]
 {g: {datasets: [c]}}
   g.datasets[0]: 'c' is deprecated (use 'b') [deprecated-member]
 {g: {from: aa, by: topic}}
   g.from: no dataset 'aa' (did you mean 'a'?) [unknown-member]
+{g: {from: g, by: topic}}
+  g.from: no dataset 'g' (name a dataset of the catalog) [unknown-member]
 {g: {from: a}}
   g: the key 'by' is missing (The metadata key whose values are the members.) [missing-key]
 {g: {from: a, by: topic, values: {x: 1, y: 1}}}
@@ -120,13 +133,21 @@ WRONG = """\
   g: the key 'datasets' is missing (The members: datasets, splits of them, and other groups; or
   `from` and `by`.) [missing-key]
 """
-"""Groups, and below them the place, message and rule of their problem."""
+"""Groups, and below them the place, message and rule of each of their problems."""
 
 
 @pytest.mark.parametrize("case", re.split(r"\n(?={)", WRONG.strip()))
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, case: str) -> None:
-    groups, problem = case.split("\n", 1)
-    assert f"$.groups.{' '.join(problem.split())}" in problems_of(tmp_path, f"  {groups}\n")
+    groups, problems = case.split("\n", 1)
+    expected = [f"$.groups.{' '.join(one.split())}" for one in re.split(r"(?<=\])\n", problems)]
+    assert problems_of(tmp_path, f"  {groups}\n") == expected
+
+
+def test_a_problem_of_a_group_that_is_twice_in_another_is_one(tmp_path: Path) -> None:
+    inner = "  h: {datasets: [k]}\n  i: {datasets: [k]}\n  k: {datasets: [nope]}\n"
+    with pytest.raises(ManifestError) as caught:
+        opened(tmp_path, f"  g: {{datasets: [h, i]}}\n{inner}").group("g")
+    assert len(caught.value.problems) == 1
 
 
 def test_valid_groups_have_no_problem(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ groups:
   topics: {from: qa, by: topic, values: [x, y]}
   free: {from: qa, by: topic}
   broken: {datasets: [nothing]}
+  former: {datasets: [old]}
 """
 
 
@@ -69,14 +70,24 @@ def test_an_unknown_name_is_an_error_with_similar_ones(
 ) -> None:
     with pytest.raises(DatasetNotFoundError, match=message):
         catalog.resolve(name)
-    with pytest.raises(DatasetNotFoundError, match="no group"):
-        catalog.group("qa")
+    for group in ("qa", "topics/board", "board/free"):
+        with pytest.raises(DatasetNotFoundError, match=f"no group '{group}'"):
+            catalog.group(group)
 
 
 def test_a_broken_group_leaves_the_datasets_usable(catalog: Catalog) -> None:
     with pytest.raises(ManifestError, match="no dataset 'nothing'"):
         catalog.group("broken")
     assert catalog["qa"].name == "qa"
+
+
+def test_a_group_is_usable_if_its_members_are_called_otherwise_but_not_if_its_table_is_wrong(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    assert catalog.group("former").datasets == ["qa"]
+    (tmp_path / "datasets.yaml").write_text(CATALOG.replace("groups:", "groups: !tag"))
+    with pytest.raises(ManifestError, match=r"\$\.groups: the tag !tag is not allowed"):
+        Catalog.open(tmp_path, lenient=True).group("former")
 
 
 def test_the_compiled_catalog_gives_the_same_groups(catalog: Catalog, tmp_path: Path) -> None:

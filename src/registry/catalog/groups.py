@@ -307,11 +307,14 @@ class _Reader:
             name = self._named(written)
         except LookupError:
             gone = written in self._entries
-            known = [*present_names(self._entries), *self._groups]
+            is_source = place == ("from",)  # which is no group
+            known = [*present_names(self._entries), *(() if is_source else self._groups)]
             notice = notice_of(written, self._entries) if gone else ""
             message = notice or f"no dataset '{written}'"
             hint = "" if gone else did_you_mean(written, known)
-            hint = hint or "name a dataset of the catalog, or another group"
+            hint = (
+                hint or f"name a dataset of the catalog{'' if is_source else ', or another group'}"
+            )
             self._report(entry, place, message, hint, "unknown-member")
             return ""
         asked = written.partition(":")[0]
