@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from registry.base.materials import Original
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.lockfile.models import Lock, Original, Pin, read_lock, write_lock
+from registry.lockfile.models import Lock, Pin, read_lock, write_lock
 from registry.progress import silent
 from registry.workflows import lock_check
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
