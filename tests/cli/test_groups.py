@@ -35,17 +35,13 @@ def groups(own: Path) -> Path:
 
 def test_list_has_a_row_for_each_group(run: Run, groups: Path) -> None:
     listed = run("list")
-    assert [line.split()[0] for line in listed.lines[1:]] == [
-        "qa",
-        "qa-one",
-        "board",
-        "free",
-        "numbers",
-    ]
+    names = [line.split()[0] for line in listed.lines[1:]]
+    assert names == ["qa", "qa-one", "board", "free", "numbers"]
     assert "All of it. (4 members: qa-one, numbers/one, numbers/two and 1 more)" in listed.out
     assert "(a member of each number of qa)" in listed.out
     assert listed.err.strip().endswith("2 datasets: 0 cached, 2 floating, 3 groups")
-    assert [line.split()[0] for line in run("list", "board").lines[1:]] == ["board"]
+    for words in (["board"], ["--tag", "small"]):
+        assert [line.split()[0] for line in run("list", *words).lines[1:]] == ["board"]
     rows = run("list", "--json").json
     assert [one["group"] for one in rows if "group" in one] == ["board", "free", "numbers"]
     assert Catalog.open(groups).group("numbers").text == "3 members: one, two, three"

@@ -13,9 +13,6 @@ from registry.base.cells import cell_len
 from registry.cli.commands import list as listing
 from registry.cli.commands.list import Row, plain_cells, terminal_lines
 from tests.cli.invocation import BAD_KEY, QA, SYNTAX, Run, write
-from tests.conftest import REPOSITORY
-
-DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
 
 ROW = Row(
     name="qa",
@@ -75,32 +72,24 @@ def test_words_search_name_tags_and_description_and_may_be_patterns_of_names(
     assert result.err.startswith(counts)
 
 
-def test_sizes_are_those_that_sync_prints(run: Run, own: Path) -> None:
-    built = run("sync", "--json").json
-    assert {one["name"]: one["bytes"] for one in run("list", "--json").json} == {
-        one["name"]: one["bytes"] for one in built
-    }
-
-
-def test_sort_begins_with_the_most(run: Run, own: Path) -> None:
+def test_sort_begins_with_the_most_and_sizes_are_those_that_sync_prints(
+    run: Run, own: Path
+) -> None:
     write(own, "more", "datasets:\n  z: {extends: qa, limit: 2}\n")
+    built = {one["name"]: one["bytes"] for one in run("sync", "--json").json}
     run("lock")
-    for key in ("samples", "size"):
-        assert [line.split()[0] for line in run("list", "--sort", key).lines[1:]] == (
-            ["qa", "z", "qa-one"] if key == "samples" else ["qa", "qa-one", "z"]
-        )
+    for key, names in {"samples": ["qa", "z", "qa-one"], "size": ["qa", "qa-one", "z"]}.items():
+        rows = [line.split() for line in run("list", "--sort", key).lines[1:]]
+        assert [(row[0], int(row[2])) for row in rows] == [(name, built[name]) for name in names]
 
 
 def test_tags_and_root_select_datasets(
     run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir("/")
-    assert [line.split()[0] for line in run("list", "--root", str(own)).lines[1:]] == [
-        "qa",
-        "qa-one",
-    ]
-    result = run("list", "--tag", "small", "--tag", "text", "--root", str(own / "datasets.yaml"))
-    assert [line.split()[0] for line in result.lines[1:]] == ["qa"]
+    both = run("list", "--root", str(own))
+    one = run("list", "--tag", "small", "--tag", "text", "--root", str(own / "datasets.yaml"))
+    assert [line.split()[0] for line in (*both.lines[1:], *one.lines[1:])] == ["qa", "qa-one", "qa"]
 
 
 def test_json_has_the_descriptive_keys_and_the_state(run: Run, own: Path) -> None:
@@ -151,13 +140,6 @@ def test_problem_that_datasets_share_is_reported_once(run: Run, own: Path) -> No
     write(own, "broken", f"{BAD_KEY}  another: {{source: {{type: csv, path: a.csv}}}}\n")
     result = run("list")
     assert len(result.err.splitlines()) == 2  # and the counts
-
-
-def test_built_in_datasets_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    result = run("list", "--tag", "demo")
-    groups = ["demo", "demo-subjects"]
-    assert [line.split()[0] for line in result.lines[1:]] == [*DEMO, *groups]
 
 
 def lines(rows: list[Row], width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
