@@ -26,12 +26,6 @@ from registry.plots import (
 NAME = "{http://www.w3.org/2000/svg}"
 PLOT = Plot(
     title="Targets",
-    bars=(Bar(label="A", count=10), Bar(label="B", count=5, marked=True), Bar(label="C", count=0)),
-    note="12 more",
-)
-
-MARKED = Plot(
-    title="Targets",
     bars=(
         Bar(label="A", count=1000),
         Bar(label="(blank)", count=500, marked=True),
@@ -46,25 +40,21 @@ def bars(plot: object) -> list[tuple[str, int]]:
     return [(bar.label, bar.count) for bar in plot.bars]  # type: ignore[attr-defined]
 
 
-def test_small_numbers_have_a_bar_each_also_where_there_are_none() -> None:
-    plot = histogram("Choices", [4, 2, 4, 5, 2], unit="choices")
-    assert bars(plot) == [("2", 2), ("3", 0), ("4", 2), ("5", 1)]
-    assert plot.note == "median 4 choices"
-
-
-def test_ranges_are_of_round_widths() -> None:
-    plot = histogram("Lengths", [0, 7, 99, 60, 61], most=5)
-    assert bars(plot) == [("0–19", 2), ("20–39", 0), ("40–59", 0), ("60–79", 2), ("80–99", 1)]
-
-
-def test_few_large_numbers_share_the_last_bar() -> None:
-    plot = histogram("Lengths", [*range(100), 1_000_000])
-    assert bars(plot)[-1] == ("≥ 100", 1)
-    assert len(plot.bars) <= 12
-
-
-def test_no_values_have_no_bars() -> None:
-    assert histogram("Lengths", []).note == "no values"
+@pytest.mark.parametrize(
+    ("values", "most", "expected", "note"),
+    [
+        ([4, 2, 4, 5, 2], 12, [("2", 2), ("3", 0), ("4", 2), ("5", 1)], "median 4 letters"),
+        ([0, 7, 99, 60], 5, [("0–19", 2), ("20–39", 0), ("40–59", 0), ("60–79", 1), ("80–99", 1)],
+         "median 33.5 letters"),
+        ([*range(100), 10**6], 4, [("0–49", 50), ("50–99", 50), ("≥ 100", 1)], "median 50 letters"),
+        ([], 12, [], "no values"),
+    ],
+)  # fmt: skip
+def test_ranges_are_of_round_widths_and_few_large_numbers_share_the_last(
+    values: list[int], most: int, expected: list[tuple[str, int]], note: str
+) -> None:
+    plot = histogram("Numbers", values, most=most, unit="letters")
+    assert (bars(plot), plot.note) == (expected, note)
 
 
 @settings(deadline=None)
@@ -91,14 +81,12 @@ def test_median_of_nothing_is_an_error() -> None:
 
 
 def test_frequencies_start_with_the_most_frequent_and_say_what_is_left_out() -> None:
-    plot = frequencies("Targets", {"x": 1, "A": 3, "B": 5, "y": 1}, most=2)
-    assert bars(plot) == [("B", 5), ("A", 3)]
+    plot = frequencies("Targets", {"x": 1, " ": 3, "B": 5, "y": 1}, most=2)
+    assert [(one.label, one.count, one.marked) for one in plot.bars] == [
+        ("B", 5, False),
+        ("(blank)", 3, True),
+    ]
     assert plot.note == "2 more, 2 in total"
-
-
-def test_blank_values_are_marked() -> None:
-    plot = frequencies("Targets", {" ": 2, "A": 1})
-    assert [(bar.label, bar.marked) for bar in plot.bars] == [("(blank)", True), ("A", False)]
 
 
 def test_labels_are_one_line_without_control_characters() -> None:
@@ -111,21 +99,21 @@ def texts(shape: ET.Element) -> list[str | None]:
     return [one.text for one in shape.iter(f"{NAME}text")]
 
 
-def test_bars_are_as_long_as_their_counts() -> None:
+def test_bars_are_as_long_as_their_counts_and_screen_readers_get_the_numbers() -> None:
     shape = ET.fromstring(svg(PLOT))
-    ten, five = shape.iter(f"{NAME}rect")
-    assert float(ten.attrib["width"]) == 2 * float(five.attrib["width"])
-    assert (ten.attrib["class"], five.attrib["class"]) == ("plot-bar", "plot-mark")
-    assert texts(shape) == ["Targets", "A", "10", "B", "5", "C", "0", "12 more"]
-
-
-def test_screen_readers_get_title_and_numbers() -> None:
-    shape = ET.fromstring(svg(PLOT))
+    whole, half, _ = shape.iter(f"{NAME}rect")
+    assert float(whole.attrib["width"]) == 2 * float(half.attrib["width"])
+    assert (whole.attrib["class"], half.attrib["class"]) == ("plot-bar", "plot-mark")
+    shown = ["Targets", "A", "1,000", "(blank)", "500", "a long label, wh…", "1", "none", "0"]
+    assert texts(shape) == [*shown, "12 more, 34 in total"]
     assert shape.attrib["role"] == "img"
+    words = "A: 1,000, (blank): 500, a long label, which is cut where there is no room: 1, none: 0"
     assert [(one.tag, one.text) for one in shape[:2]] == [
         (f"{NAME}title", "Targets"),
-        (f"{NAME}desc", "A: 10, B: 5, C: 0; 12 more"),
+        (f"{NAME}desc", f"{words}; 12 more, 34 in total"),
     ]
+    empty = ET.fromstring(svg(Plot(title="Lengths", bars=(), note="no values")))
+    assert texts(empty) == ["Lengths", "no values"]
 
 
 def test_everything_lies_within_the_picture() -> None:
@@ -147,11 +135,6 @@ def test_any_text_is_escaped(title: str, label: str, note: str) -> None:
     assert not any("style" in one.attrib for one in shape.iter())
 
 
-def test_a_plot_without_bars_has_title_and_note() -> None:
-    shape = ET.fromstring(svg(Plot(title="Lengths", bars=(), note="no values")))
-    assert texts(shape) == ["Lengths", "no values"]
-
-
 def test_labels_of_numbers_are_whole_also_in_wide_fonts() -> None:
     shape = ET.fromstring(svg(histogram("Lengths", range(0, 200_000, 1000))))
     labels = [one for one in shape.iter(f"{NAME}text") if one.get("text-anchor") == "end"]
@@ -161,7 +144,7 @@ def test_labels_of_numbers_are_whole_also_in_wide_fonts() -> None:
 
 
 def test_bars_stand_behind_label_and_count() -> None:
-    assert text_lines(MARKED, width=44, ascii_only=False) == [
+    assert text_lines(PLOT, width=44, ascii_only=False) == [
         "Targets",
         "  A               1,000    █████████████████",
         "  (blank)           500 *  ████████▌",
@@ -169,10 +152,12 @@ def test_bars_stand_behind_label_and_count() -> None:
         "  none                0",
         "  12 more, 34 in total",
     ]
+    # A narrow terminal has no room for bars.
+    assert text_lines(PLOT, width=20, ascii_only=False)[1] == "  A       1,000"
 
 
 def test_ascii_has_no_other_characters() -> None:
-    lines = text_lines(MARKED, width=44, ascii_only=True)
+    lines = text_lines(PLOT, width=44, ascii_only=True)
     assert all(line.isascii() for line in lines)
     assert lines[1] == "  A               1,000    #################"
     assert lines[3].endswith("  #")
@@ -180,10 +165,6 @@ def test_ascii_has_no_other_characters() -> None:
     assert any(line.startswith("  90-99   10    ######") for line in ranges)
     assert ranges[0] == "Gr\\xf6\\xdfe"
     assert any(line.startswith("  >= 100") for line in ranges)
-
-
-def test_narrow_terminals_get_numbers_without_bars() -> None:
-    assert text_lines(MARKED, width=20, ascii_only=False)[1] == "  A       1,000"
 
 
 @settings(deadline=None)
@@ -201,7 +182,7 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 def test_sentences_for_screen_readers_have_no_columns() -> None:
-    assert plain_lines(MARKED, ascii_only=False)[:3] == [
+    assert plain_lines(PLOT, ascii_only=False)[:3] == [
         "Targets, 12 more, 34 in total",
         "A: 1,000",
         "(blank): 500",

@@ -58,15 +58,18 @@ def refuse(constant: str) -> None:
     raise AssertionError(constant)
 
 
-def test_json_is_unicode_and_has_other_values_as_a_sample_does(capsys: Capture) -> None:
-    data = {"NaN": [math.nan, math.inf, 10**30, 0.1], "b": b"\xff", "d": date(2026, 1, 2)}
+@pytest.mark.parametrize(("number", "written"), [(0.1, 0.1), (math.nan, None), (math.inf, None)])
+def test_json_is_unicode_and_has_other_values_as_a_sample_does(
+    capsys: Capture, number: float, written: float | None
+) -> None:
+    data = {"numbers": [number, 10**30], "b": b"\xff", "d": date(2026, 1, 2)}
     print_json({"city": "Zürich", "path": Path("a"), **data})
     out = capsys.readouterr().out
     assert "Zürich" in out
     shown = json.loads(out, parse_constant=refuse)
     dumped = Sample(input="", metadata=data).model_dump(mode="json")["metadata"]
     assert shown == {"city": "Zürich", "path": "a", **dumped}
-    assert dumped == {"NaN": [None, None, 10**30, 0.1], "b": "_w==", "d": "2026-01-02"}
+    assert dumped == {"numbers": [written, 10**30], "b": "_w==", "d": "2026-01-02"}
 
 
 def test_table_in_a_pipe_is_aligned_and_complete(capsys: Capture) -> None:
@@ -115,7 +118,10 @@ def test_message_is_folded_between_words_on_a_terminal(
     monkeypatch.setenv("COLUMNS", "40")
     print_line(line, err=True)
     print_line("  short", err=True)
-    assert capsys.readouterr().err.splitlines() == [
+    print_line(line)
+    printed = capsys.readouterr()
+    assert printed.out == f"{line}\n"
+    assert printed.err.splitlines() == [
         line,
         "error: qa: a message that is much too",
         "  long for a terminal of this width",
