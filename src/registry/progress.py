@@ -10,6 +10,7 @@ from msgspec import Struct
 
 __all__ = [
     "DEADLINE_SECONDS",
+    "UNITS",
     "Deadline",
     "Progress",
     "Report",
@@ -33,9 +34,7 @@ class Progress(Struct, frozen=True):
     """Progress of one dataset."""
 
     stage: Literal["fetch", "read", "parse", "map", "write", "wait"]
-    """`done` and `total` count bytes that are fetched or read, records that are parsed, samples
-    that are mapped or written, seconds of a wait.
-    """
+    """What is done; `done` and `total` are in its unit, see UNITS."""
     done: int
     total: int | None = None
     """None if unknown."""
@@ -43,10 +42,23 @@ class Progress(Struct, frozen=True):
     """What is waited for: completes the sentence "waiting for …"; empty if it is no news."""
 
     @property
+    def word(self) -> str:
+        """The stage for people."""
+        return "download" if self.stage == "fetch" else self.stage
+
+    @property
     def is_long_wait(self) -> bool:
         """Whether it is a wait that users should see."""
         return self.stage == "wait" and self.done >= _FIRST_SECONDS and self.note != ""
 
+
+UNITS = {
+    **dict.fromkeys(("fetch", "read"), "B"),
+    "parse": "records",
+    **dict.fromkeys(("map", "write"), "samples"),
+    "wait": "s",
+}
+"""Stage → what is counted."""
 
 Report = Callable[[Progress], None]
 """Called from time to time, in the thread that does the work."""

@@ -40,7 +40,7 @@ def test_list_has_a_row_for_each_group(run: Run, groups: Path) -> None:
     assert "All of it. (4 members: qa-one, numbers/one, numbers/two and 1 more)" in listed.out
     assert "(a member of each number of qa)" in listed.out
     assert listed.err.strip().endswith("2 datasets: 0 cached, 2 floating, 3 groups")
-    for words in (["board"], ["--tag", "small"]):
+    for words in (["board"], ["BO*D"], ["--tag", "small"]):
         assert [line.split()[0] for line in run("list", *words).lines[1:]] == ["board"]
     rows = run("list", "--json").json
     assert [one["group"] for one in rows if "group" in one] == ["board", "free", "numbers"]

@@ -11,7 +11,7 @@ from registry.base.escape import escape_control
 from registry.cli.output import print_line, size_text
 from registry.cli.terminal import console_of, is_dumb, print_styled
 from registry.errors import count_text
-from registry.progress import Progress, WaitLines
+from registry.progress import UNITS, Progress, WaitLines
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Display
@@ -24,8 +24,6 @@ _BAR_WIDTH = 16
 _LEAST_FOR_BARS = 72
 """Columns of a terminal that has room for bars beside names and amounts."""
 _TOTAL = "total"
-_BYTES = ("fetch", "read")
-"""The stages that count bytes."""
 
 
 class Reporter(Protocol):
@@ -144,14 +142,14 @@ class _Bars:
 def _amount(progress: Progress, total: int | None) -> str:
     if progress.stage == "wait":
         return escape_control(f"waiting for {progress.note}")
-    stage = "download" if progress.stage == "fetch" else progress.stage
-    if progress.stage in _BYTES:
+    unit = UNITS[progress.stage]
+    if unit == "B":
         of = f" of {size_text(total)}" if total else ""
-        return f"{stage} {size_text(progress.done)}{of}"
+        return f"{progress.word} {size_text(progress.done)}{of}"
     if not progress.done:
-        return stage
+        return progress.word
     of = f" of {total:,}" if total and total != progress.done else ""
-    return f"{stage} {progress.done:,}{of} {'records' if stage == 'parse' else 'samples'}"
+    return f"{progress.word} {progress.done:,}{of} {unit}"
 
 
 def _display() -> Display:
@@ -181,7 +179,8 @@ def _columns(*, is_wide: bool) -> Iterator[ProgressColumn]:
             speed, kind = task.speed, task.fields["kind"]
             if not speed or kind in (_TOTAL, "wait"):
                 return Text("")
-            return Text(f"{size_text(int(speed))}/s" if kind in _BYTES else f"{speed:,.0f}/s")
+            is_bytes = UNITS[kind] == "B"
+            return Text(f"{size_text(int(speed))}/s" if is_bytes else f"{speed:,.0f}/s")
 
     yield parts.TextColumn(
         "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")

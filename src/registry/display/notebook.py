@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from registry.base.escape import escape_control
-from registry.progress import Progress, Report
+from registry.progress import UNITS, Progress, Report
 
 if TYPE_CHECKING:
     from tqdm.std import tqdm
@@ -73,14 +73,12 @@ def _bar(name: str, progress: Progress) -> tqdm[object]:
         # Without ipywidgets tqdm draws with characters, which is all that its warning says.
         warnings.filterwarnings("ignore", "IProgress not found")
         from tqdm.auto import tqdm
-    word = "download" if progress.stage == "fetch" else progress.stage
-    is_bytes = progress.stage in ("fetch", "read")
-    unit = "B" if is_bytes else {"wait": " s", "parse": " records"}.get(progress.stage, " samples")
+    unit = UNITS[progress.stage]
     return tqdm(
-        desc=f"{name}: {word}",
+        desc=f"{name}: {progress.word}",
         total=progress.total,
-        unit=unit,
-        unit_scale=is_bytes,
+        unit=unit if unit == "B" else f" {unit}",
+        unit_scale=unit == "B",
         delay=_DELAY_SECONDS,
         mininterval=_INTERVAL_SECONDS,
         leave=False,

@@ -95,7 +95,7 @@ def command(
     tagged = options.choose(catalog, (), tags, required=not groups)
     chosen, has_invalid = valid_specs(catalog, [name for name in tagged if name in set(listed)])
     wanted = [*" ".join(words).casefold().split(), *search.casefold().split()]
-    specs = [spec for spec in chosen if _matches(spec, wanted)]
+    specs = [spec for spec in chosen if _is_wanted(spec, wanted)]
     states, is_lock_invalid = read_states(specs, catalog, cache, settings)
     by_name = {spec.name: spec for spec in specs}
     splits = {spec.name: catalog.splits_of(spec.name) for spec in specs}
@@ -107,7 +107,7 @@ def command(
         _row(spec, states[spec.name], splits[spec.name], overrides[spec.name]) for spec in specs
     ]
     rows.sort(key=_SORTS[sort])
-    groups = [one for one in groups if _group_matches(one, wanted)]
+    groups = [one for one in groups if _matches(wanted, one.name, *one.tags, one.description)]
     if as_json:
         shown = [
             _data(by_name[row.name], states[row.name], splits[row.name])
@@ -122,12 +122,14 @@ def command(
     return PROBLEMS if broken or has_invalid or is_lock_invalid else CLEAN
 
 
-def _matches(spec: DatasetSpec, words: Iterable[str]) -> bool:
-    name = spec.name.casefold()
-    text = " ".join(
-        [spec.name, *spec.tags, *spec.languages, str(spec.license or ""), spec.description or ""]
-    ).casefold()
-    return all(word in text or fnmatchcase(name, word) for word in words)
+def _matches(words: Iterable[str], name: str, *texts: str | None) -> bool:
+    text = " ".join([name, *filter(None, texts)]).casefold()
+    return all(word in text or fnmatchcase(name.casefold(), word) for word in words)
+
+
+def _is_wanted(spec: DatasetSpec, words: Iterable[str]) -> bool:
+    texts = (*spec.tags, *spec.languages, str(spec.license or ""), spec.description)
+    return _matches(words, spec.name, *texts)
 
 
 def _row(
@@ -144,11 +146,6 @@ def _row(
         cached="?" if state.cached is None else "yes" if state.cached else "no",
         state=state.shown,
     )
-
-
-def _group_matches(group: Group, words: Iterable[str]) -> bool:
-    text = " ".join([group.name, *group.tags, group.description or ""]).casefold()
-    return all(word in text or fnmatchcase(group.name, word) for word in words)
 
 
 def _group_row(group: Group) -> Row:
