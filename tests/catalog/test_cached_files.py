@@ -206,10 +206,6 @@ def install(top: Path, record: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def test_key_is_computed_once_per_process() -> None:
-    assert module.package_version_key() == module.package_version_key()
-
-
 def test_python_version_changes_the_key(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = KEY()
     monkeypatch.setattr("sys.version", "3.99")

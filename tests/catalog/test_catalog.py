@@ -16,7 +16,6 @@ from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.lint.runner import check as check_all
 from registry.manifest import merge
-from registry.settings import builtin_root, find_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -116,12 +115,6 @@ def test_index_may_have_any_file_name(write: Write) -> None:
     other = root / "other.yaml"
     other.write_text(f"version: 1\n{dataset('two')}", encoding="utf-8")
     assert list(Catalog.open(other)) == ["two"]
-
-
-@pytest.mark.parametrize("pattern", ["m\\0/*.yaml", "m/\\0*.yaml", "\\0", "m\\0/**/*.yaml"])
-def test_pattern_that_is_not_a_valid_file_name_matches_nothing(write: Write, pattern: str) -> None:
-    (problem,) = Catalog.open(write(f'include: ["{pattern}"]\n')).problems
-    assert "matches nothing" in problem.message
 
 
 def test_includes_without_a_match_are_reported(write: Write) -> None:
@@ -270,15 +263,6 @@ def test_catalog_of_this_package_can_be_included(write: Write) -> None:
     assert set(catalog) == set(Catalog.open(ROOT))
 
 
-@pytest.mark.parametrize("name", ["json", "__main__", "os.path", "a b", "", "../up"])
-def test_package_without_a_catalog_matches_nothing(write: Write, name: str) -> None:
-    catalog = Catalog.open(write(f"include: [m/*.yaml, 'package:{name}']\n", a=dataset("one")))
-    assert [problem.message for problem in catalog.problems] == [
-        f"'package:{name}' matches nothing"
-    ]
-    assert list(catalog) == ["one"]
-
-
 # --- the root ---
 
 
@@ -289,31 +273,19 @@ def names_of(root: str | Path | None = None) -> list[str]:
 def test_root_comes_from_argument_then_environment_then_parent_folders(
     write: Write, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    near = write(a=dataset("near"))
-    others = {}
-    for name in ("environment", "argument"):
-        others[name] = tmp_path_factory.mktemp(name)
-        text = f"version: 1\n{dataset(name)}"
-        (others[name] / "datasets.yaml").write_text(text, encoding="utf-8")
-    below = near / "deep" / "down"
-    below.mkdir(parents=True)
-    monkeypatch.chdir(below)
+    near, other = write(a=dataset("near")), tmp_path_factory.mktemp("other")
+    monkeypatch.chdir(near / "m")
     assert names_of() == ["near"]
-    (below.parent / "datasets.yaml").write_text(
-        f"version: 1\n{dataset('nearer')}", encoding="utf-8"
-    )
-    assert names_of() == ["nearer"]
-    monkeypatch.setenv("REGISTRY_ROOT", str(others["environment"]))
-    assert names_of() == ["environment"]
-    assert names_of(others["argument"]) == ["argument"]
-    assert names_of(str(others["argument"] / "datasets.yaml")) == ["argument"]
+    (other / "datasets.yaml").write_text(f"version: 1\n{dataset('other')}", encoding="utf-8")
+    monkeypatch.setenv("REGISTRY_ROOT", str(other))
+    assert names_of() == ["other"]
+    assert names_of(near) == ["near"]
 
 
 def test_built_in_catalog_is_used_without_an_index_in_parent_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find_root(tmp_path) == builtin_root()
     assert "demo-mcq" in names_of()
 
 

@@ -59,8 +59,9 @@ def test_patterns_match_the_same_files_as_glob(root: Path, pattern: str) -> None
         assert [path for path, _ in matches_of(one, root)] == [root / path for path in expected]
 
 
-def test_pattern_with_a_null_character_matches_nothing(root: Path) -> None:
-    assert list(matches_of("a\0*.yaml", root)) == []
+@pytest.mark.parametrize("pattern", ["a\0*.yaml", "s\0/*.yaml", "\0", "s\0/**/*.yaml"])
+def test_pattern_with_a_null_character_matches_nothing(root: Path, pattern: str) -> None:
+    assert list(matches_of(pattern, root)) == []
 
 
 @pytest.mark.parametrize("pattern", ["*.yaml", "**/*.yaml", "s/a.yaml"])
@@ -102,10 +103,9 @@ def test_index_of_a_package_is_found_without_importing_it(
     index = tmp_path / "ships_an_index" / "datasets.yaml"
     index.write_text("version: 1\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    patterns = [
-        f"package:{name}" for name in ("ships_an_index", "ships_none", "json", "a b", "__main__")
-    ]
-    assert find_included(patterns, Path(), UNBOUNDED) == [str(index), None, None, None, None]
+    none = ("ships_none", "json", "a b", "__main__", "os.path", "", "../up")
+    patterns = [f"package:{name}" for name in ("ships_an_index", *none)]
+    assert find_included(patterns, Path(), UNBOUNDED) == [str(index), *[None] * len(none)]
 
 
 # --- the digest ---

@@ -64,11 +64,6 @@ def test_invalid_expression_is_reported_at_its_key(
     assert all(one.message for one in found)
 
 
-@pytest.mark.parametrize("keys", [{"mapper"}, {"fields"}, set[str]()])
-def test_mapper_or_fields_alone_is_valid(keys: set[str]) -> None:
-    assert list(checks.mapper_and_fields(merged(dict.fromkeys(keys)))) == []
-
-
 def test_mapper_together_with_fields_is_reported_at_the_mapper() -> None:
     (found,) = checks.mapper_and_fields(merged({"mapper": "p:f", "fields": {}}))
     assert found == Finding(
@@ -76,11 +71,6 @@ def test_mapper_together_with_fields_is_reported_at_the_mapper() -> None:
         "`mapper` and `fields` can't be combined",
         "remove one; null removes an inherited key",
     )
-
-
-def test_missing_source_is_reported_at_the_dataset() -> None:
-    assert [found.path for found in checks.missing_key(merged({"limit": 1}))] == [()]
-    assert list(checks.missing_key(merged({"source": {}}))) == []
 
 
 @pytest.mark.parametrize(

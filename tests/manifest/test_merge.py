@@ -91,10 +91,6 @@ def test_problem_is_reported_where_its_value_is_written(tmp_path: Any) -> None:
     assert str(entry.problem(("limit",), "is odd", rule="wrong-value")).startswith("m.yaml:3:5 ")
 
 
-def test_index_without_defaults_contributes_an_empty_layer() -> None:
-    assert index_defaults(parse_yaml("version: 1", file="datasets.yaml")).value == {}
-
-
 @pytest.mark.parametrize(("kind", "has_parent"), [("parent", True), ("own", False)])
 def test_dataset_with_extends_has_a_parent(kind: str, has_parent: bool) -> None:
     assert merge([Layer(kind, {}), Layer("own", {})], NO_DEFAULTS).has_parent is has_parent

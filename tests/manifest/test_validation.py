@@ -162,6 +162,9 @@ def test_invalid_source_is_reported_once(
     assert found == f"a.source{problem}"
 
 
+NO_NAME = "is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -171,12 +174,23 @@ def test_invalid_source_is_reported_once(
         ("datasets: {a: ~}\n", "m.yaml:1:12 $.datasets.a: must be a mapping, is None"),
         ("datasets: {'01': {extends: a}, '1': ~}\n", "m.yaml:1:32 $.datasets['1']: must be a mapping, is None"),
         ("datasets: {}\ndataset: {}\n", "m.yaml:2:1 $.dataset: unknown key 'dataset' (did you mean 'datasets'?)"),
-        ("datasets:\n  a b: {extends: c}\n", "m.yaml:2:3 $.datasets['a b']: 'a b' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
-        ("datasets:\n  ../up: {extends: c}\n", "m.yaml:2:3 $.datasets['../up']: '../up' is not a valid dataset name (use lower-case letters, digits, '.', '-' and '_')"),
+        ("datasets:\n  a b: {extends: c}\n", f"m.yaml:2:3 $.datasets['a b']: 'a b' {NO_NAME}"),
+        ("datasets:\n  ../up: {extends: c}\n", f"m.yaml:2:3 $.datasets['../up']: '../up' {NO_NAME}"),
+        ('datasets: {"a\\n": {extends: c}}', f"m.yaml:1:12 $.datasets['a\\n']: 'a\\n' {NO_NAME}"),
+        ("", "datasets.yaml:1:1 $: must be a mapping, is None"),
+        ("version: 2\n", "datasets.yaml:1:1 $.version: must be 1, is 2"),
+        ("version: 1\ninclude: a.yaml\n", "datasets.yaml:2:1 $.include: must be a list, is 'a.yaml'"),
+        ("version: 1\ninclued: []\n", "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)"),
+        ("version: 1\ndefaults: {source: {csv: {path: [1]}}}\n", "datasets.yaml:2:34 $.defaults.source.csv.path[0]: must be a string, is 1"),
+        ("version: 1\ndefaults: {lisence: mit}\n", "datasets.yaml:2:12 $.defaults.lisence: unknown key 'lisence' (did you mean 'license'?)"),
     ],
 )  # fmt: skip
-def test_invalid_manifest_is_reported_once(text: str, problem: str) -> None:
-    assert [str(one) for one in validate(parse_yaml(text, file="m.yaml"), "manifest")] == [problem]
+def test_what_is_invalid_in_a_manifest_or_an_index_is_reported_once(
+    text: str, problem: str
+) -> None:
+    file = problem.partition(":")[0]
+    found = validate(parse_yaml(text, file=file), "manifest" if file == "m.yaml" else "index")
+    assert [str(one) for one in found] == [problem]
 
 
 DATASET = "datasets: {a: {source: {type: csv, path: x}, %s}}"
@@ -220,28 +234,6 @@ def test_several_missing_keys_are_reported_once_each() -> None:
     assert [problem.message for problem in problems] == [
         f"the key '{key}' is missing" for key in ("source", "into", "on")
     ]
-
-
-def test_dataset_name_must_not_end_with_a_newline() -> None:
-    text = '{"datasets": {"a\\n": {"source": {"type": "csv", "path": "x.csv"}}}}'
-    (problem,) = validate(parse_yaml(text, file="m.yaml"), "manifest")
-    assert "is not a valid dataset name" in problem.message
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "datasets.yaml:1:1 $: must be a mapping, is None"),
-        ("version: 2\n", "datasets.yaml:1:1 $.version: must be 1, is 2"),
-        ("version: 1\ninclude: a.yaml\n", "datasets.yaml:2:1 $.include: must be a list, is 'a.yaml'"),
-        ("version: 1\ninclued: []\n", "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)"),
-        ("version: 1\ndefaults: {source: {csv: {path: [1]}}}\n", "datasets.yaml:2:34 $.defaults.source.csv.path[0]: must be a string, is 1"),
-        ("version: 1\ndefaults: {lisence: mit}\n", "datasets.yaml:2:12 $.defaults.lisence: unknown key 'lisence' (did you mean 'license'?)"),
-    ],
-)  # fmt: skip
-def test_invalid_index_is_reported_once(text: str, problem: str) -> None:
-    document = parse_yaml(text, file="datasets.yaml")
-    assert [str(one) for one in validate(document, "index")] == [problem]
 
 
 def test_long_values_are_shortened_in_messages() -> None:

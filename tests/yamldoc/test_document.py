@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from registry.yamldoc.document import DataPath, Document, Position, Positions, json_path, unparsed
+from registry.yamldoc.document import DataPath, Position, Positions, json_path, unparsed
 from registry.yamldoc.reader import parse_yaml
 
 NESTED = """\
@@ -36,26 +35,14 @@ datasets:
         (("datasets", "mmlu", "fields", "do", 1), (8, 11)),
         (("datasets", "mmlu", "fields", "do", 1, "y"), (8, 11)),
         (("datasets", "mmlu", "nothing", "here"), (2, 3)),
+        (("datasets", "mmlu", "tags", 7, "b"), (3, 5)),
+        (("nothing",), (1, 1)),
     ],
 )
 def test_values_have_the_position_of_their_key_and_items_their_own(
     path: DataPath, place: tuple[int, int]
 ) -> None:
     assert parse_yaml(NESTED, file="m.yaml").position(path) == place
-
-
-@pytest.mark.parametrize("text", [NESTED, "a: &x {k: 1, l: [2]}\nb: *x\nc: {m: 0, <<: *x}\n", "~"])
-def test_positions_are_in_the_order_of_the_values(text: str) -> None:
-    def paths(value: Any, path: DataPath) -> list[DataPath]:
-        items: list[tuple[str | int, Any]] = []
-        if isinstance(value, dict):
-            items = list(value.items())
-        elif isinstance(value, list):
-            items = list(enumerate(value))
-        return [path, *(one for key, item in items for one in paths(item, (*path, key)))]
-
-    document = parse_yaml(text, file="m.yaml")
-    assert list(document.positions) == paths(document.value, ())
 
 
 def test_problem_has_position_path_and_hint() -> None:
@@ -88,12 +75,6 @@ def test_positions_are_paired_with_values_only_when_one_is_requested() -> None:
     assert positions.numbers == [1, 1, 2, 3, 2, 5]
     assert dict(positions) == {(): (1, 1), ("a",): (2, 3), ("a", 0): (2, 5)}
     assert len(positions) == 3
-
-
-def test_missing_value_has_the_position_of_its_parent() -> None:
-    document = Document({"a": [1]}, "m.yaml", Positions({"a": [1]}, [1, 1, 2, 3, 2, 5]))
-    assert document.position(("a", 7, "b")) == (2, 3)
-    assert document.position(("b",)) == (1, 1)
 
 
 def test_unparsable_file_is_a_manifest_error() -> None:
