@@ -18,6 +18,7 @@ SECRET = "hunter2-of-the-runner"
 INDEX = "version: 1\ninclude: [registry/*.yaml]\n"
 CSV = 'delimiter: "\\x01", fieldnames: [a]'
 FIELDS = "fields: {input: a, target: {const: x}}"
+MINE = '{"a": "mine"}\n'
 VERBS = (
     *("validate --strict", "validate registry/qa.yaml", "list", "show d0", "show d0 --origin"),
     *("diff main", "diff main --build --offline --format markdown", "lock --check", "lock"),
@@ -152,8 +153,7 @@ def test_a_source_outside_is_reported_and_never_opened(runner: Runner) -> None:
     assert synced.out.count('"status": "failed"') == len(SOURCES) + len(REST)
 
 
-@pytest.mark.parametrize("card", ["README.md", ".huggingface.yaml"])
-def test_what_a_folder_or_glob_leads_to_is_refused(runner: Runner, card: str) -> None:
+def test_what_a_folder_or_glob_leads_to_is_refused(runner: Runner) -> None:
     for name in ("links", "deep/links"):
         (runner.checkout / name).mkdir(parents=True)
         (runner.checkout / name / "x.json").symlink_to(runner.home / "private" / "x.json")
@@ -168,16 +168,16 @@ def test_what_a_folder_or_glob_leads_to_is_refused(runner: Runner, card: str) ->
     }
     for name, path in paths.items():
         text = f"configs:\n- config_name: c\n  data_files: [{{split: train, path: '{path}'}}]\n"
-        text = f"---\n{text}---\n" if card == "README.md" else text
-        runner.change({f"{name}/{card}": text, f"{name}/y.json": '{"a": "mine"}\n'})
+        cards = {f"{name}/README.md": f"---\n{text}---\n", f"{name}-2/.huggingface.yaml": text}
+        runner.change({**cards, **dict.fromkeys([f"{name}{n}/y.json" for n in ("", "-2")], MINE)})
     values += [
         f"source: {{type: hf, path: ./{name}, split: train}}, {FIELDS}"
-        for name in (*paths, "links", "nested", "deep")
+        for name in (*paths, *(f"{name}-2" for name in paths), "links", "nested", "deep")
     ]
     runner.datasets(values)
     runner.review()
     synced = runner.run("sync")
-    assert len(re.findall(r"(?m)^d\d +failed ", synced.text)) == len(values), synced.text
+    assert len(re.findall(r"(?m)^d\d+ +failed ", synced.text)) == len(values), synced.text
     # Several datasets may have one error, which is printed once.
     errors = re.findall(r"(?m)^error: .*", synced.text)
     refused = re.compile("outside the catalog's folder|leads out of the dataset's")
