@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from registry.base.fs import stream_sha256
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
@@ -64,7 +64,7 @@ def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
     with boundary.open_file(path) as file:
         start = file.read(_LONGEST_POINTER + 1)
         file.seek(0)
-        own = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+        own = f"sha256:{stream_sha256(file)}"
     pointer = _LFS_POINTER.fullmatch(start)
     return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
 

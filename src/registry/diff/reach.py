@@ -13,11 +13,20 @@ from registry.boundary.hosts import HUB, host_of
 from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
 from registry.errors import ReachError
+from registry.manifest.expressions import MEDIA_KINDS
 from registry.manifest.models import DatasetSpec
 from registry.manifest.paths import strings_in
 from registry.manifest.source import Source
 
-__all__ = ["file_texts", "index_reach", "new_reach", "reach_of", "reads_files", "stores_of"]
+__all__ = [
+    "fields_of",
+    "file_texts",
+    "index_reach",
+    "new_reach",
+    "reach_of",
+    "reads_files",
+    "stores_of",
+]
 
 _STORES = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl")
 _EXPLICIT = ("account_key", "anon", "connection_string", "key", "profile", "sas_token", "token")
@@ -28,7 +37,6 @@ _DATA_URI = "data_uri"
 """The operation that reads the file that its input names."""
 _FILES = ("files", "sandbox", "setup")
 """Fields whose values name files that an evaluation reads."""
-_MEDIA = ("image", "audio", "video", "document")
 _CONSTANTS = ("const", "template", "default", "map", "replace", "to")
 """Keys of expressions and of operations whose texts a value may have, or be."""
 _LISTS = ("trust", "hosts", "paths")
@@ -67,10 +75,9 @@ def reach_of(spec: DatasetSpec, relative: Callable[[str], str]) -> frozenset[Rea
         found.update(_of_source(source, str(spec.folder), relative))
     if spec.mapper is not None:
         found.add(Reach("mapper", spec.mapper))
-    else:
-        for name, field in _fields(spec).items():
-            for text in file_texts(field, name):
-                found.update(_of_constant(text))
+    for name, field in fields_of(spec).items():
+        for text in file_texts(field, name):
+            found.update(_of_constant(text))
     if spec.companion is not None:
         found |= reach_of(spec.companion, relative)
     return frozenset(found)
@@ -106,12 +113,12 @@ def reads_files(spec: DatasetSpec) -> bool:
     """Return whether fields of a dataset may read or name more files than its source has."""
     if spec.companion is not None and reads_files(spec.companion):
         return True
-    fields = _fields(spec)
+    fields = fields_of(spec)
     return "files" in fields or any(_DATA_URI in _texts(field) for field in fields.values())
 
 
-def _fields(spec: DatasetSpec) -> dict[str, Any]:
-    """Return the expressions in the manifest."""
+def fields_of(spec: DatasetSpec) -> dict[str, Any]:
+    """Return the expressions in the manifest; none beside a mapper."""
     return {name: getattr(spec.fields, name) for name in spec.fields.named}
 
 
@@ -228,7 +235,7 @@ def _constants(value: Any, reads: bool) -> Iterator[str]:
                 if key in _CONSTANTS:
                     yield from (text for text in _texts(item) if reads or _URL.match(text))
                 elif key != "key":  # the name of a file in the sandbox
-                    yield from _constants(item, reads or key in _MEDIA)
+                    yield from _constants(item, reads or key in MEDIA_KINDS)
         case list() | tuple():
             for item in value:
                 yield from _constants(item, reads)

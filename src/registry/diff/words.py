@@ -22,9 +22,8 @@ from registry.diff.models import Chunk
 from registry.errors import count_text
 
 __all__ = [
-    "ELLIPSIS",
     "MIN_SIMILARITY",
-    "Match",
+    "differences",
     "excerpt",
     "is_similar",
     "item_diff",
@@ -35,7 +34,7 @@ __all__ = [
     "word_set",
 ]
 
-ELLIPSIS = " … "
+_ELLIPSIS = " … "
 """Replaces omitted text that has not changed."""
 MIN_SIMILARITY = 0.6
 """Two texts are similar if at least so many of their words are equal."""
@@ -121,12 +120,12 @@ def _word_of_any_script() -> re.Pattern[str]:
 
 
 def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[Chunk]:
-    i = j = 0
-    for start_i, start_j, size in [*matches(before, after), Match(len(before), len(after), 0)]:
-        yield from (Chunk("-", "".join(before[i:start_i])), Chunk("+", "".join(after[j:start_j])))
-        i, j = start_i + size, start_j + size
-        same = "".join(before[start_i:i])
-        if same.strip() or start_i == 0 or i == len(before):
+    read = 0
+    for removed, added, equal in differences(before, after):
+        yield from (Chunk("-", "".join(removed)), Chunk("+", "".join(added)))
+        read += len(removed) + len(equal)
+        same = "".join(equal)
+        if same.strip() or read == len(equal) or read == len(before):
             yield Chunk("=", same)
         else:  # whitespace between two changes is part of them: `a b` → `x y` is one change
             yield from (Chunk("-", same), Chunk("+", same))
@@ -172,13 +171,13 @@ def _marked(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 def _between(text: str, before: str, after: str) -> str:
     """Return an unchanged text reduced to its two ends, each cut at the end of a word."""
-    if len(text) <= len(before) + len(after) + len(ELLIPSIS):
+    if len(text) <= len(before) + len(after) + len(_ELLIPSIS):
         return text
     before = re.sub(r"\s+\S*$", "", before, count=1) or before
     after = re.sub(r"^\S*\s+", "", after, count=1) or after
     if not after:
-        return before + ELLIPSIS.rstrip()
-    return f"{before}{ELLIPSIS if before else ELLIPSIS.lstrip()}{after}"
+        return before + _ELLIPSIS.rstrip()
+    return f"{before}{_ELLIPSIS if before else _ELLIPSIS.lstrip()}{after}"
 
 
 class Match(NamedTuple):
@@ -200,6 +199,16 @@ class _Pairs:
         is_enough = pairs <= self._left
         self._left -= pairs if is_enough else 0
         return is_enough
+
+
+def differences(
+    old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
+    """Yield what was removed, what was added in its place, and what follows in both lists."""
+    i = j = 0
+    for start_i, start_j, size in (*matches(old, new), Match(len(old), len(new), 0)):
+        yield old[i:start_i], new[j:start_j], old[start_i : start_i + size]
+        i, j = start_i + size, start_j + size
 
 
 def matches(old: Sequence[str], new: Sequence[str]) -> list[Match]:

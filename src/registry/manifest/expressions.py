@@ -11,6 +11,7 @@ from registry.errors import did_you_mean
 from registry.manifest.templates import TemplatePart, parse_template
 
 __all__ = [
+    "MEDIA_KINDS",
     "PART_KINDS",
     "AllOf",
     "AnyOf",
@@ -186,7 +187,9 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
-PART_KINDS = ("text", "image", "audio", "video", "document")
+MEDIA_KINDS = ("image", "audio", "video", "document")
+"""The kinds of content of a message that may be files."""
+PART_KINDS = ("text", *MEDIA_KINDS)
 """The kinds of content of a message."""
 
 COMPARISONS = (

@@ -15,6 +15,7 @@ from functools import partial
 from registry.base.digest import digest_of
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
+from registry.manifest.expressions import MEDIA_KINDS
 from registry.samples.messages import ChatMessage, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import FilesystemPool, offline_error, source_errors
@@ -28,7 +29,6 @@ Resolve = Callable[[str], str]
 # Letters, digits and a few signs, with a folder or a suffix: `img/1.png`, `compose.yaml`.
 _PATH_LIKE = re.compile(r"(?!/)(?=.*[./])[\w.+@~-]+(/[\w.+@~-]+)*")
 _LONGEST_PATH = 1024
-_MEDIA = ("image", "audio", "video", "document")
 
 
 def local_resolver(location: Location, boundary: Boundary) -> Resolve:
@@ -132,7 +132,7 @@ def _resolve_media(message: ChatMessage, resolve: Resolve) -> ChatMessage:
         return message
     content = [
         part.model_copy(update={part.type: resolve(getattr(part, part.type))})
-        if part.type in _MEDIA
+        if part.type in MEDIA_KINDS
         else part
         for part in message.content
     ]

@@ -79,4 +79,4 @@ def _print_results(results: Sequence[VerifyResult]) -> None:
                 print_line(f"{drift.severity}: {result.name}: [{drift.kind}] {line}")
     counts = Counter[str](result.status for result in results)
     by_status = ", ".join(f"{counts[one]:,} {one}" for one in _STATUSES if counts[one])
-    print(f"{count_text(len(results), 'dataset')}: {by_status}", file=sys.stderr)
+    print_line(f"{count_text(len(results), 'dataset')}: {by_status}", err=True)

@@ -16,7 +16,7 @@ import yaml
 from registry.base.escape import escape_control
 from registry.diff.models import Chunk, DatasetChange, KeyChange
 from registry.diff.report.summary import SHA256, cut_middle, places, value_text
-from registry.diff.words import Match, matches
+from registry.diff.words import differences
 from registry.errors import count_text
 from registry.manifest.origins import Origin
 
@@ -136,12 +136,10 @@ def value_lines(value: Any) -> list[str]:
 
 def _diff(old: list[str], new: list[str]) -> Iterator[Chunk]:
     lines: list[Chunk] = []
-    i = j = 0
-    for start_i, start_j, size in [*matches(old, new), Match(len(old), len(new), 0)]:
-        lines += (Chunk("-", line) for line in old[i:start_i])
-        lines += (Chunk("+", line) for line in new[j:start_j])
-        i, j = start_i + size, start_j + size
-        lines += (Chunk("=", line) for line in old[start_i:i])
+    for removed, added, equal in differences(old, new):
+        lines += (Chunk("-", line) for line in removed)
+        lines += (Chunk("+", line) for line in added)
+        lines += (Chunk("=", line) for line in equal)
     near = {
         k
         for n, line in enumerate(lines)

@@ -32,8 +32,6 @@ from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_set
 
 if TYPE_CHECKING:
-    from registry.base.materials import SamplesId
-    from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.diff.snapshot import OpenSnapshot
 

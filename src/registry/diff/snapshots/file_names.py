@@ -21,10 +21,17 @@ from msgspec import Struct, structs
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.diff.checkout import Checkout
-from registry.diff.reach import file_texts
+from registry.diff.reach import fields_of, file_texts
 from registry.diff.snapshots.contents import Contents
 from registry.errors import ReachError
-from registry.manifest.expressions import Hash, Messages, Pipe, RowNumber, parse_expression
+from registry.manifest.expressions import (
+    MEDIA_KINDS,
+    Hash,
+    Messages,
+    Pipe,
+    RowNumber,
+    parse_expression,
+)
 from registry.manifest.models import DatasetSpec
 
 __all__ = [
@@ -42,7 +49,6 @@ __all__ = [
 
 _CODE_FIELDS = ("sandbox", "setup")
 _FIELDS = ("files", *_CODE_FIELDS)
-_MEDIA = ("image", "audio", "video", "document")
 # In code without any of these words no sample gets a file; `**` may spread a record with them.
 _MAKES_FILES = re.compile(r"(?i:files|sandbox|setup|image|audio|video|document|content)|\*\*")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
@@ -53,7 +59,7 @@ _CHUNK = 1 << 20
 _LONGEST_PATH = 1024
 BUILT = frozenset({"build", "FROM"})
 """A configuration with one of these words makes an image of the files in its folder."""
-MARKS = BUILT | set(_MEDIA)
+MARKS = BUILT | set(MEDIA_KINDS)
 """Words that say what the names in a file are for."""
 
 
@@ -178,7 +184,7 @@ def file_names(
         code_words: Returns the words in the code of a mapper; None if it names no files.
         words_at: Returns the words in a file of the side; None if it is no text.
     """
-    spec, fields = side.specs[name], _fields(side.specs[name])
+    spec, fields = side.specs[name], fields_of(side.specs[name])
     globs = [(key, _glob(text)) for key, text in _texts(spec, side.checkout)]
     code = frozenset(one for key, one in globs if key in _CODE_FIELDS)
     of_mapper = frozenset() if spec.mapper is None else code_words(spec.mapper)
@@ -190,7 +196,7 @@ def file_names(
         return found
     words = _words([words_at(file) for file in side.files.get(name, ())])
     parts = [part for field in fields.items() for part in _file_parts(*field)]
-    if not (spec.mapper or parts or words is None or words.intersection(_MEDIA)):
+    if not (spec.mapper or parts or words is None or words.intersection(MEDIA_KINDS)):
         return found  # all that its data has is text
     folder = side.checkout.relative(fixed_folder(os.path.dirname(base.local_path())))
     return replace(
@@ -221,13 +227,9 @@ def words_of_code(files: Iterable[Path]) -> frozenset[str] | None:
     return frozenset(word for text in texts for word in words_of(text))
 
 
-def _fields(spec: DatasetSpec) -> dict[str, Any]:
-    return {} if spec.mapper else {key: getattr(spec.fields, key) for key in spec.fields.named}
-
-
 def _texts(spec: DatasetSpec, checkout: Checkout) -> Iterator[tuple[str, str]]:
     """Yield the texts of the manifest that name files, each with its field."""
-    for key, field in _fields(spec).items():
+    for key, field in fields_of(spec).items():
         for text in file_texts(field, key):
             # Anything longer is the content itself; and by a column the data names the file.
             is_short = len(text) <= _LONGEST_PATH and "\n" not in text
@@ -250,7 +252,7 @@ def _file_parts(field: str, raw: Any) -> list[Any]:
         return [node]
     if not isinstance(node, Messages):
         return []  # messages in the data say themselves what is a file
-    return [one for _, turn in node.turns for kind, one in turn if kind in _MEDIA]
+    return [one for _, turn in node.turns for kind, one in turn if kind in MEDIA_KINDS]
 
 
 def _has_steps(node: Any) -> bool:

@@ -20,7 +20,7 @@ from registry.boundary.boundary import Boundary
 from registry.diff.checkout import Checkout
 from registry.diff.local_files import digest_of_file
 from registry.diff.models import Chunk, Example, FieldChange
-from registry.diff.words import Match, is_similar, matches, word_diff
+from registry.diff.words import differences, is_similar, word_diff
 from registry.errors import ReachError
 
 __all__ = ["ChangedCode", "changed_code", "python_files_of"]
@@ -96,14 +96,14 @@ def _changed_lines(name: str, base: Checkout, other: Checkout) -> Example:
         pairs = [(n, "", line) for n, line in enumerate(before or after, 1)]
         changes = [FieldChange(f"line {n}", (Chunk("=", line),)) for n, _, line in pairs]
         return Example(status, name, _at_most(changes))
-    changes, i, j = [], 0, 0
-    for match in (*matches(before, after), Match(len(before), len(after), 0)):
-        rows = zip_longest(before[i : match.old], after[j : match.new], fillvalue="")
+    changes, line = [], 1
+    for removed, added, equal in differences(before, after):
+        rows = zip_longest(removed, added, fillvalue="")
         changes += [
             FieldChange(f"line {n}", _line_diff(old, new))
-            for n, (old, new) in enumerate(rows, j + 1)
+            for n, (old, new) in enumerate(rows, line)
         ]
-        i, j = match.old + match.size, match.new + match.size
+        line += len(added) + len(equal)
     return Example("changed", name, _at_most(changes))
 
 
