@@ -24,11 +24,13 @@ def test_local_and_remote_locations_are_opened(tmp_path: Path, https: Https) -> 
         for part in (False, True):
             with open_location(Location(location), {}, UNBOUNDED, part=part) as file:
                 assert file.read(2) == b"ab"
-    with (
-        pytest.raises(SourceError, match="no such file"),
-        open_location(Location(f"{url}-none"), {}, UNBOUNDED) as file,
-    ):
-        file.read()
+    faults = {f"{url}-none": "no such file", "hf://x": "invalid location or fs_options: .* 'x'"}
+    for name, fault in faults.items():
+        with (
+            pytest.raises(SourceError, match=f"^{name}: {fault}"),
+            open_location(Location(name), {}, UNBOUNDED) as file,
+        ):
+            file.read()
 
 
 def test_a_lost_connection_is_continued(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,12 @@ from registry.sources.bodies import (
     open_body,
     same_version,
 )
-from registry.sources.filesystem import changed_error, limited_requests, source_errors
+from registry.sources.filesystem import (
+    changed_error,
+    limited_requests,
+    option_errors,
+    source_errors,
+)
 from registry.sources.parts_ahead import PartsAhead
 from registry.sources.retry import (
     Meter,
@@ -317,7 +322,8 @@ class RemoteFile(io.RawIOBase):
     def _next(self) -> bytes:
         try:
             location = self._location
-            with source_errors(location), limited_requests(location, self._deadline):
+            errors = source_errors if self._position else option_errors
+            with errors(location), limited_requests(location, self._deadline):
                 chunk = self._received()
             if not chunk:
                 check_digests(self._digests, self._hashes, location.public)

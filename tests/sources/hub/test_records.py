@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_offline_records_that_are_not_cached_are_an_error(context: SourceContext
         fetch_hub(source, SourcePin({}, revision="1" * 40), offline)
 
 
-def test_a_stream_and_globs_by_split_are_errors(
+def test_streams_globs_by_split_and_members_of_archives_are_errors(
     hub: HubEmulator, context: SourceContext, tmp_path: Path
 ) -> None:
     commit = hub.commit("org/stream", {"test.jsonl": b'{"q": 1}\n'})
@@ -81,6 +82,12 @@ def test_a_stream_and_globs_by_split_are_errors(
     pattern = str(tmp_path / "*.json")
     source = HfSource(path="json", split="test", data_files={"test": pattern})
     with pytest.raises(SourceError, match="list the files"):
+        fetch_hub(source, pin_hub(source, context), context)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.json", "{}")
+    member = f"zip://a.json::{tmp_path / 'x.zip'}"
+    source = HfSource(path="json", split="test", data_files=member)
+    with pytest.raises(SourceError, match=f"^{member}: a member of an archive is no file"):
         fetch_hub(source, pin_hub(source, context), context)
 
 

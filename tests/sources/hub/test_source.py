@@ -125,6 +125,8 @@ def test_a_folder_without_files_and_a_builder_without_data_files_are_errors(
             pin_hub(source(str(folder / name)), context)
     with pytest.raises(SourceError, match="the builder json needs `data_files`"):
         pin_hub(source("json"), context)
+    with pytest.raises(SourceError, match="not a URL: Invalid IPv6 URL"):
+        pin_hub(source("json", data_files="http://[::1/x.json"), context)
 
 
 def test_a_builder_is_pinned_by_the_bytes_of_its_files(

@@ -82,6 +82,10 @@ def _local_data_files(source: HfSource, fetched: Sequence[SourceBytes]) -> Any:
     if not fetched:
         return source.data_files
     paths = [file.local_path for file in fetched]
+    if None in paths:
+        hint = "unpack it, or read it with `type: csv`, `json` or `parquet`"
+        message = f"a member of an archive is no file that `datasets` can read ({hint})"
+        raise SourceError(f"{fetched[paths.index(None)].location}: {message}")
     if not isinstance(source.data_files, Mapping):
         return paths
     counts = {split: len(data_file_list(files)) for split, files in source.data_files.items()}

@@ -78,6 +78,8 @@ def pin_hub(source: HfSource, context: SourceContext, **extra: Any) -> SourcePin
     if source.path in GENERIC_BUILDERS:
         if source.data_files is None:
             raise SourceError(f"the builder {source.path} needs `data_files`")
+        for path in source.paths():
+            path.check()
         files = pin_files(source.paths(), {}, context)
         return SourcePin({**identity, "data_files": files.identity}, files.files)
     repository = source.repository
