@@ -37,10 +37,6 @@ def local(one_dataset: OneDataset) -> Path:
     return root
 
 
-def test_it_has_a_notice(local: Path, tmp_path: Path) -> None:
-    assert "\ndata\n  license: not known\n" in listed(packed(local, tmp_path, "data")).notice
-
-
 def test_it_has_the_catalog_the_source_and_the_samples(local: Path, tmp_path: Path) -> None:
     done = packed(local, tmp_path, "data")
     contents = listed(done)
@@ -54,6 +50,7 @@ def test_it_has_the_catalog_the_source_and_the_samples(local: Path, tmp_path: Pa
         f"samples/{key}/samples.arrow",
     ]
     assert (done.datasets[0].samples, done.members, done.needs) == (2, 6, ())
+    assert "\ndata\n  license: not known\n" in contents.notice
     stated = read_provenance(contents.datasets[0].provenance)
     assert (stated.name, stated.samples, stated.state) == ("data", 2, "verified")
     assert done.without_samples == ()

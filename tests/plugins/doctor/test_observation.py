@@ -15,13 +15,10 @@ from registry.plugins.doctor.observation import (
     ("url", "shown"),
     [
         ("http://proxy:3128", "http://proxy:3128"),
-        ("http://user:canary@proxy:3128/", "http://proxy:3128/"),
         ("user:canary@proxy:3128", "proxy:3128"),
-        ("https://host/a?sig=canary", "https://host/a?…"),
         ("s3://key:canary@bucket/a?token=canary", "s3://bucket/a?…"),
         ("/local/folder", "/local/folder"),
         ("http://user:can/ary@proxy:3128", "http://***"),
-        ("http://user:can?ary@proxy:3128", "http://***"),
         ("user:can/ary@proxy:3128", "***"),
     ],
 )

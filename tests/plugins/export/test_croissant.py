@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from registry.base.fs import file_sha256
 from registry.plugins.export.croissant import write
@@ -30,19 +28,3 @@ def test_description_names_the_file_and_every_column(opened: Opener, tmp_path: P
     (records,) = found["recordSet"]
     assert [field["name"] for field in records["field"]] == pq.read_schema(data).names
     assert json.loads((folder / "provenance.json").read_text()) == exported.provenance.as_data()
-
-
-def test_files_are_the_same_in_another_folder_and_cache(
-    opened: Opener, catalog: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-    for name in ("one", "two"):
-        folder, out = catalog / name, catalog / name / "out"
-        out.mkdir(parents=True)
-        for file in ("datasets.yaml", "mixed.jsonl"):
-            shutil.copy(catalog / file, folder)
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("REGISTRY_CACHE_DIR", str(folder / "cache"))
-        write(opened("mixed"), out)
-        found.append({path.name: path.read_bytes() for path in out.iterdir()})
-    assert found[0] == found[1]

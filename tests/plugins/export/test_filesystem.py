@@ -337,12 +337,16 @@ def cache(catalog: Path) -> Cache:
 
 
 @pytest.mark.parametrize("kind", SERVED, ids=lambda kind: kind.name)
-def test_cached_bytes_are_those_of_an_export(opened: Opener, cache: Cache, kind: Format) -> None:
+def test_cached_bytes_are_those_of_an_export_and_hashed_once_per_process(
+    opened: Opener, cache: Cache, kind: Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
     direct = io.BytesIO()
     kind.write(opened("mixed"), direct)
     key, path = cached_export(opened("mixed"), kind, cache)
     assert path.read_bytes() == direct.getvalue()
     written = path.stat()
+    assert cached_export(opened("mixed"), kind, cache) == (key, path)
+    monkeypatch.setattr(Cache, "verify", lambda *_: pytest.fail("hashed again"))
     assert cached_export(opened("mixed"), kind, cache) == (key, path)
     assert path.stat().st_ino == written.st_ino
 
@@ -414,13 +418,3 @@ def test_commands_of_the_cache_know_exports(
     _, path = cached_export(opened("mixed"), SERVED[0], cache)
     assert main(["cache", "clear", "mixed", "--yes"]) == 0
     assert not path.exists()
-
-
-def test_file_is_hashed_once_per_process(
-    opened: Opener, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, path = cached_export(opened("mixed"), SERVED[0], cache)
-    cached_export(opened("mixed"), SERVED[0], cache)
-    monkeypatch.setattr(Cache, "verify", lambda *_: pytest.fail("hashed again"))
-    cached_export(opened("mixed"), SERVED[0], cache)
-    assert path.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from registry import get_dataset
 from registry.errors import ExportError
+from registry.plugins.export.command import publish
 from registry.plugins.export.formats import FORMATS, find_format, format_of_path
 from tests.plugins.export.conftest import Opener
 
@@ -23,13 +23,15 @@ def test_every_format_has_a_writer_and_is_found_by_its_suffix(name: str) -> None
 
 
 # A suffix without a dot is the whole name of a file that only describes a source.
-@pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.suffix[:1] == "."])
+@pytest.mark.parametrize(
+    "name", [row.name for row in FORMATS.values() if row.is_folder or row.suffix[:1] == "."]
+)
 @pytest.mark.parametrize("dataset", ["few", "chat"])
 def test_bytes_do_not_depend_on_the_folder_or_the_cache(
     dataset: str, name: str, opened: Opener, catalog: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if (dataset, name) == ("few", "fine-tuning"):
-        dataset = "mcq"  # the other has several targets
+    if name == "lm-eval" or (dataset, name) == ("few", "fine-tuning"):
+        dataset = "mcq"  # one has several targets, and the other conversations
     found = []
     for folder in ("one", "two"):
         (catalog / folder).mkdir()
@@ -39,9 +41,9 @@ def test_bytes_do_not_depend_on_the_folder_or_the_cache(
         monkeypatch.setenv("REGISTRY_CACHE_DIR", str(catalog / f"cache-{folder}"))
         if folder == "two":  # the first has only the first samples
             get_dataset(dataset, shuffle=False, limit=None)
-        file = io.BytesIO()
-        find_format(name).write(opened(dataset, shuffle=False, limit=2), file)
-        found.append(file.getvalue())
+        exported, kind = opened(dataset, shuffle=False, limit=2), find_format(name)
+        files = publish(exported, kind, Path("out" if kind.is_folder else f"out{kind.suffix}"))
+        found.append({path.name: path.read_bytes() for path in files})
     assert found[0] == found[1]
 
 

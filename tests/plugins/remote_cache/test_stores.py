@@ -31,32 +31,19 @@ def test_a_missing_package_is_named(url: str) -> None:
         open_store(url)
 
 
-def test_messages_have_no_secret() -> None:
-    url = "sftp://user:pa55word@host/folder"
-    text = shown_without_secrets(f"can't reach {url} with pa55word", url)
-    assert text == "can't reach sftp://host/folder with …"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "no login with p@ss",
-        "no login with p%40ss",
-        "GET /x?sig=a/b&key=k123 failed",
-        "sig a/b, which is a%2Fb, is invalid",
-        "key=k123",
-    ],
-)
-def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> None:
-    url = "https://user:p%40ss@host/x?key=k123&sig=a%2Fb"
-    shown = shown_without_secrets(text, url)
-    assert "…" in shown
-    assert not any(one in shown for one in ("p@ss", "p%40ss", "k123", "a/b", "a%2Fb"))
+SIGNED = "https://user:p%40ss@host/x?key=k123&sig=a%2Fb"
 
 
 @pytest.mark.parametrize(
     ("url", "text", "shown"),
     [
+        ("sftp://user:pa5@host/x", "no sftp://user:pa5@host/x by pa5", "no sftp://host/x by …"),
+        # Parts of a URL are secret however a library shows them.
+        (SIGNED, "no login with p@ss", "no login with …"),
+        (SIGNED, "no login with p%40ss", "no login with …"),
+        (SIGNED, "GET /x?sig=a/b&key=k123 failed", "GET /x?sig=…&key=… failed"),
+        (SIGNED, "sig a/b, which is a%2Fb, is invalid", "sig …, which is …, is invalid"),
+        (SIGNED, "key=k123", "key=…"),
         ("https://t0ken@host/x", "https://t0ken@host/ refuses t0ken", "https://…@host/ refuses …"),
         ("webdav://me:se/cret@host/x", "no login with se/cret@", "no login with …@"),
         ("https://host/x#s3cret", "no x#s3cret", "no x#…"),
@@ -64,9 +51,7 @@ def test_parts_of_a_url_are_secret_however_a_library_shows_them(text: str) -> No
         ("/shared/team@site", "no /shared/team@site", "no /shared/team@site"),
     ],
 )
-def test_a_message_of_a_library_has_no_part_before_the_host(
-    url: str, text: str, shown: str
-) -> None:
+def test_a_message_of_a_library_has_no_secret(url: str, text: str, shown: str) -> None:
     assert shown_without_secrets(text, url) == shown
 
 
