@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from registry.base.fs import file_sha256
 from registry.plugins.export.croissant import write
@@ -16,13 +17,15 @@ def test_description_names_the_file_and_every_column(opened: Opener, tmp_path: P
     folder = tmp_path / "out"
     folder.mkdir()
     exported = opened("mixed")
+    member = replace(exported.provenance, name="board/one")
+    exported = replace(exported, provenance=member)
     write(exported, folder)
     found = json.loads((folder / "croissant.json").read_text(encoding="utf-8"))
     data = folder / "samples.parquet"
     (file,) = found["distribution"]
     assert file["sha256"] == file_sha256(data)
     assert file["contentSize"] == f"{data.stat().st_size} B"
-    assert (found["name"], found["license"]) == ("mixed", "mit")
+    assert (found["name"], found["license"]) == ("board/one", "mit")
     assert found["url"] == "https://example.org/mixed"
     assert found["identifier"] == exported.provenance.fingerprint
     (records,) = found["recordSet"]

@@ -102,7 +102,7 @@ with fsspec.open("registry://mixed.parquet") as file:
 
 def test_a_process_ends_well_after_arrow_has_read(catalog: Path) -> None:
     # Most such processes were ended by SIGABRT.
-    for _ in range(5):
+    for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-c", READ], cwd=catalog, capture_output=True, text=True, check=False
         )

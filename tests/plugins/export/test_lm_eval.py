@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from registry.errors import ExportError
 from registry.plugins.export.lm_eval import write
@@ -30,6 +31,14 @@ def test_choices_and_indexes(opened: Opener, tmp_path: Path) -> None:
     assert (task["output_type"], task["doc_to_choice"]) == ("multiple_choice", "choices")
     provenance = task["metadata"]["registry"]
     assert json.loads((folder / "provenance.json").read_text()) == provenance
+
+
+@pytest.mark.parametrize(("name", "stem"), [("board/one", "board+one"), ("quiz:dev", "quiz+dev")])
+def test_members_and_splits_have_tasks_of_their_own(tmp_path: Path, name: str, stem: str) -> None:
+    made = exported(KEYS)
+    write(replace(made, provenance=replace(made.provenance, name=name)), tmp_path)
+    # lm-eval has the name of a task in those of its files.
+    assert yaml.safe_load((tmp_path / f"{stem}.yaml").read_text())["task"] == stem
 
 
 @pytest.mark.parametrize(

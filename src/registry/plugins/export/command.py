@@ -169,7 +169,7 @@ def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
     files = publish(exported, kind, target)
     warnings = quality_warnings(exported.spec, exported.entry.meta)
     return {
-        "dataset": exported.dataset.name,
+        "dataset": exported.name,
         "format": kind.name,
         "samples": len(exported.dataset),
         "fingerprint": exported.provenance.fingerprint,

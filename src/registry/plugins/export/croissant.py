@@ -62,7 +62,7 @@ def _description(exported: Exported, *, size: int, sha256: str) -> dict[str, Any
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "name": spec.name,
+        "name": exported.name,
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         **{key: value for key, value in known.items() if value is not None},
         **({"keywords": list(spec.tags)} if spec.tags else {}),

@@ -54,6 +54,11 @@ class Exported(Struct, frozen=True, kw_only=True):
     report: Report = silent
     """Called with the number of samples that were written."""
 
+    @property
+    def name(self) -> str:
+        """The dataset, or the member of a group."""
+        return self.provenance.name or self.spec.name
+
     def samples(self) -> Iterator[Sample]:
         """Yield the samples in their order, and report how many."""
         for number, sample in enumerate(self.dataset, 1):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from registry.api import ExportError, choice_of
+from registry.api import ExportError, choice_of, file_stem
 from registry.plugins.export.chat import convert_samples
 from registry.plugins.export.exported import Exported, provenance_text
 
@@ -36,27 +36,27 @@ def write(exported: Exported, folder: Path) -> None:
         for record in convert_samples(exported, _record):
             kinds.add((record["choices"] is not None, isinstance(record["target"], list)))
             file.write(f"{json.dumps(record)}\n")
-    name = exported.spec.name
+    name, task = exported.name, file_stem(exported.name)
     if not kinds:
         raise ExportError(f"{name}: it has no samples, and lm-eval needs one")
     if len(kinds) > 1:
         message = "some samples have choices or several targets, and some do not"
         raise ExportError(f"{name}: lm-eval runs samples of one kind, but {message}")
     ((has_choices, _),) = kinds
-    text = yaml.safe_dump(_task(exported, has_choices=has_choices), sort_keys=False)
-    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    text = yaml.safe_dump(_task(exported, task, has_choices=has_choices), sort_keys=False)
+    (folder / f"{task}.yaml").write_text(text, encoding="utf-8")
     text = f"{provenance_text(exported.provenance)}\n"
     (folder / "provenance.json").write_text(text, encoding="utf-8")
 
 
-def _task(exported: Exported, *, has_choices: bool) -> dict[str, Any]:
+def _task(exported: Exported, task: str, *, has_choices: bool) -> dict[str, Any]:
     how = {"output_type": "multiple_choice", "doc_to_choice": "choices"}
     if not has_choices:
         how = {"output_type": "generate_until"}
     names = ("acc", "acc_norm") if has_choices else ("exact_match",)
     metrics = [{"metric": one, "aggregation": "mean", "higher_is_better": True} for one in names]
     return {
-        "task": exported.spec.name,
+        "task": task,
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": _DATA}},
         "test_split": "test",
