@@ -107,6 +107,8 @@ def test_patterns_mean_the_same(text: str, value: str) -> None:
         "(?:(?:(?:){1000}){1000}){1000}b",
         r"(?=(a+)+$)",
         r"(a*)*\1$",
+        r"(?>(a|a)+c)",
+        r"(?:(a|a)+c|b)d",
     ],
 )
 @pytest.mark.usefixtures("short")

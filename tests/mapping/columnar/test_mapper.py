@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from registry.base.arrow import list_offsets
+from registry.boundary.boundary import Boundary, Limits
 from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
@@ -244,11 +245,19 @@ def test_what_one_record_alone_says_better_is_not_columnar(
         mapped(fields)
 
 
-def test_a_value_of_a_different_type_than_before_is_a_mismatch() -> None:
+@pytest.mark.parametrize(("before", "key"), [({"a": "int"}, "a"), ({"b": "str"}, None)])
+def test_metadata_of_other_types_or_keys_than_before_is_a_mismatch(before: Any, key: Any) -> None:
     mapper = ColumnarMapper(FieldsSpec(input="q", metadata=["a"]))
     with pytest.raises(MetadataTypeMismatchError) as caught:
-        mapper.map(view_from(), {"a": "int"})
-    assert caught.value.key == "a"
+        mapper.map(view_from(), before)
+    assert caught.value.key == key
+
+
+def test_samples_that_may_be_too_large_are_not_columnar() -> None:
+    view = view_from()
+    view.boundary = Boundary(limits=Limits(sample_bytes=10))
+    with pytest.raises(NotColumnarError, match="samples that may be too large"):
+        mapped({"input": "q"}, view)
 
 
 def test_samples_file_written_from_columns_is_readable(tmp_path: Path) -> None:

@@ -146,6 +146,10 @@ OTHERS: dict[str, Form] = {
         [{"role": "user", "content": [{"type": "text", "text": "?", "image_url": None}], "tool_calls": None, "tool_call_id": None}],
         [{"tool_calls": None, "tool_call_id": None, "role": "user", "content": [{"type": "text", "text": "?"}]}],
     ),
+    "Anthropic: a text before a failure, and a thought that nobody signed": (
+        [{"role": "user", "content": ["See:", {"type": "tool_result", "tool_use_id": "call_z", "content": "7", "is_error": True}]}, {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}],
+        [{"role": "user", "content": [{"type": "text", "text": "See:"}]}, {"role": "tool", "content": "7", "tool_call_id": "call_z", "error": {"type": "unknown", "message": "7"}}, {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "Hm."}]}],
+    ),
     "JSON in a column": ([{"role": "assistant", "content": None, "tool_calls": f"[{_SHARED}]"}], [{**_ASSISTANT, "tool_calls": [_FIRST]}]),
     "Inspect's own": (
         [{"role": "assistant", "content": [{"type": "tool_use", "tool_type": "web_search", "id": "s", "name": "search", "arguments": "{}", "result": "r"}], "tool_calls": [{**_call(), "type": "function", "parse_error": "odd"}], "source": "generate"}, {**_result("-3"), "error": {"type": "timeout", "message": "late"}}, {"role": "user", "content": [{"type": "image", "image": "a.png"}]}],

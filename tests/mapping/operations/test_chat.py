@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from registry.errors import MappingError
-from registry.mapping.field_mapper import map_fields
+from registry.mapping.field_mapper import FieldMapper, map_fields
 from tests.mapping.operations.one_step import forbids, refuses, returns
 
 test_an_operation_returns = returns(
@@ -39,10 +40,19 @@ test_an_invalid_argument_is_refused_before_any_record = forbids(
 
 
 def test_data_uri_of_a_path_contains_the_file(tmp_path: Path) -> None:
-    (tmp_path / "dot.gif").write_bytes(b"GIF89a")
+    path = tmp_path / "dot.gif"
+    path.write_bytes(b"GIF89a")
     mapper = map_fields({"input": {"from": "image", "do": ["data_uri"]}})
-    for image in (str(tmp_path / "dot.gif"), {"bytes": None, "path": str(tmp_path / "dot.gif")}):
+    for image in (str(path), {"bytes": None, "path": str(path)}):
         assert mapper({"image": image}).input == "data:image/gif;base64,R0lGODlh"
-    for image in ("dot.gif", {"bytes": None, "path": "dot.gif"}, str(tmp_path / "gone.gif")):
-        with pytest.raises(MappingError, match=r"absolute path|can't read the file"):
-            mapper({"image": image})
+    inside = FieldMapper(mapper.fields)
+    unread = "can't read the file:"
+    for image, by, message in (
+        ("dot.gif", mapper, "needs the bytes of an image, {bytes, path}, or an absolute path"),
+        ({"bytes": None, "path": "dot.gif"}, mapper, "needs the bytes of an image"),
+        (f"{tmp_path}/gone.gif", mapper, f"{unread} No such file or directory, value"),
+        (str(tmp_path), mapper, f"{unread} Is a directory, value"),
+        (str(path), inside, f"{path}: is outside"),
+    ):
+        with pytest.raises(MappingError, match=re.escape(f"operation data_uri: {message}")):
+            by({"image": image})

@@ -58,6 +58,7 @@ test_an_invalid_argument_is_refused_before_any_record = forbids(
     ({"parse": "yaml"}, "takes json or literal"),
     ({"int": 1}, "takes no argument, got 1"),
     ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
+    ({"dump": {"indent": 17}}, "`indent` is a number of spaces, at most 16"),
     ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
     ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
     ({"date": "%Y %Z"}, "%Z takes names of zones that depend on the machine: %z takes offsets such as +0200, and other text stands for itself"),

@@ -102,7 +102,8 @@ def _bytes_of(value: Any, boundary: Boundary) -> bytes:
     except ReachError as error:
         raise MappingError(str(error)) from error
     except (OSError, ValueError) as error:
-        raise MappingError(f"can't read the file: {error}", value=value) from error
+        reason = getattr(error, "strerror", None) or error
+        raise MappingError(f"can't read the file: {reason}", value=value) from error
 
 
 OPERATIONS = (
