@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +21,7 @@ from registry.cli import samples
 from registry.cli.samples import print_sample, record_lines
 from registry.samples.content import ContentReasoning
 from registry.samples.messages import ToolCall, ToolCallError
-from tests.cli.invocation import Terminal
+from tests.cli.invocation import Terminal, TerminalStream
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,6 +61,8 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
         Sample(input="q", target=["4", "four"]),
         ["q", "", 'target    ["4", "four"]'],
     ),
+    "a target in brackets": (Sample(input="q", target="[4]"), ["q", "", 'target    "[4]"']),
+    "a target of one bracket": (Sample(input="q", target="[4"), ["q", "", "target    [4"]),
     "a target of two lines": (Sample(input="q", target="a\nb"), ["q", "", 'target    "a\\nb"']),
     "everything else": (
         Sample(
@@ -113,6 +116,21 @@ def test_sample_has_a_frame_on_a_terminal(capsys: Capture, monkeypatch: pytest.M
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("╭─ sample 1 · id a ─")
     assert any("[bold]q[/bold]" in line for line in rest)
+
+
+def test_names_and_what_is_right_have_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_terminal(monkeypatch, 20)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = TerminalStream()
+    monkeypatch.setattr(samples, "sys", SimpleNamespace(stdout=stream))
+    choices = ["wrong", "right and folded over lines"]
+    asked = [ChatMessageUser(content="a question that is folded")]
+    print_sample(Sample(input=asked, choices=choices, target="B", metadata={"m": "x: y"}), 1)
+    blue, green = (
+        re.findall(rf"\x1b\[{code}m(.*?)\x1b\[0m", stream.getvalue()) for code in (34, 32)
+    )
+    assert blue == ["user:", "metadata:", "  m:"]
+    assert green == ["✓ B) right and", "folded over", "lines", "target    B"]
 
 
 RECORD = {
