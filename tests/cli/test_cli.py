@@ -88,7 +88,7 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
     write(own, "hub", HUB)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     message = "org/name: not in the cache, and requests are disabled (offline; run"
-    for verb in ("sync", "preview"):
+    for verb in ("sync", "preview", "describe"):
         result = run(verb, "hub", "--offline")
         assert (result.code, message in result.err) == (1, True)
     monkeypatch.setenv("REGISTRY_OFFLINE", "1")

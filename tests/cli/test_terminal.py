@@ -42,6 +42,7 @@ def test_styles_are_for_terminals_that_take_them(
     monkeypatch.setenv(name, value)
     assert is_styled(stream) is styled
     assert paint("x", stream, bold=True) == ("\x1b[1mx\x1b[0m" if styled else "x")
+    assert paint("", stream, bold=True) == ""
 
 
 def test_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

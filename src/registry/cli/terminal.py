@@ -76,7 +76,7 @@ def console_of(stream: TextIO) -> Console:
 
 def paint(text: str, stream: TextIO, **styles: Any) -> str:
     """Return a text in styles of `click.style`, where the stream takes them."""
-    return click.style(text, **styles) if is_styled(stream) else text
+    return click.style(text, **styles) if text and is_styled(stream) else text
 
 
 def paint_word(line: str, word: str, stream: TextIO) -> str:
