@@ -124,8 +124,9 @@ def test_names_and_what_is_right_have_colors(monkeypatch: pytest.MonkeyPatch) ->
     stream = TerminalStream()
     monkeypatch.setattr(samples, "sys", SimpleNamespace(stdout=stream))
     choices = ["wrong", "right and folded over lines"]
-    asked = [ChatMessageUser(content="a question that is folded")]
-    print_sample(Sample(input=asked, choices=choices, target="B", metadata={"m": "x: y"}), 1)
+    sample = Sample(input=[ChatMessageUser(content="q")], choices=choices, target="B")
+    sample.metadata = {"m": "x: y"}
+    print_sample(sample, 1)
     blue, green = (
         re.findall(rf"\x1b\[{code}m(.*?)\x1b\[0m", stream.getvalue()) for code in (34, 32)
     )
