@@ -240,6 +240,8 @@ def test_remote_cache_is_asked(
         assert (found.status, found.text) == ("ok", text)
     unknown = reached(monkeypatch, REGISTRY_REMOTE_CACHE="nothing://u:canary@b/x")["remote cache"]
     assert (unknown.status, unknown.text) == ("fail", "nothing://b/x can't be read (CacheError)")
+    package = reached(monkeypatch, REGISTRY_REMOTE_CACHE="package:nothing/x")["remote cache"]
+    assert package.text == "package:nothing/x can't be read (MissingDependencyError)"
     silent = reached(monkeypatch, REGISTRY_REMOTE_CACHE="http://u:canary@127.0.0.1:1/x")
     text = "http://127.0.0.1:1/x can't be read (ClientConnectorError)"
     assert (silent["remote cache"].status, silent["remote cache"].text) == ("fail", text)

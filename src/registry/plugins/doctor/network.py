@@ -248,7 +248,8 @@ def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
 
     shown = masked_url(remote.url)
     location, seconds = Location(remote.url), min(remote.seconds, _SECONDS)
-    if location.is_local and not os.path.isdir(location.local_path()):
+    is_folder = location.is_local and not location.is_package
+    if is_folder and not os.path.isdir(location.local_path()):
         yield warn(name, f"{shown} does not exist", "create it, or mount its file system")
         return
     try:
