@@ -137,15 +137,6 @@ def test_compare_shows_the_original_against_the_corrected_samples(write: Write, 
     assert (result.code, "q has no corrections" in result.err) == (4, True)
 
 
-@pytest.mark.parametrize("keys", ["", "shuffle: true\nseed: 1\nshuffle_choices: 3"])
-def test_preview_prints_the_row_that_reports_a_fault(write: Write, run: Run, keys: str) -> None:
-    root = write(GOOD, keys)
-    result = run("preview", "q", "--id", "1", "--report", "--root", str(root))
-    # What the source has: neither corrected nor shuffled.
-    assert '- id: 1\n    field: "target"\n    was: "A"\n    now: "A"  # the' in result.out
-    assert "errata/q.yaml" in result.out
-
-
 def test_preview_without_corrections(write: Write, run: Run) -> None:
     root = write(MORE)
     assert "Three?" not in run("preview", "q", "--root", str(root)).out

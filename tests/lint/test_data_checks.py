@@ -15,7 +15,13 @@ import pytest
 
 from registry.base.materials import Material
 from registry.errors import SourceError
-from registry.lint.data_checks import missing_data, unknown_column, unknown_pinned_column
+from registry.lint.data_checks import (
+    compilable,
+    missing_data,
+    uncompilable_expression,
+    unknown_column,
+    unknown_pinned_column,
+)
 from registry.lint.data_files import data_states
 from registry.lint.lock_checks import PinnedDataset
 from registry.manifest.merge import Entry, Layer
@@ -297,3 +303,24 @@ def test_a_local_file_is_known_better_than_by_its_pin(tmp_path: Path) -> None:
     source = f"source: {{type: csv, path: {written(tmp_path, 'd.csv')}}}, fields: {{input: q}}"
     assert unknown_in_pin("x", spec_of(source, tmp_path)) == []
     assert unknown_in_pin("x", None) == []
+
+
+def test_all_that_does_not_compile_is_reported() -> None:
+    fields = "input: {from: q, do: [{regex: '('}]}, target: a, id: {from: q, do: [stripp]}"
+    keys = f"{CSV}, fields: {{{fields}}}, where: {{value: q, regex: '('}}"
+    first, second, third = texts(uncompilable_expression(spec_of(keys)))
+    assert first.startswith("fields.input: ")
+    assert "not a regular expression" in first
+    assert second.startswith("fields.id: ")
+    assert "stripp" in second
+    assert third.startswith("where: ")
+    valid = f"{CSV}, fields: {{input: {{from: q, do: [strip]}}}}, where: {{value: q, regex: a}}"
+    assert texts(uncompilable_expression(spec_of(valid))) == []
+
+
+def test_only_what_compiles_is_left_to_other_checks() -> None:
+    fields = "fields: {input: q, id: {from: q, do: [stripp]}}"
+    spec = compilable(spec_of(f"{CSV}, {fields}, where: {{value: q, less: []}}"))
+    assert (spec.fields.input, spec.fields.id, spec.where) == ("q", None, None)
+    valid = spec_of(f"{CSV}, fields: {{input: q}}, where: {{value: q, less: 1}}")
+    assert compilable(valid) == valid

@@ -15,9 +15,7 @@ from registry.cli import main
 from registry.errors import ManifestError
 from registry.lint.fixes import FIXES, FixResult, fix, pin_revisions, reordered
 from registry.lint.layout import ManifestFile, ranks_of
-from registry.lint.runner import check
 from registry.lockfile.models import Lock, Pin
-from registry.manifest.schema import read_schema
 from registry.rules import RULES
 from registry.yamldoc.document import DataPath
 from registry.yamldoc.reader import parse_yaml
@@ -46,18 +44,6 @@ def fixed(*paths: Path) -> list[FixResult]:
 
 def test_every_fixable_rule_has_a_fix() -> None:
     assert set(FIXES) == {rule.id for rule in RULES.values() if rule.fixable}
-
-
-def test_files_are_fixed_and_a_second_run_changes_nothing(root: Path) -> None:
-    assert fixed() == [
-        FixResult("datasets.yaml", ("added the schema line",)),
-        FixResult("m/a.yaml", ("added the schema line", "put the keys of $.datasets.d in order")),
-    ]
-    first, *rest = (root / "m" / "a.yaml").read_text(encoding="utf-8").splitlines()
-    assert first == f"# yaml-language-server: $schema={read_schema('manifest')['$id']}"
-    assert rest[2:] == ["    source: {type: csv, path: x.csv}", "    limit: 1"]
-    assert fixed() == []
-    assert check(Catalog.open(), select=["style"]) == []
 
 
 def test_schema_inside_the_catalog_is_referenced_by_path(root: Path) -> None:
@@ -110,16 +96,6 @@ def test_invalid_file_is_not_changed(root: Path, broken: str) -> None:
     (root / "m" / "a.yaml").write_text(broken, encoding="utf-8")
     assert [one.file for one in fixed()] == ["datasets.yaml"]
     assert (root / "m" / "a.yaml").read_text(encoding="utf-8") == broken
-
-
-def test_problems_that_could_not_be_fixed_are_reported(root: Path) -> None:
-    text = "%YAML 1.2\n---\ndatasets:\n  d:\n    limit: &n 1\n    source: {type: csv, path: x, skip_rows: *n}\n"
-    (root / "m" / "a.yaml").write_text(text, encoding="utf-8")
-    (result,) = fixed(Path("m"))
-    assert result.done == ("added the schema line",)
-    assert result.left == (
-        "the keys of $.datasets.d can't be moved as lines; put them in order by hand",
-    )
 
 
 def test_files_of_other_catalogs_are_not_changed(root: Path, tmp_path: Path) -> None:

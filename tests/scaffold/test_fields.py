@@ -41,42 +41,12 @@ HASHED = {"prefix": "d", "length": 8}
             },
         ),
         (
-            [
-                {"q": "x", "prompt": "?", "options": ["x", "y"], "label": number}
-                for number in ("1", "2")
-            ],
-            {
-                "input": "prompt",
-                "choices": "options",
-                "target": pipe("label", {"letter": {"base": 1}}),
-                "id": {"hash": ["prompt", "options"], **HASHED},
-                "metadata": ["q"],
-            },
-        ),
-        (
             [{"question": "?", "choices": {"text": ["x"], "label": ["1"]}, "answerKey": "1"}],
             {
                 "input": "question",
                 "choices": "choices.text",
                 "target": pipe("answerKey", {"letter_in": "choices.label"}),
                 "id": {"hash": ["question", "choices.text"], **HASHED},
-            },
-        ),
-        (
-            [{"question": "?", "answer": "steps #### 4"}],
-            {
-                "input": "question",
-                "target": pipe("answer", {"split": "####"}, {"index": -1}, "strip"),
-                "id": {"hash": ["question"], **HASHED},
-            },
-        ),
-        (
-            [{"sentence": "?", "option1": "x", "option2": "y", "answer": "y"}],
-            {
-                "input": "sentence",
-                "choices": ["option1", "option2"],
-                "target": pipe("answer", {"letter_in": ["option1", "option2"]}),
-                "id": {"hash": ["sentence", "option1", "option2"], **HASHED},
             },
         ),
         (

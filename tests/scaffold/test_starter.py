@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from pathlib import Path
 
 import pytest
 import yaml
 
-from registry.manifest.schema import SCHEMAS, schema_text
+from registry.manifest.schema import SCHEMAS
 from registry.manifest.validation import validate
 from registry.scaffold.starter import (
-    EXAMPLE_DATA,
-    EXAMPLE_MANIFEST,
     GIT_ATTRIBUTES,
     INDEX,
     StarterPlan,
     plan_starter,
     pre_commit,
-    schema_files,
     workflow,
 )
 from registry.yamldoc.reader import parse_yaml
@@ -58,32 +53,9 @@ def test_hooks_belong_to_the_top_of_the_repository(tmp_path: Path, marker: str) 
     assert "registry validate --root a/b" in plan.new[tmp_path / ".pre-commit-config.yaml"]
 
 
-def test_existing_file_is_not_planned(tmp_path: Path) -> None:
-    (tmp_path / ".gitattributes").write_text("* text\n")
-    plan = planned(tmp_path)
-    assert plan.existing == (tmp_path / ".gitattributes",)
-    assert names(plan, tmp_path) == ALWAYS
-
-
 def test_dangling_link_counts_as_existing(tmp_path: Path) -> None:
     (tmp_path / "datasets.yaml").symlink_to("nowhere")
     assert tmp_path / "datasets.yaml" in planned(tmp_path).existing
-
-
-def test_existing_catalog_gets_no_example(tmp_path: Path) -> None:
-    (tmp_path / "datasets.yaml").write_text("version: 1\n")
-    assert set(names(planned(tmp_path), tmp_path)).isdisjoint(EXAMPLE)
-
-
-def test_schema_files_are_the_shipped_ones(tmp_path: Path) -> None:
-    found = schema_files(tmp_path)
-    assert found[tmp_path / "schemas/manifest.schema.json"] == schema_text("manifest")
-    assert len(found) == len(SCHEMAS)
-
-
-def test_index_and_manifest_are_valid() -> None:
-    assert validate(parse_yaml(INDEX, file="datasets.yaml"), "index") == []
-    assert validate(parse_yaml(EXAMPLE_MANIFEST, file="example.yaml"), "manifest") == []
 
 
 def test_index_is_valid_with_every_comment_taken_as_content() -> None:
@@ -94,12 +66,6 @@ def test_index_is_valid_with_every_comment_taken_as_content() -> None:
     assert found == []
     assert "defaults:" in text
     assert "\n  - package:registry" in text
-
-
-def test_example_has_a_row_for_each_expected_sample() -> None:
-    rows = list(csv.DictReader(io.StringIO(EXAMPLE_DATA)))
-    expect = yaml.safe_load(EXAMPLE_MANIFEST)["datasets"]["example-qa"]["expect"]
-    assert len(rows) == expect["samples"]
 
 
 def test_lockfile_is_merged_as_our_own_repository_merges_it() -> None:

@@ -66,7 +66,7 @@ def unpacked_file(file: SourceBytes, most: int, *, is_start_enough: bool) -> Sou
     try:
         with open_bytes(file) as opened:
             data = _read(opened, most + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise NotUnpackedError from error  # a member that is damaged, or encrypted
     if len(data) > most:
         if not is_start_enough or b"\n" not in data:

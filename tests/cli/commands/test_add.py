@@ -413,6 +413,3 @@ def test_manifest_is_written_where_the_index_includes_it(
     assert len(get_dataset("zz-capitals")) == 3
     assert (root / "registry/one.yaml").read_text(encoding="utf-8") == ONE
     assert [name for name in files(root) if "*" in name] == []
-
-
-# ---------------------------------------------------------------- help
