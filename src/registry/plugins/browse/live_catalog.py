@@ -208,9 +208,9 @@ class LiveCatalog:
         if page is None:
             return None
         if page.view.is_blocked or name not in catalog:
-            page = page.like(self._last.get((name, first)))
+            page = page.like(self._last.known((name, first)))
         elif not (page.view.problems or is_whole):
-            self._remember((name, first), page)
+            self._last.keep((name, first), page)
         return dataset_page(
             page.view,
             page.part,
@@ -300,16 +300,10 @@ class LiveCatalog:
         shown = DatasetView(name=name, problems=texts, excerpt=view.paths.shorten(lines))
         return _Page(shown, SamplePage(), 0)
 
-    def _remember(self, key: tuple[str, int], page: _Page) -> None:
-        self._last.pop(key, None)
-        self._last[key] = page
-        for old in list(self._last)[:-_MOST_REMEMBERED]:
-            self._last.pop(old, None)
-
     @cached_property
-    def _last(self) -> dict[tuple[str, int], _Page]:
+    def _last(self) -> Kept[_Page]:
         """The last pages without problems, by dataset and first sample."""
-        return {}
+        return Kept(_MOST_REMEMBERED)
 
     def list_file(self, file: str) -> str | None:
         """Return a page of the list, or the script of its search, or None if there is none."""

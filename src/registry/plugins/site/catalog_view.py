@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +21,9 @@ from registry import (
     SourceError,
 )
 from registry.api import (
+    ArrowDataset,
     Cache,
+    CacheEntry,
     CatalogPins,
     Compared,
     DatasetRecord,
@@ -107,11 +109,20 @@ class Kept(Generic[_Value]):
         if not self._most:
             return make()
         with self._making:  # a page and its table are asked for at once
-            value = self._values.pop(key, None) or make()
-            self._values[key] = value
-            for oldest in list(self._values)[: -self._most]:
-                del self._values[oldest]
+            value = self._values.get(key) or make()
+            self.keep(key, value)
         return value
+
+    def known(self, key: object) -> _Value | None:
+        """Return the value of a key, if it is kept."""
+        return self._values.get(key)
+
+    def keep(self, key: object, value: _Value) -> None:
+        """Keep a value as the last one."""
+        self._values.pop(key, None)
+        self._values[key] = value
+        for oldest in list(self._values)[: -self._most]:
+            self._values.pop(oldest, None)  # another thread may be here, too
 
 
 def site_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -240,8 +251,7 @@ class CatalogView:
         fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is None:
             return self._preview(view, spec, first) if self.is_local else view
-        # As stored: a page that is published must not show the paths of this machine.
-        dataset = open_entry(Opening.of(spec, boundary), entry, self.cache, fingerprint).as_stored()
+        dataset = self._opened(spec, entry, fingerprint)
         view = replace(view, total=len(dataset), warnings=_warnings(spec, entry.meta))
         if self.is_withheld(spec):
             return replace(view, samples=(), is_withheld=True)
@@ -347,8 +357,13 @@ class CatalogView:
                 f"compare {side.name} --corrections" if side.is_original else f"sync {side.name}"
             )
             raise RegistryError(f"{side.label}: not cached (`registry {command}` builds it)")
-        dataset = open_entry(Opening.of(spec, boundary), entry, self.cache, fingerprint)
-        return (fingerprint, spec.view), Samples(dataset.as_stored(), spec.view.auto_id)
+        dataset = self._opened(spec, entry, fingerprint)
+        return (fingerprint, spec.view), Samples(dataset, spec.view.auto_id)
+
+    def _opened(self, spec: DatasetSpec, entry: CacheEntry, fingerprint: str) -> ArrowDataset:
+        """Open cached samples as stored: a public page must not show paths of this machine."""
+        opening = Opening.of(spec, self.catalog.boundary)
+        return open_entry(opening, entry, self.cache, fingerprint).as_stored()
 
     def _with_manifest(self, view: DatasetView) -> DatasetView:
         """Add the YAML of a dataset and of what it extends."""
@@ -374,14 +389,8 @@ class CatalogView:
         lock, boundary = self._pins.sources(spec), self.catalog.boundary
         fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is not None:
-            opening = Opening.of(spec, boundary)
-
-            def make() -> SampleTable:
-                return SampleTable.of(
-                    open_entry(opening, entry, self.cache, fingerprint).as_stored()
-                )
-
-            return self.tables.get((fingerprint, spec.view), make)
+            opened = partial(self._opened, spec, entry, fingerprint)
+            return self.tables.get((fingerprint, spec.view), lambda: SampleTable.of(opened()))
         if not self.is_local or (found := self._first_samples(spec, _PREVIEWED)) is None:
             return None
         return SampleTable.of(MemoryDataset([sample for _, sample in found[0]], name=name))
