@@ -81,6 +81,10 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["A. x", "B. y"], "answer": "B. y"}],
         pipe("answer", {"regex": "[A-Z]"}),
     ),
+    "no answer before the others": (
+        [{"options": ["x", "y"], "answer": one} for one in ("", "A")],
+        "answer",
+    ),
     "a JSON list of letters": (
         [{"options": ["x", "y"], "answer": '["A", "B"]'}],
         pipe("answer", "parse"),

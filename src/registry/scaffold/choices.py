@@ -124,7 +124,8 @@ def _reading(found: Choices, column: str, read: Callable[[str], Any]) -> Choices
 
 def parser_of(values: Sequence[Any]) -> tuple[Any, Callable[[str], Any]] | None:
     """Return the operation that parses strings of lists or objects, and its function."""
-    if not values or not all(isinstance(one, str) and one.strip()[0] in "[{" for one in values):
+    starts = ("[", "{")
+    if not values or not all(isinstance(one, str) and one.strip()[:1] in starts for one in values):
         return None
     readers: tuple[tuple[Any, Callable[[str], Any]], ...] = (
         ("parse", json.loads),
