@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from registry import extensions
-from registry.cli import main
 from registry.errors import ExtensionError
 from registry.extensions import extension
 from registry.manifest import schema
+from tests.cli.conftest import run
+from tests.cli.invocation import Invocation, Run
+
+__all__ = ["run"]
 
 Install = Callable[..., None]
 
@@ -99,91 +102,67 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_command_is_listed_and_run(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
-    install(commands={"hello": "acme:hello"})
-    assert main(["--help"]) == 0
-    assert "Other packages:\n  hello" in capsys.readouterr().out
-    assert main(["hello"]) == 0
-    assert capsys.readouterr().out == "hello\n"
-    assert main(["helo"]) == 2
-    assert "did you mean 'hello'?" in capsys.readouterr().err
-
-
-def test_command_of_ours_is_not_replaced(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install(commands={"list": "acme:hello"})
-    assert main(["list", "--help"]) == 0
-    assert "List the datasets" in capsys.readouterr().out
+def test_command_is_listed_and_run_and_replaces_none_of_ours(install: Install, run: Run) -> None:
+    install(commands={"hello": "acme:hello", "list": "acme:hello"})
+    assert "Other packages:\n  hello" in run("--help").out
+    assert run("hello") == Invocation(0, "hello\n", "")
+    wrong = run("helo")
+    assert (wrong.code, "did you mean 'hello'?" in wrong.err) == (2, True)
+    assert "List the datasets" in run("list", "--help").out
 
 
 @pytest.mark.parametrize("arguments", [["--format", "upper", "--to", "rows.txt"], ["--to", "r.up"]])
 def test_format_is_chosen_by_name_and_by_suffix(
-    install: Install, catalog: Path, arguments: list[str]
+    install: Install, catalog: Path, run: Run, arguments: list[str]
 ) -> None:
     install(exporters={"upper": "acme:upper"})
-    assert main(["export", "rows", *arguments]) == 0
+    assert run("export", "rows", *arguments).code == 0
     assert (catalog / arguments[-1]).read_text() == "ONE\n"
+    wrong = run("export", "rows", "--to", "x", "--format", "uper")
+    assert (wrong.code, "no format 'uper' (did you mean 'upper'?)" in wrong.err) == (2, True)
 
 
-def test_format_of_nobody_lists_all(
-    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    install(exporters={"upper": "acme:upper"})
-    assert main(["export", "rows", "--to", "x", "--format", "uper"]) == 2
-    assert "no format 'uper' (did you mean 'upper'?)" in capsys.readouterr().err
-
-
-def test_importer_reads_what_ours_does_not_know(
-    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_importer_reads_what_ours_does_not_know(install: Install, catalog: Path, run: Run) -> None:
     (catalog / "a.note").write_text("rows.jsonl\n")
     install(importers={"notes": "acme:notes"})
-    for arguments in (["a.note"], ["a.note", "--from", "notes"]):
-        assert main(["import", *arguments]) == 0
-        assert "noted:" in capsys.readouterr().out
-    assert main(["import", "a.note", "--from", "note"]) == 2
-    assert "did you mean 'notes'?" in capsys.readouterr().err
+    for arguments in ([], ["--from", "notes"]):
+        assert "noted:" in run("import", "a.note", *arguments).out
+    wrong = run("import", "a.note", "--from", "note")
+    assert (wrong.code, "did you mean 'notes'?" in wrong.err) == (2, True)
 
 
-def test_type_of_source_is_validated_and_read(
-    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_type_of_source_is_validated_and_read(install: Install, catalog: Path, run: Run) -> None:
     (catalog / "rows.txt").write_text("first line\nsecond line\n")
     index = (catalog / "datasets.yaml").read_text().replace('"rows.jsonl"', '"rows.txt"')
     (catalog / "datasets.yaml").write_text(index.replace('"json"', '"lines"'))
     install(sources={"lines": "acme:LinesSource"})
-    assert main(["preview", "rows", "--json"]) == 0
-    assert '"first line"' in capsys.readouterr().out
+    assert '"first line"' in run("preview", "rows", "--json").out
     (catalog / "datasets.yaml").write_text(
         index.replace('"type": "json"', '"type": "lines", "x": 1')
     )
-    assert main(["validate"]) == 1
-    assert "unknown key 'x'" in capsys.readouterr().out
+    invalid = run("validate")
+    assert (invalid.code, "unknown key 'x'" in invalid.out) == (1, True)
 
 
 def test_plugin_that_can_not_be_imported_is_named(
-    install: Install, catalog: Path, capsys: pytest.CaptureFixture[str]
+    install: Install, catalog: Path, run: Run
 ) -> None:
     install(code="import nowhere_at_all", exporters={"upper": "acme:upper"})
     with pytest.raises(ExtensionError, match=r"plugin 'upper' of acme 1\.0 can't be imported"):
         extension("exporters", "upper")
-    assert main(["export", "rows", "--to", "x", "--format", "upper"]) == 1
-    assert "No module named 'nowhere_at_all'" in capsys.readouterr().err
+    failed = run("export", "rows", "--to", "x", "--format", "upper")
+    assert (failed.code, "No module named 'nowhere_at_all'" in failed.err) == (1, True)
     # Another format is found without it.
-    assert main(["export", "rows", "--to", "x.jsonl"]) == 0
-    main(["doctor", "--offline"])
-    assert "warn  plugin" in (out := capsys.readouterr().out)
+    assert run("export", "rows", "--to", "x.jsonl").code == 0
+    out = run("doctor", "--offline").out
+    assert "warn  plugin" in out
     assert "upper" in out
 
 
-def test_wrong_kind_of_object_is_an_error(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_kind_of_object_is_an_error(install: Install, run: Run) -> None:
     install(exporters={"upper": "acme:notes"}, commands={"hello": "acme:upper"})
-    assert main(["export", "demo-mcq", "--to", "x", "--format", "upper"]) == 1
-    assert main(["hello"]) == 1
-    assert capsys.readouterr().err.endswith("error: the plugin 'hello' is no click.Command\n")
+    assert run("export", "demo-mcq", "--to", "x", "--format", "upper").code == 1
+    assert run("hello") == Invocation(1, "", "error: the plugin 'hello' is no click.Command\n")
 
 
 def test_name_of_two_packages_is_of_neither(install: Install) -> None:
