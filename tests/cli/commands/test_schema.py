@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from registry.cli import main
 from registry.manifest.schema import SCHEMAS, SchemaName
 from registry.yamldoc.reader import parse_yaml
+from tests.cli.invocation import Invocation, Run
 from tests.conftest import REPOSITORY, CatalogRoot
 
 PAGE = (REPOSITORY / "docs" / "how-to" / "editor.md").read_text(encoding="utf-8")
@@ -23,29 +23,16 @@ datasets:
 """
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    code = main(["schema", *arguments])
-    out, err = capsys.readouterr()
-    assert (code, err) == (0, "")
-    return out
-
-
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schema_is_printed_byte_for_byte_without_a_catalog(
-    capsys: pytest.CaptureFixture[str],
-    name: SchemaName,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, name: SchemaName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "datasets.yaml").write_text("broken: [", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REGISTRY_ROOT", str(tmp_path / "nowhere"))
     file = REPOSITORY / "schemas" / f"{name}.schema.json"
-    assert printed(capsys, name) == file.read_text(encoding="utf-8")
-
-
-def test_default_is_the_schema_of_manifests(capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(printed(capsys))["title"] == "Dataset manifest"
+    assert run("schema", name) == Invocation(0, file.read_text(encoding="utf-8"), "")
+    assert run("schema").json["title"] == "Dataset manifest"
 
 
 @pytest.mark.parametrize(
@@ -56,17 +43,14 @@ def test_default_is_the_schema_of_manifests(capsys: pytest.CaptureFixture[str]) 
         ("zzzzzz", "no schema 'zzzzzz' (schemas: manifest, index, corrections, lock)"),
     ],
 )
-def test_unknown_name_is_an_error_with_a_hint(
-    capsys: pytest.CaptureFixture[str], name: str, words: str
-) -> None:
-    assert main(["schema", name]) == 2
-    out, err = capsys.readouterr()
-    assert (out, words in err) == ("", True)
+def test_unknown_name_is_an_error_with_a_hint(run: Run, name: str, words: str) -> None:
+    result = run("schema", name)
+    assert (result.code, result.out, words in result.err) == (2, "", True)
 
 
-def test_printed_schema_validates_documents_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_schema_validates_documents_alone(run: Run) -> None:
     """Check as an editor does, which knows no more than the files that were written."""
-    schemas = {name: json.loads(printed(capsys, name)) for name in SCHEMAS}
+    schemas = {name: run("schema", name).json for name in SCHEMAS}
     registry: Registry[Any] = Registry().with_resources(
         (schema["$id"], Resource.from_contents(schema)) for schema in schemas.values()
     )
@@ -79,26 +63,21 @@ def test_printed_schema_validates_documents_alone(capsys: pytest.CaptureFixture[
 
 
 def test_fix_names_the_copies_that_init_writes(
-    catalog_root: CatalogRoot, monkeypatch: pytest.MonkeyPatch
+    run: Run, catalog_root: CatalogRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = catalog_root({"qa": MANIFEST})
     (root / "qa.csv").write_text("q\nOne?\n", encoding="utf-8")
     monkeypatch.chdir(root)
-    assert main(["init"]) == 0
+    assert run("init").code == 0
     assert "registry validate --fix --select schema-line\n" in PAGE
-    assert main(["validate", "--fix", "--select", "schema-line"]) == 0
-    line = "# yaml-language-server: $schema="
-    assert (
-        (root / "registry" / "qa.yaml")
-        .read_text()
-        .startswith(f"{line}../schemas/manifest.schema.json\n")
-    )
-    assert (root / "datasets.yaml").read_text().startswith(f"{line}schemas/index.schema.json\n")
+    assert run("validate", "--fix", "--select", "schema-line").code == 0
+    copies = {"registry/qa.yaml": "../schemas/manifest", "datasets.yaml": "schemas/index"}
+    for file, copy in copies.items():
+        line = f"# yaml-language-server: $schema={copy}.schema.json\n"
+        assert (root / file).read_text().startswith(line)
 
 
-def test_settings_on_the_page_name_each_file_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_settings_on_the_page_name_each_file_once() -> None:
     (text,) = re.findall(r"```json title=[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     settings = json.loads(text)
     by_schema = settings["yaml.schemas"]
