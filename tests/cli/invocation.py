@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import click
+import pytest
 from click import unstyle
 
 from registry.base.cells import cell_len
@@ -31,6 +33,7 @@ __all__ = [
     "Run",
     "Terminal",
     "TerminalStream",
+    "on_terminal",
     "verbs",
     "write",
 ]
@@ -85,6 +88,16 @@ class Terminal:
 
     def flush(self) -> None:
         sys.stdout.flush()
+
+
+def on_terminal(
+    patch: pytest.MonkeyPatch, module: ModuleType, columns: int, *, stdout: Any = None
+) -> None:
+    """Let a module print to a terminal of a width; the output is captured as usual."""
+    patch.setattr(module, "sys", SimpleNamespace(stdout=stdout or Terminal()))
+    patch.setenv("COLUMNS", str(columns))
+    patch.setenv("TERM", "xterm")
+    patch.delenv("NO_COLOR", raising=False)
 
 
 # With the settings of the real one, as a verb remembers its help option from its first context.

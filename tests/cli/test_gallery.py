@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html.parser import HTMLParser
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from registry import Sample
 from registry.base.cells import cell_len
 from registry.cli import samples
 from registry.cli.samples import print_sample
-from tests.cli.invocation import Terminal
+from tests.cli.invocation import on_terminal
 from tests.gallery import GALLERY
 from tests.terminal.screens import compare
 
@@ -69,9 +68,7 @@ def seen(html: str) -> str:
 def surfaces(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Show]:
-    monkeypatch.setattr(samples, "sys", SimpleNamespace(stdout=Terminal()))
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "xterm")
+    on_terminal(monkeypatch, samples, 80)
 
     def terminal(sample: Sample, number: int) -> str:
         print_sample(sample, number)

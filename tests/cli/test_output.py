@@ -7,7 +7,6 @@ import math
 import sys
 from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -23,17 +22,14 @@ from registry.cli.output import (
 from registry.errors import ManifestError
 from registry.pipeline.expectations import QualityWarning
 from registry.samples.sample import Sample
-from tests.cli.invocation import Terminal
+from tests.cli.invocation import on_terminal
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a terminal of 40 columns; the output is captured as usual."""
-    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=Terminal()))
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("TERM", "xterm")
+    on_terminal(monkeypatch, output, 40)
 
 
 @pytest.mark.parametrize(

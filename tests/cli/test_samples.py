@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +20,7 @@ from registry.cli import samples
 from registry.cli.samples import print_sample, record_lines
 from registry.samples.content import ContentReasoning
 from registry.samples.messages import ToolCall, ToolCallError
-from tests.cli.invocation import Terminal, TerminalStream
+from tests.cli.invocation import TerminalStream, on_terminal
 
 Capture = pytest.CaptureFixture[str]
 
@@ -104,14 +103,8 @@ def test_long_metadata_is_truncated(capsys: Capture) -> None:
     assert line.endswith("x… (90,000 more)")
 
 
-def set_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    monkeypatch.setattr(samples, "sys", SimpleNamespace(stdout=Terminal()))
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setenv("TERM", "xterm")
-
-
 def test_sample_has_a_frame_on_a_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_terminal(monkeypatch, 40)
+    on_terminal(monkeypatch, samples, 40)
     print_sample(Sample(input="[bold]q[/bold]", id="a"), 1)
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("╭─ sample 1 · id a ─")
@@ -119,10 +112,8 @@ def test_sample_has_a_frame_on_a_terminal(capsys: Capture, monkeypatch: pytest.M
 
 
 def test_names_and_what_is_right_have_colors(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_terminal(monkeypatch, 20)
-    monkeypatch.delenv("NO_COLOR", raising=False)
     stream = TerminalStream()
-    monkeypatch.setattr(samples, "sys", SimpleNamespace(stdout=stream))
+    on_terminal(monkeypatch, samples, 20, stdout=stream)
     choices = ["wrong", "right and folded over lines"]
     sample = Sample(input=[ChatMessageUser(content="q")], choices=choices, target="B")
     sample.metadata = {"m": "x: y"}
@@ -169,7 +160,7 @@ def test_record_follows_the_sample_in_a_pipe(capsys: Capture) -> None:
 def test_record_is_beside_the_sample_where_there_is_room(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, columns: int, beside: bool
 ) -> None:
-    set_terminal(monkeypatch, columns)
+    on_terminal(monkeypatch, samples, columns)
     print_sample(Sample(input="long " * 30), 1, (2, {"q": "raw " * 30}))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
@@ -179,6 +170,6 @@ def test_record_is_beside_the_sample_where_there_is_room(
 def test_control_characters_of_a_record_are_escaped(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_terminal(monkeypatch, 70)
+    on_terminal(monkeypatch, samples, 70)
     print_sample(Sample(input="q"), 1, (2, {"q\x1b": "\x1b[31mred\u202e"}))
     assert "\x1b[31m" not in capsys.readouterr().out
