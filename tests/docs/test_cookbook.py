@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,11 @@ from registry.catalog.catalog import Catalog
 from registry.manifest.models import DatasetSpec
 from registry.manifest.validation import validate
 from registry.yamldoc.reader import parse_yaml
+from tests.conftest import REPOSITORY
+from tests.docs.pages import DOCS, Block, sections
+from tests.git_repository import write_files
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "cookbook.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "cookbook.md").read_text(encoding="utf-8")
 NOT_SHIPPED = {"charts", "essays", "reviews", "traits"}
 SOURCE_AND_WORDS = {"name", "description", "homepage", "license", "tags", "source", "concat"}
 NOT_COMPARED = SOURCE_AND_WORDS | {"accept", "eval", "expect", "fewshot", "folder", "split"}
@@ -38,26 +39,20 @@ class Recipe:
 
     def write(self, folder: Path) -> Path:
         lines = "".join(f"{json.dumps(record)}\n" for record in self.records)
-        (folder / "data.jsonl").write_text(lines, encoding="utf-8")
-        if self.side is not None:
-            (folder / "side.csv").write_text(self.side, encoding="utf-8")
-        (folder / "manifest.yaml").write_text(self.manifest, encoding="utf-8")
         index = "version: 1\ninclude: [manifest.yaml]\n"
-        (folder / "datasets.yaml").write_text(index, encoding="utf-8")
-        return folder
+        files = {"data.jsonl": lines, "manifest.yaml": self.manifest, "datasets.yaml": index}
+        return write_files(folder, files | ({"side.csv": self.side} if self.side else {}))
 
 
-def read(section: str) -> Recipe:
-    title, _, body = section.partition("\n")
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", body, re.DOTALL | re.MULTILINE)
-    records, sample = (json.loads(text) for language, text in blocks if language == "json")
-    (manifest,) = (text for language, text in blocks if language == "yaml")
-    side = next((text for language, text in blocks if language == "csv"), None)
+def read(title: str, blocks: list[Block]) -> Recipe:
+    records, sample = (json.loads(one.text) for one in blocks if one.language == "json")
+    (manifest,) = (one.text for one in blocks if one.language == "yaml")
+    side = next((one.text for one in blocks if one.language == "csv"), None)
     listed = records if isinstance(records, list) else [records]
     return Recipe(title, listed, manifest, sample, side)
 
 
-RECIPES = [read(section) for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]]
+RECIPES = [read(*section) for section in sections(PAGE).items()]
 SHIPPED = [recipe for recipe in RECIPES if recipe.name not in NOT_SHIPPED]
 
 
@@ -90,5 +85,5 @@ def test_recipe_produces_the_sample_on_the_page(recipe: Recipe, tmp_path: Path) 
 @pytest.mark.parametrize("recipe", SHIPPED, ids=lambda recipe: recipe.name)
 def test_recipe_maps_like_the_built_in_dataset(recipe: Recipe, tmp_path: Path) -> None:
     here = Catalog.open(recipe.write(tmp_path)).resolve(recipe.name)
-    shipped = Catalog.open(ROOT / "datasets.yaml").resolve(recipe.name)
+    shipped = Catalog.open(REPOSITORY).resolve(recipe.name)
     assert mapping(here) == mapping(shipped)

@@ -17,31 +17,24 @@ from registry.lockfile.models import FIRST, PIN_FORMAT, Pin
 from registry.samples.digest import digest_samples
 from registry.samples.sample import Sample
 from registry.workflows.versions import classes_between, next_version
-from tests.docs.pages import Block, Reader
+from tests.conftest import REPOSITORY
+from tests.docs.pages import DOCS, Block, Reader, blocks
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "versions.md").read_text(encoding="utf-8")
 
 
 # --- the example ---
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-
-
 def test_example_runs_as_shown(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    (manifest,), (csv,) = blocks("yaml"), blocks("csv")
-    index = "version: 1\ninclude: [registry/*.yaml]\n"
-    files = {"datasets.yaml": index, "registry/qa.yaml": manifest, "qa.csv": csv}
-    for name, text in files.items():
-        reader.follow(Block("", name, text))
+    reader.follow(Block("", "datasets.yaml", "version: 1\ninclude: [registry/*.yaml]\n"))
     reader.follow(Block("sh", "", "git init --quiet --initial-branch main"))
-    shown = blocks("console")
-    assert len(shown) == 3
-    for text in shown:
-        reader.follow(Block("console", "", text))
+    titles = {"yaml": "registry/qa.yaml", "csv": "qa.csv", "console": ""}
+    shown = [one for one in blocks(PAGE) if one.language in titles]
+    for one in sorted(shown, key=lambda block: [*titles].index(block.language)):
+        reader.follow(Block(one.language, titles[one.language], one.text))
+    assert [one.language for one in shown].count("console") == 3
 
 
 # --- the table ---
@@ -147,7 +140,7 @@ def test_each_difference_is_explained() -> None:
 
 
 def test_datasets_of_the_table_exist() -> None:
-    catalog = Catalog.open(ROOT)
+    catalog = Catalog.open(REPOSITORY)
     names = {name for row in TABLE for name in re.findall(r"`(.+?)`", row[2])}
     assert names
     assert not [name for name in sorted(names) if name not in catalog]
