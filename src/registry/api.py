@@ -41,7 +41,7 @@ INTERNAL = {
     "base.local_files": "FileState open_regular",
     "base.folders": "publish_folder",
     "base.fs": "HashedFile file_sha256",
-    "base.materials": "Material",
+    "base.materials": "Material Original",
     "base.memory": "gc_paused",
     "base.locations": "PACKED_SUFFIXES Location",
     "base.names": "NAME_PATTERN file_stem is_device name_fault",

@@ -16,6 +16,7 @@ from registry.base.local_files import open_regular as open_regular
 from registry.base.locations import PACKED_SUFFIXES as PACKED_SUFFIXES
 from registry.base.locations import Location as Location
 from registry.base.materials import Material as Material
+from registry.base.materials import Original as Original
 from registry.base.memory import gc_paused as gc_paused
 from registry.base.names import NAME_PATTERN as NAME_PATTERN
 from registry.base.names import display_path as display_path

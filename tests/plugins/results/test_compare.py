@@ -15,8 +15,7 @@ from registry.api import ChangeClass, LogError, Provenance, Samples
 from registry.plugins.results.compare import Comparison, Mean, Side, compare, mean_of, side_of_run
 from registry.plugins.results.runs import Run, RunSample
 
-MMLU = 13_937
-"""Number of samples of the largest benchmark that many people run."""
+MANY = 1_400
 TEXTS = ["One?", "Two?", "Three?", "Four?"]
 
 
@@ -169,25 +168,25 @@ def test_one_number_has_no_error_and_none_no_mean() -> None:
     assert mean_of([math.nan]) is None
 
 
-def test_one_planted_target_among_all_of_mmlu_is_found() -> None:
+def test_one_planted_target_among_many_is_found() -> None:
     def run(target: str, right: int) -> Run:
         rows = (
             RunSample(
                 id=f"q-{n}",
                 input=f"Is statement {n} of a long list of statements about the world true?",
                 choices=["yes", "no"],
-                target=target if n == 8_151 else "A",
+                target=target if n == 851 else "A",
                 scores={"choice": float(n % 7 < right)},
             )
-            for n in range(MMLU)
+            for n in range(MANY)
         )
         return Run(file=f"{target}.eval", tool="inspect", dataset="mmlu", samples=tuple(rows))
 
     found = compare(side_of_run(run("A", 3)), side_of_run(run("B", 4)))
     assert found.reasons == ("1 sample differs (target of 1)",)
-    assert [one.label for one in found.samples.examples] == ["id q-8151"]
+    assert [one.label for one in found.samples.examples] == ["id q-851"]
     score = score_of(found)
-    assert score.difference.samples == found.common == MMLU - 1
+    assert score.difference.samples == found.common == MANY - 1
     assert score.difference.value == pytest.approx(1 / 7, abs=1e-3)
     # Two runs that are not paired would differ by the errors of both.
     assert score.difference.error < score.old.error

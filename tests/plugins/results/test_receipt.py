@@ -61,6 +61,15 @@ def test_modified_samples_are_the_same_data_but_not_rebuilt(here: Here) -> None:
     assert receipt.rebuilt == Rebuilt(equal=False, text=f"{text} are in it")
 
 
+def test_modified_samples_without_corrections_are_not_those_of_a_pin_that_has_none(
+    here: Here,
+) -> None:
+    fields = {"ordered": None, "original": True, "fingerprint": f"sha256:{'0' * 64}"}
+    provenance = replace(read_provenance(stated("qa")), modified=("filtered",), **fields)
+    receipt = receipt_of(run_of(provenance=provenance), here)
+    assert (receipt.verdict, receipt.reasons[0]) == ("different", "qa has other samples now")
+
+
 def test_what_is_neither_pinned_nor_cached_is_unknown(here: Here) -> None:
     provenance = replace(read_provenance(stated("qa")), name="hub")
     provenance = replace(provenance, ordered=f"sha256:{'0' * 64}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import display_path
+from registry.api import display_path, file_sha256
 from registry.plugins.results.runs import (
     Run,
     RunSample,
@@ -70,7 +69,7 @@ def _changed(result: dict[str, Any], samples_file: Path) -> str | None:
     algorithm, checksum = stated.get("hash_algorithm"), stated.get("checksum")
     if not (checksum and algorithm == "sha256" and samples_file.exists()):
         return None
-    if hashlib.sha256(samples_file.read_bytes()).hexdigest() == checksum:
+    if file_sha256(samples_file) == checksum:
         return None
     return f"{samples_file.name} was changed: the record has another digest of it"
 

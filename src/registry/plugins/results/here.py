@@ -22,6 +22,7 @@ from registry.api import (
     Location,
     Material,
     Opening,
+    Original,
     Overrides,
     Pin,
     Provenance,
@@ -35,15 +36,14 @@ from registry.api import (
     pin_sources,
 )
 
-__all__ = ["Here", "Needed", "ordered_of"]
+__all__ = ["Here", "Needed", "pinned_samples"]
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def ordered_of(pin: Pin | None, *, original: bool = False) -> str | None:
-    """Return the digest of the samples that a pin has, or of those without corrections."""
-    found = pin and pin.original if original else pin
-    return None if found is None else found.ordered
+def pinned_samples(pin: Pin | None, *, original: bool = False) -> Pin | Original | None:
+    """Return what a pin says of its samples, or of those without corrections."""
+    return pin and pin.original if original else pin
 
 
 class Needed(Struct, frozen=True):
@@ -76,11 +76,8 @@ class Here(Struct, frozen=True, dict=True):
 
         `original` means their samples without corrections.
         """
-        return [
-            name
-            for name in self.catalog
-            if ordered == ordered_of(self.pin(name), original=original)
-        ]
+        pinned = {name: pinned_samples(self.pin(name), original=original) for name in self.catalog}
+        return [name for name, one in pinned.items() if one and one.ordered == ordered]
 
     def name_now(self, name: str) -> tuple[str, str]:
         """Return the present name of a dataset, "" if it has none, and what to say about it."""

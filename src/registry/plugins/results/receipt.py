@@ -22,7 +22,7 @@ from registry.api import (
     samples_id,
 )
 from registry.plugins.results.content_match import Match, find_dataset, match
-from registry.plugins.results.here import Here, Needed, ordered_of
+from registry.plugins.results.here import Here, Needed, pinned_samples
 from registry.plugins.results.runs import Run
 
 __all__ = ["Receipt", "Verdict", "receipt_of"]
@@ -163,7 +163,8 @@ def _compared(stated: Provenance, name: str, here: Here) -> _Finding:
     """Compare what a log says with the dataset of the same name."""
     pin, now = here.pin(name), here.fingerprint(name, original=stated.original)
     verdict: Verdict = "same"
-    if pin is not None and ordered_of(pin, original=stated.original) == stated.ordered:
+    pinned = pinned_samples(pin, original=stated.original)
+    if pinned is not None and pinned.ordered == stated.ordered:
         without = ", without corrections" if stated.original else ""
         reasons = [f"datasets.lock pins these samples now{without}"]
     elif now and now == stated.fingerprint:
@@ -204,10 +205,10 @@ def _differences(stated: Provenance, name: str, here: Here) -> Iterator[str]:
         found = versions.get(one.location)
         if found is not None and found != (one.revision or one.sha256):
             yield f"{one.location} was {one.short}, and is {found[:7]} now"
-    same_kind = pin and pin.original if stated.original else pin
-    if same_kind is not None and same_kind.samples != stated.samples:
+    pinned = pinned_samples(pin, original=stated.original)
+    if pinned is not None and pinned.samples != stated.samples:
         had = count_text(stated.samples, "sample")
-        yield f"{name} had {had}, and has {same_kind.samples:,} now"
+        yield f"{name} had {had}, and has {pinned.samples:,} now"
     view = data_of(spec.view, keep=is_not_default)
     if view != stated.view:
         yield f"the view was {_view_text(stated.view)}, and is {_view_text(view)} in the manifest"
