@@ -47,10 +47,53 @@ def error(found: DatasetSpec, stored: Found) -> str:
     return ""
 
 
-def test_sound_samples_have_neither_errors_nor_warnings() -> None:
-    everything = dict.fromkeys(Expect.__struct_fields__[1:], True)
-    assert error(spec(expect=everything), meta()) == ""
-    assert texts(spec(), meta()) == []
+EVERYTHING = {"expect": dict.fromkeys(Expect.__struct_fields__[1:], True)}
+NUMBERED = {"expect": {"unique_ids": True}, "view": {"auto_id": True}}
+WANTED: dict[str, tuple[Found, Found, bool, int]] = {
+    "sound": (EVERYTHING, meta(), False, 0),
+    "no samples": (EVERYTHING, meta(samples=0, columns="input"), False, 0),
+    "numbers as ids": (EVERYTHING, meta(columns="input id_number choices"), False, 0),
+    "numbered samples": (NUMBERED, meta(columns="input"), False, 0),
+    "numbered samples, some with ids": (NUMBERED, meta(missing_ids=3), False, 0),
+    **{
+        f"{count} blank targets, of {fields}": (
+            {"fields": {"input": "q", **fields}},
+            meta(blank_targets=count),
+            False,
+            0,
+        )
+        for fields in ({}, {"target": None}, {"target": {"const": ""}})
+        for count in (3, 600)
+    },
+    "blank targets that only the default reads": (
+        {"fields": {"input": "q"}, "accept": ["blank_targets"]},
+        meta(blank_targets=600),
+        False,
+        1,  # accepted in vain
+    ),
+    "blank targets of the same name": (
+        {"fields": {"input": "q", "target": "target"}},
+        meta(blank_targets=600),
+        True,
+        1,
+    ),
+    "a constant outside the choices": (
+        {"fields": {"input": "q", "target": {"const": "E"}}},
+        meta(targets_outside_choices=600),
+        False,
+        1,
+    ),
+    "a mapper without targets": ({"mapper": "p:f"}, meta(blank_targets=600), False, 0),
+    "a mapper with few targets": ({"mapper": "p:f"}, meta(blank_targets=5), False, 1),
+}
+"""Keys of a manifest, what its samples have, whether that fails, and the number of warnings."""
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_what_the_manifest_wants_is_an_error_or_a_warning(name: str) -> None:
+    keys, stored, fails, warnings = WANTED[name]
+    found = spec(**keys)
+    assert (error(found, stored) != "", len(texts(found, stored))) == (fails, warnings)
 
 
 @pytest.mark.parametrize(
@@ -157,21 +200,6 @@ def test_a_column_without_any_value_fails_for_all_samples(expected: str, message
     assert texts(spec(), meta(columns="input target")) == []
 
 
-def test_a_number_as_id_is_an_id() -> None:
-    assert error(spec(expect={"unique_ids": True}), meta(columns="input id_number")) == ""
-
-
-def test_numbered_samples_have_ids() -> None:
-    found = spec(expect={"unique_ids": True}, view={"auto_id": True})
-    assert error(found, meta(columns="input")) == error(found, meta(missing_ids=3)) == ""
-    assert texts(found, meta(missing_ids=3)) == []
-
-
-def test_no_samples_meet_all_expectations_of_values() -> None:
-    everything = dict.fromkeys(Expect.__struct_fields__[1:], True)
-    assert error(spec(expect=everything), meta(samples=0, columns="input")) == ""
-
-
 # --- targets ---
 
 
@@ -191,34 +219,6 @@ def test_the_first_samples_alone_only_cause_a_warning() -> None:
     assert texts(spec(), stored) == ["blank target in all 3 samples: q.csv record 5, …"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"input": "q"}, {"input": "q", "target": None}, {"input": "q", "target": {"const": ""}}],
-    ids=str,
-)
-@pytest.mark.parametrize("count", [3, 600])
-def test_a_manifest_that_reads_no_target_wants_none(fields: Found, count: int) -> None:
-    assert error(spec(fields=fields), meta(blank_targets=count)) == ""
-    assert texts(spec(fields=fields), meta(blank_targets=count)) == []
-
-
-def test_a_target_read_by_name_is_wanted_though_the_default_reads_the_same() -> None:
-    named = spec(fields={"input": "q", "target": "target"})
-    assert error(named, meta(blank_targets=600)) != ""
-
-
-def test_a_constant_target_outside_the_choices_is_reported() -> None:
-    found = spec(fields={"input": "q", "target": {"const": "E"}})
-    assert len(texts(found, meta(targets_outside_choices=600))) == 1
-
-
-def test_a_mapper_may_give_no_targets_at_all() -> None:
-    found = spec(mapper="p:f")
-    assert error(found, meta(blank_targets=600)) == ""
-    assert texts(found, meta(blank_targets=600)) == []
-    assert len(texts(found, meta(blank_targets=5))) == 1
-
-
 # --- accept ---
 
 
@@ -229,11 +229,6 @@ def test_what_accept_names_in_vain_is_reported() -> None:
     assert warning.message == "`accept` names few_choices, which no sample needs (remove it)"
     # Later samples may need it.
     assert texts(found, meta(limit=3)) == []
-
-
-def test_accept_of_something_that_is_not_reported_is_in_vain() -> None:
-    found = spec(fields={"input": "q"}, accept=["blank_targets"])
-    assert len(texts(found, meta(blank_targets=600))) == 1
 
 
 def test_unused_columns_are_named() -> None:
