@@ -92,7 +92,7 @@ def test_samples_before_an_error_are_yielded() -> None:
     assert next(mapped)[0] == 1
     with pytest.raises(MappingError) as caught:
         next(mapped)
-    assert str(caught.value) == "sales: record 2, field input: no column 'input' (columns: )"
+    assert str(caught.value) == "sales: record 2, field input: no column 'input' (there are none)"
 
 
 # --- `sample_fields` of the loaders ---

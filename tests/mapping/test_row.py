@@ -61,7 +61,7 @@ def test_every_nested_value_has_a_path(keys: list[str]) -> None:
     [
         ("qestion", {"id": 1, "question": 1}, "no column 'qestion' (did you mean 'question'?)"),
         ("zzz", {"a": 1, "b": 1}, "no column 'zzz' (columns: a, b)"),
-        ("zzz", {}, "no column 'zzz' (columns: )"),
+        ("zzz", {}, "no column 'zzz' (there are none)"),
         (
             "zzz",
             {f"c{number}": 1 for number in range(14)},

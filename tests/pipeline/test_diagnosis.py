@@ -57,6 +57,10 @@ def test_columns_of_every_file_and_constant_columns_exist(prepare: Prepare) -> N
             "'n' is 0 (1), 1 (1), 2 (1), 3 (1), 4 (1) and 2 more values;",
         ),
         ([{"value": "n", "equals": -1}, {"value": "k", "in": []}], "('k' is 'x' (3), 'y' (2), "),
+        (
+            {"value": {"from": "zz", "do": [{"default": None}]}, "equals": 1},
+            "('zz' is missing (7);",
+        ),
         ({"value": {"const": 1}, "equals": 2}, '"equals": 2} (`expect: {samples: 0}` says'),
     ],
 )

@@ -134,5 +134,7 @@ def column_hint(name: str, columns: Iterable[str]) -> str:
         key = f", {{index: {{const: {item['key']}}}}}" if item["key"] else ""
         step = f"{{index: {item['index']}}}{key}"
         return f"an item of a list is `{{from: {item['list']}, do: [{step}]}}`"
+    if not names:
+        return "there are none"
     more = ", …" if len(names) > _SHOWN_COLUMNS else ""
     return did_you_mean(name, names) or f"columns: {', '.join(names[:_SHOWN_COLUMNS])}{more}"

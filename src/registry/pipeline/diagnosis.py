@@ -22,7 +22,7 @@ from registry.mapping.evaluation.batch import Records
 from registry.mapping.evaluation.evaluate import Evaluator, compile_condition
 from registry.mapping.missing_columns import Mismatch, UnseenColumns, missing_columns
 from registry.mapping.named_columns import named_columns
-from registry.mapping.row import Row, get_column
+from registry.mapping.row import MISSING, Row, get_column
 from registry.pipeline.pipeline import lookup_of, lookup_rows
 from registry.pipeline.transforms import Lookup, Numbered, compile_transforms, with_columns
 from registry.sources.source_type import reader_of
@@ -105,7 +105,8 @@ def check_not_empty(spec: DatasetSpec, pins: Pins, context: SourceContext) -> No
         if holds is None or holds(Row(record, number, context.boundary)):
             return
         for name, counts in values.items():
-            value = shorten(get_column(record, name), width=40)
+            found = get_column(record, name)
+            value = "missing" if found is MISSING else shorten(found, width=40)
             if value in counts or len(counts) < _COUNTED_VALUES:
                 counts[value] += 1
     if exploded:
