@@ -84,6 +84,17 @@ def test_broken_dataset_is_a_problem_of_its_snapshot(repository: GitRepository) 
     assert (problem.file, problem.line) == ("m/qa.yaml", 6)
 
 
+def test_dataset_of_examples_need_not_resolve_by_itself(repository: GitRepository) -> None:
+    shots = "datasets:\n  shots: {extends: qa, fewshot: {dataset: asked, n: 1, apply: true}}\n"
+    repository.write({"m/shots.yaml": f"{shots}  asked: {{extends: qa}}\n"})
+    repository.commit()
+    none = "fewshot: {dataset: none, n: 1, apply: true}"
+    repository.write({"m/shots.yaml": f"{shots}  asked: {{extends: qa, {none}}}\n"})
+    new = pair(repository)[1]
+    assert (new.broken, new.datasets["qa"]) == (frozenset({"asked"}), {})
+    assert new.datasets["shots"]["fewshot.of.fields.input"].value == "q"
+
+
 def test_broken_index_makes_a_snapshot_unreadable(repository: GitRepository) -> None:
     repository.write({"datasets.yaml": "bogus: 1\n"})
     old, new = pair(repository)

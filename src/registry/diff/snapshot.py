@@ -196,17 +196,19 @@ class _Side:
         """Return all that determines a dataset; values by their `repr`, as 1 == True."""
         contents = self.contents
         assert contents.catalog is not None  # noqa: S101 (it has a dataset)
-        chain = list(contents.catalog.lineage(name))
+        companion = contents.specs[name].companion
+        # Of what examples are taken from, which need not resolve by itself, only the manifest: its
+        # data are among the dataset's own.
+        names = {name} if companion is None else {name, companion.name}
+        chains = [list(contents.catalog.lineage(one)) for one in sorted(names)]
+        entries = [entry for chain in chains for entry in chain]
         relative = contents.checkout.relative
         package = self.packages.get(name)
-        companion = contents.specs[name].companion
-        of_examples = companion is not None and companion.name != name
         return [
-            *(self.determinants(companion.name) if companion and of_examples else ()),
-            [repr(entry.value) for entry in chain],
-            [entry.name for entry in chain],
-            repr(chain[0].defaults.value),
-            [relative(str(entry.folder)) for entry in chain],
+            [repr(entry.value) for entry in entries],
+            [entry.name for entry in entries],
+            [repr(chain[0].defaults.value) for chain in chains],
+            [relative(str(entry.folder)) for entry in entries],
             [(one.key, repr(one.value)) for one in contents.pins.get(name, ())],
             self.digests[name],
             package and package.value,

@@ -45,6 +45,25 @@ def test_default_of_the_index_is_a_change_of_the_dataset(repository: GitReposito
     assert oldest.change.status == "added"
 
 
+SHOTS = "datasets:\n  shots: {source: {type: csv, path: qa.csv}, fields: {input: q, target: t}}\n"
+
+
+def test_change_of_the_dataset_that_examples_are_taken_from_is_one_of_the_dataset(
+    repository: GitRepository,
+) -> None:
+    qa = FILES["m/qa.yaml"].replace("}}\n", "}, fewshot: {dataset: shots, n: 1, apply: true}}\n")
+    repository.write({"m/qa.yaml": qa, "m/shots.yaml": SHOTS})
+    examples = repository.commit()
+    repository.write({"m/shots.yaml": SHOTS.replace("target: t", "target: q")})
+    edited = repository.commit()
+    changes = {
+        one.commit and one.commit.id: {key.key for key in one.keys} for one in walked(repository)
+    }
+    assert changes[edited] == {"fewshot.of.fields.target"}
+    assert "fewshot.dataset" in changes[examples]
+    assert len(changes) == 3
+
+
 def test_change_of_the_index_for_others_is_none_of_the_dataset(repository: GitRepository) -> None:
     repository.write({"datasets.yaml": FILES["datasets.yaml"] + "hosts: [example.org]\n"})
     repository.commit()

@@ -69,9 +69,16 @@ class State:
 
     @property
     def chain(self) -> list[Entry]:
-        """The entries of the dataset and of those that it extends; none if it does not exist."""
-        catalog = self.contents.catalog
-        return list(catalog.lineage(self.name)) if catalog is not None and self.exists else []
+        """The entries of the dataset, of those that it extends, and of its examples.
+
+        None if it does not exist.
+        """
+        catalog, spec = self.contents.catalog, self.contents.specs.get(self.name)
+        if catalog is None or not self.exists:
+            return []
+        companion = None if spec is None else spec.companion
+        names = [self.name] if companion is None else [self.name, companion.name]
+        return [entry for name in names for entry in catalog.lineage(name)]
 
     @property
     def is_installed(self) -> bool:
