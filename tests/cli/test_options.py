@@ -11,7 +11,7 @@ import pytest
 from registry.catalog.catalog import Catalog
 from registry.cli import options
 from registry.cli.options import duration, size
-from registry.errors import DatasetNotFoundError, RevisionError
+from registry.errors import RevisionError
 from tests.cli.invocation import SYNTAX, write
 
 CONTEXT = click.Context(click.Command("x"))
@@ -41,26 +41,6 @@ def test_names_and_tags_choose_datasets_in_order(
     own: Path, names: tuple[str, ...], tags: tuple[str, ...], chosen: list[str]
 ) -> None:
     assert options.choose(Catalog.open(own), names, tags) == chosen
-
-
-@pytest.mark.parametrize(
-    ("names", "tags", "message"),
-    [
-        ((), ("big",), "no dataset has the tag big (tags: small, text)"),
-        (("qa-one",), ("small", "text"), "no dataset has the tag small and text"),
-    ],
-)
-def test_tags_without_a_matching_dataset_are_a_usage_error(
-    own: Path, names: tuple[str, ...], tags: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(click.UsageError) as raised:
-        options.choose(Catalog.open(own), names, tags)
-    assert message in raised.value.message
-
-
-def test_unknown_name_is_an_error_before_tags_are_checked(own: Path) -> None:
-    with pytest.raises(DatasetNotFoundError, match="no dataset 'aq'"):
-        options.choose(Catalog.open(own), ("qa", "aq"), ("nothing",))
 
 
 def test_arguments_override_the_environment(

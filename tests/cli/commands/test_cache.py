@@ -198,15 +198,6 @@ def test_nothing_is_pruned_where_a_manifest_is_invalid(run: Run, two: Path) -> N
     assert len(run("cache", "list", "--json").json["entries"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [("--older", "30", "not a duration: give a"), ("--keep-size", "20", "not a size: give a")],
-)
-def test_times_and_sizes_have_units(run: Run, option: str, value: str, words: str) -> None:
-    done = run("cache", "prune", option, value)
-    assert (done.code, f"'{value}' is {words} number and a unit" in done.err) == (2, True)
-
-
 # --- clear ---
 
 
