@@ -53,9 +53,27 @@ def test_pictures_share_what_a_page_has_for_them() -> None:
     assert "too large" in media_html("image", PNG, allowance)
 
 
-def test_bytes_that_are_a_picture_are_one() -> None:
-    assert picture_uri(picture()) == PNG
-    assert picture_uri(b"\xff\xd8\xff\xd9") == uri("image/jpeg", b"\xff\xd8\xff\xd9")
-    assert picture_uri(b"\0\0\0\x1cftypavif").startswith("data:image/avif;base64,")
-    for other in (b"RIFFxxxxWAVE", b"\0\0\0\x18ftypisom"):
-        assert picture_uri(other) == ""
+@pytest.mark.parametrize(
+    ("media_type", "data"),
+    [
+        ("image/png", picture()),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\xff\xd9"),
+        ("image/gif", b"GIF87a;"),
+        ("image/webp", b"RIFF\0\0\0\0WEBP"),
+        ("image/avif", b"\0\0\0\x1cftypavif"),
+        ("image/bmp", b"BM"),
+        ("audio/wav", b"RIFF\0\0\0\0WAVE"),
+        ("audio/mpeg", b"ID3"),
+        ("audio/ogg", b"OggS"),
+        ("audio/flac", b"fLaC"),
+        ("video/mp4", b"\0\0\0\x18ftypisom"),
+        ("video/webm", b"\x1aE\xdf\xa3"),
+        ("video/quicktime", b"\0\0\0\x14ftypqt"),
+    ],
+)
+def test_files_are_known_by_how_they_begin(media_type: str, data: bytes) -> None:
+    kind, where = media_type.partition("/")[0], uri(media_type, data)
+    assert 'class="media"' in html(kind, where, len(where))
+    assert "too large" in html(kind, where, len(where) - 1)
+    assert "does not begin as" in html(kind, uri(media_type, b"\0" + data))
+    assert picture_uri(data) == (where if kind == "image" else "")
