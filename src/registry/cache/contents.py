@@ -122,8 +122,8 @@ def newer_formats(cache: Cache) -> list[Path]:
 
 
 def _formats(cache: Cache) -> Iterator[tuple[Path, int]]:
-    for path in sorted(cache.root.glob("v[0-9]*")):
-        if path.name[1:].isdecimal() and path.is_dir():
+    for path in listed(cache.root):
+        if path.name[0] == "v" and path.name[1:].isdecimal() and path.is_dir():
             yield path, int(path.name[1:])
 
 
