@@ -42,6 +42,13 @@ def test_a_missing_bucket_is_no_empty_cache(s3: S3) -> None:
         store.read("a", 1)
 
 
+def test_a_server_that_does_not_answer_is_no_empty_cache() -> None:
+    store = FsspecStore("http://127.0.0.1:1/x")
+    for ask in (lambda: store.size("a"), lambda: list(store.objects())):
+        with pytest.raises(OSError, match="Cannot connect to host"):
+            ask()
+
+
 @pytest.fixture(params=KINDS)
 def url(
     request: pytest.FixtureRequest, store_servers: StoreServers, monkeypatch: pytest.MonkeyPatch

@@ -139,6 +139,8 @@ class FsspecStore:
         except FileNotFoundError as error:
             self._check_bucket(error)
             return
+        if not found:
+            self.size("nothing")  # raises that a server does not answer, which `find` hides
         for path, info in found.items():
             name = path[len(self._root) :].strip("/")
             yield StoredObject(name, int(info["size"] or 0), _time_of(info))
