@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,8 +50,8 @@ class Folders:
         with open_snapshots(str(self.base), str(self.head), index) as (old, new):
             return with_samples(compare(old.snapshot, new.snapshot), old, new, options)
 
-    def samples(self, *, build: bool = True, examples: int = 3) -> SampleChange:
-        (change,) = self.diff(build=build, examples=examples).changes
+    def samples(self, **options: Any) -> SampleChange:
+        (change,) = self.diff(**options).changes
         assert change.samples is not None
         return change.samples
 
@@ -133,39 +134,27 @@ def test_too_many_new_datasets_are_not_built(folders: Folders) -> None:
     assert folders.announced == []
 
 
-def test_failed_build_is_a_note_without_folders_of_this_machine(folders: Folders) -> None:
-    folders.write(folders.head, qa=QA.replace("qa.csv", "gone.csv"))
-    change = folders.samples()
-    assert change.note == (
-        "not compared: gone.csv: no such file"
-        " (once this is fixed, `registry diff main --build` compares them)"
-    )
-    assert change.obstacle == "error"
+URL = "https://data.example.org/qa.csv"
 
 
-REMOTE = QA.replace("qa.csv", "https://data.example.org/qa.csv")
-
-
-def test_remote_source_needs_the_network(folders: Folders) -> None:
-    folders.write(folders.head, qa=REMOTE)
-    change = folders.samples(build=False)
-    assert (change.obstacle, change.command) == ("needs network", "registry diff main --build")
-    assert "base and head are not cached, and a source is remote (" in change.note
-
-
-def test_offline_build_says_so(folders: Folders) -> None:
-    folders.write(folders.head, qa=REMOTE)
-    (change,) = folders.diff(offline=True).changes
-    assert change.samples is not None
-    assert change.samples.obstacle == "offline"
-    assert "(without --offline, `registry diff main --build` compares them)" in change.samples.note
-
-
-def test_missing_package_says_so(folders: Folders) -> None:
-    folders.write(folders.head, qa=QA.replace("qa.csv", "package:no_such_package/qa.csv"))
-    change = folders.samples()
-    assert change.obstacle == "package not installed"
-    assert "the package no_such_package is not installed" in change.note
+@pytest.mark.parametrize(
+    ("path", "options", "obstacle", "words"),
+    [
+        ("gone.csv", {}, "error", "not compared: gone.csv: no such file (once this is fixed, "),
+        (URL, {"build": False}, "needs network", "are not cached, and a source is remote ("),
+        (URL, {"offline": True}, "offline", "(without --offline, "),
+        ("package:none/qa.csv", {}, "package not installed", "the package none is not installed"),
+    ],
+)
+def test_samples_that_are_not_here_are_a_note_without_folders_of_this_machine(
+    folders: Folders, path: str, options: dict[str, bool], obstacle: str, words: str
+) -> None:
+    folders.write(folders.head, qa=QA.replace("qa.csv", path))
+    change = folders.samples(**options)
+    assert (change.obstacle, change.command) == (obstacle, "registry diff main --build")
+    assert words in change.note
+    assert change.note.endswith("`registry diff main --build` compares them)")
+    assert str(folders.head) not in change.note
 
 
 IN_BUCKET = QA.replace("qa.csv", "s3://private/qa.csv")

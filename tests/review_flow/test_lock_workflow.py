@@ -157,11 +157,21 @@ def repository_of(configs: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
 @pytest.fixture
 def runner(tmp_path: Path) -> Runner:
     """The built-in manifests in a repository, without the numbers that they expect."""
+    return runner_of(tmp_path, "registry")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Runner:
+    """The demos alone, where the number of datasets does not matter."""
+    return runner_of(tmp_path, "registry/demo.yaml", "registry/data")
+
+
+def runner_of(tmp_path: Path, *paths: str) -> Runner:
     for name, script in (("gh", GH), ("registry", REGISTRY)):
         program(tmp_path / "bin" / name, f"#!{sys.executable}\n{script}")
     catalog = tmp_path / "catalog"
     catalog.mkdir()
-    for file in git(REPOSITORY, "ls-files", "registry", "datasets.yaml", "datasets.lock").split():
+    for file in git(REPOSITORY, "ls-files", *paths, "datasets.yaml", "datasets.lock").split():
         text = (REPOSITORY / file).read_bytes()
         if file.endswith(".yaml"):
             # The records are made up, so their number is not that of the real files.
@@ -205,17 +215,17 @@ def test_the_whole_catalog_is_locked_and_proposed_once(runner: Runner, hub: HubE
     assert len(runner.state["pulls"]) == 1
 
 
-def test_nothing_is_proposed_where_nothing_moved(runner: Runner) -> None:
-    runner.lock = 'echo "nothing to pin" | tee "$RUNNER_TEMP/lock.txt" > "$RUNNER_TEMP/errors.txt"'
-    runner.run()
-    assert not (runner.folder / "pulls.json").exists()
+def test_nothing_is_proposed_where_nothing_moved(small: Runner) -> None:
+    small.lock = 'echo "nothing to pin" | tee "$RUNNER_TEMP/lock.txt" > "$RUNNER_TEMP/errors.txt"'
+    small.run()
+    assert not (small.folder / "pulls.json").exists()
 
 
-def test_a_problem_of_the_command_itself_proposes_nothing(runner: Runner) -> None:
-    runner.lock = "exit 3"
+def test_a_problem_of_the_command_itself_proposes_nothing(small: Runner) -> None:
+    small.lock = "exit 3"
     with pytest.raises(subprocess.CalledProcessError):
-        runner.run()
-    assert not (runner.folder / "pulls.json").exists()
+        small.run()
+    assert not (small.folder / "pulls.json").exists()
 
 
 def test_it_may_write_its_branch_and_pull_requests() -> None:
