@@ -74,6 +74,19 @@ def test_commit_before_the_catalog_is_an_empty_catalog(
     assert files(checkout.top) == {name}
 
 
+def test_paths_of_an_index_that_is_a_link_are_relative_to_the_link(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    index = repository.folder / "datasets.yaml"
+    repository.write({"conf/index.yaml": FILES["datasets.yaml"]})
+    index.unlink()
+    index.symlink_to("conf/index.yaml")
+    repository.commit()
+    checkout = checkout_of("main", index, tmp_path / "out")
+    assert checkout.folder == checkout.top
+    assert files(checkout.top) == {"datasets.yaml", "datasets.lock", "m/a.yaml"}
+
+
 def test_broken_index_is_extracted_alone(repository: GitRepository, tmp_path: Path) -> None:
     repository.write({"datasets.yaml": "include: ["})
     repository.commit()

@@ -146,7 +146,9 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     if written.startswith("../"):
         message = f"{index} is not below {repository.top}, the folder of its repository"
         raise RevisionError(f"{message} (folders can be compared without git)")
-    name = tree.follow(written)
+    # Not of the index itself: where that is a link, paths are relative to the folder of the link.
+    parent, own = os.path.split(written)
+    name = os.path.join(tree.follow(parent), own)
     label = f"{argument or 'merge base'} ({commit[:7]})"
     # Below the same folders as in the working tree, so that a path out of the repository stays
     # recognizable.
