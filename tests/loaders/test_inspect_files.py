@@ -25,6 +25,7 @@ from pydantic import BaseModel
 import registry as ours
 from registry.base.locations import Location
 from registry.decode.csv_records import end_of_rows
+from tests.samples.against_inspect import Topic, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +41,7 @@ THEIR_ERRORS = (ValueError, TypeError, AttributeError, LookupError)
 
 @dataclass(frozen=True)
 class Loaded:
-    """A dataset as text that can be compared: NaN equals NaN, 1 differs from 1.0."""
+    """A dataset as text that can be compared."""
 
     name: str | None
     location: str | None
@@ -51,15 +52,6 @@ class Loaded:
 def loaded(dataset: Any) -> Loaded:
     samples = [as_text(sample) for sample in dataset]
     return Loaded(dataset.name, dataset.location, dataset.shuffled, samples)
-
-
-def as_text(sample: Any) -> str:
-    """Return a sample without the keys that only Inspect has, and without random ids."""
-    dump = sample.model_dump()
-    if isinstance(dump["input"], list):
-        for message in dump["input"]:
-            del message["id"]
-    return json.dumps(dump, sort_keys=True, default=repr)
 
 
 @dataclass(frozen=True)
@@ -107,11 +99,6 @@ def assert_json_alike(path: Path, **arguments: Any) -> Loaded | Refused:
 
 
 # ---------------------------------------------------------------- sample_fields
-
-
-class Topic(BaseModel, frozen=True):
-    subject: str
-    level: int = 0
 
 
 class Thawed(BaseModel):

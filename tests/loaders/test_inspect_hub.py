@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
-from pydantic import BaseModel
 
+from tests.samples.against_inspect import Topic, as_text
 from tests.servers.hub import HubEmulator, parquet_repo
 
 if TYPE_CHECKING:
@@ -147,11 +147,6 @@ def fill_folder(folder: Path) -> None:
 
 
 # ---------------------------------------------------------------- cases
-
-
-class Topic(BaseModel, frozen=True):
-    subject: str
-    level: int = 0
 
 
 def several_samples(library: Any, record: dict[str, Any]) -> Any:
@@ -348,15 +343,6 @@ def outcome(library: Any, case: Case, **more: Any) -> Outcome:
         "shuffled": dataset.shuffled,
         "samples": [as_text(sample) for sample in dataset],
     }
-
-
-def as_text(sample: Any) -> str:
-    """Return a sample without random ids."""
-    dump = sample.model_dump()
-    if isinstance(dump["input"], list):
-        for message in dump["input"]:
-            del message["id"]
-    return json.dumps(dump, sort_keys=True, default=repr)
 
 
 def main(old: str, folder: str, output: str) -> None:

@@ -50,11 +50,6 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WriteFile
             del sys.modules[name]
 
 
-def test_a_mapper_is_imported_and_called(write: WriteFiles) -> None:
-    write({"evals_one.py": MAPPER})
-    assert load_mapper("evals_one:f")({"q": "x"}) == Sample(input="x")
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

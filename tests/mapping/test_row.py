@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import MappingError
-from registry.mapping.row import MISSING, Row, get_column, get_columns, no_column
+from registry.mapping.row import MISSING, get_column, get_columns, no_column
 from tests.mapping.one_record import Record, value_of
 
 
@@ -73,10 +73,6 @@ def test_a_missing_column_suggests_the_closest_or_lists_the_first_twelve(
     name: str, record: Record, message: str
 ) -> None:
     assert str(no_column(name, record)) == message
-
-
-def test_a_row_is_the_first_one_unless_numbered() -> None:
-    assert Row({}).number == 1
 
 
 def test_missing_is_not_null_and_has_a_readable_repr() -> None:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import inspect_ai.dataset as their_dataset
 import inspect_ai.model as their_model
+from pydantic import BaseModel
 
 import registry
 
-__all__ = ["attempt", "both", "dump"]
+__all__ = ["Topic", "as_text", "attempt", "both", "dump"]
+
+
+class Topic(BaseModel, frozen=True):
+    """A model of metadata."""
+
+    subject: str
+    level: int = 0
 
 
 def dump(value: Any) -> Any:
-    """Return a model as data, without random ids."""
+    """Return a model as data, without the ids of messages, which are random."""
     data = value.model_dump()
-    for message in data["input"] if isinstance(data.get("input"), list) else [data]:
+    given = data.get("input", [data])
+    for message in given if isinstance(given, list) else []:
         message.pop("id", None)
     return data
+
+
+def as_text(value: Any) -> str:
+    """Return a model as text that can be compared: NaN equals NaN, 1 differs from 1.0."""
+    return json.dumps(dump(value), sort_keys=True, default=repr)
 
 
 def attempt(make: Any, *arguments: Any, **named: Any) -> Any:

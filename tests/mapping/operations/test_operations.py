@@ -14,7 +14,7 @@ from registry.errors import MappingError
 from registry.manifest.expressions import OperationCall
 from registry.manifest.schema import read_schema
 from registry.mapping.field_mapper import FieldMapper
-from registry.mapping.operations import OPERATIONS, build_operation, find_operation
+from registry.mapping.operations import OPERATIONS, build_operation
 from tests.mapping.operations.one_step import applied, argument_error, made_by, run
 
 if TYPE_CHECKING:
@@ -50,10 +50,6 @@ def test_each_operation_is_documented_under_its_own_name(operation: Operation) -
 )
 def test_an_invalid_step_is_refused_before_any_record(step: Any, message: str) -> None:
     assert argument_error(step) == message
-
-
-def test_find_operation_by_name() -> None:
-    assert find_operation(OperationCall("strip")) is OPERATIONS["strip"]
 
 
 @pytest.mark.parametrize("bug", [TypeError, AttributeError])
