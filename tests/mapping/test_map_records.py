@@ -98,20 +98,6 @@ def test_samples_before_an_error_are_yielded() -> None:
 # --- `sample_fields` of the loaders ---
 
 
-def test_record_mapper_returns_a_function_unchanged() -> None:
-    def to_sample(record: Record) -> Sample:
-        return Sample(input="q")
-
-    assert record_mapper(to_sample) is to_sample
-
-
-def test_default_columns_have_the_names_of_the_fields() -> None:
-    record = {"input": "q", "target": 1, "choices": "a,b", "id": 1.0, "metadata": '{"k": 1}'}
-    expected = Sample(input="q", target="1", choices=["a", "b"], id=1, metadata={"k": 1})
-    assert record_mapper(None)(record) == expected
-    assert record_mapper(FieldSpec())(record) == expected
-
-
 def test_a_field_spec_names_the_columns() -> None:
     spec = FieldSpec(input="q", target="a", id="n", metadata=["x", "nowhere"])
     sample = record_mapper(spec)({"q": "x y", "a": None, "n": 5, "x": [1], "input": "other"})

@@ -11,7 +11,10 @@ from pydantic import BaseModel
 
 import registry
 
-__all__ = ["Topic", "as_text", "attempt", "both", "dump"]
+__all__ = ["Parts", "Topic", "as_text", "attempt", "both", "dump", "mcq"]
+
+Parts = dict[str, Any]
+"""Arguments of a Sample, of ours or of Inspect's."""
 
 
 class Topic(BaseModel, frozen=True):
@@ -47,3 +50,13 @@ def both(name: str) -> tuple[Any, Any]:
     """Return our class and Inspect's."""
     theirs = their_dataset if hasattr(their_dataset, name) else their_model
     return getattr(registry, name), getattr(theirs, name)
+
+
+def mcq(count: int) -> list[Parts]:
+    """Return questions of growing length, every third without choices."""
+    return [
+        {"input": "?" * (1 + n % 4), "target": f"free {n}", "id": n}
+        if n % 3 == 2
+        else {"input": "?" * (1 + n % 4), "target": "AB"[n % 2], "choices": [*"wxyz"], "id": n}
+        for n in range(count)
+    ]

@@ -31,12 +31,10 @@ from registry.samples.dataset import Dataset
 from registry.samples.letters import letter_of
 from registry.store.arrow_dataset import ArrowDataset
 from registry.store.views import ViewArrays, choice_orders
+from tests.samples.against_inspect import Parts, mcq
 from tests.store.samples_file import file_of
 
 # ---------------------------------------------------------------- making datasets
-
-Parts = dict[str, Any]
-"""Arguments of a Sample, of ours or of Inspect's."""
 
 
 def in_memory(samples: Sequence[Sample], name: str = "data") -> Dataset:
@@ -69,16 +67,6 @@ def as_text(sample: Any) -> str:
 
 def as_texts(dataset: Any) -> list[str]:
     return [as_text(sample) for sample in dataset]
-
-
-def mcq(count: int) -> list[Parts]:
-    """Return questions of growing length, every third without choices."""
-    return [
-        {"input": "?" * (1 + n % 4), "target": f"free {n}", "id": n}
-        if n % 3 == 2
-        else {"input": "?" * (1 + n % 4), "target": "AB"[n % 2], "choices": [*"wxyz"], "id": n}
-        for n in range(count)
-    ]
 
 
 MCQ = mcq(8)

@@ -26,6 +26,7 @@ import registry
 from registry.samples import checkpoint, inspect_dataset
 from registry.samples.inspect_dataset import Base, InspectDataset, to_inspect_sample
 from registry.samples.provenance import Provenance
+from tests.samples.against_inspect import mcq
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 CALL = {"id": "1", "function": "add", "arguments": {"x": 1}, "type": "function"}
@@ -54,12 +55,7 @@ READ_BY_THEIRS = [
     for record in RECORDS
     if "checkpoint" not in record or hasattr(theirs.FieldSpec(), "checkpoint")
 ]
-MCQ = [
-    {"input": "?" * (1 + n % 4), "target": f"free {n}", "id": n}
-    if n % 3 == 2
-    else {"input": "?" * (1 + n % 4), "target": "AB"[n % 2], "choices": [*"wxyz"], "id": n}
-    for n in range(20)
-]
+MCQ = mcq(20)
 
 
 @pytest.fixture(autouse=True)
