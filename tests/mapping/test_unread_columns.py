@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,10 @@ def test_any_value_counts(value: Any) -> None:
     assert by_record.missing == by_batch.missing == by_values.missing == {"sandbox", "setup"}
 
 
-@pytest.mark.parametrize("record", [{"q": "x"}, {"files": None}, {"files": ""}])
+EMPTY: list[Any] = [None, "", {}, [], math.nan]
+
+
+@pytest.mark.parametrize("record", [{"q": "x"}, *({"files": value} for value in EMPTY)])
 def test_an_empty_column_does_not(record: dict[str, Any]) -> None:
     by_record, by_batch, by_values = (UnreadColumns(ALL) for _ in range(3))
     by_record.add_record(record)

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
-from registry.base.arrow import is_text
-from registry.decode.frame import MISSING, ValueFrame
 from registry.mapping.columns_used import mapping_dependencies
+from registry.mapping.conditions import is_empty
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from registry.decode.frame import AnyFrame
     from registry.manifest.models import DatasetSpec
 
@@ -48,28 +43,15 @@ class UnreadColumns:
     def add_record(self, record: Mapping[str, Any]) -> None:
         """Look at a record."""
         for name in self.missing:
-            if record.get(name) not in (None, ""):
+            if not is_empty(record.get(name)):
                 self._find(name)
 
     def add_frame(self, frame: AnyFrame) -> None:
-        """Look at the records of a frame."""
+        """Look at the records of a frame; a NotColumnarError as that of its `values`."""
         for name in self.missing.intersection(frame.names):
-            if isinstance(frame, ValueFrame):
-                is_filled = any(value not in (None, "", MISSING) for value in frame.values(name))
-            else:
-                is_filled = _has_value(frame.array(name))
-            if is_filled:
+            if not all(map(is_empty, frame.values(name))):
                 self._find(name)
 
     def _find(self, name: str) -> None:
         self.found |= {name}
         self.missing -= {name}
-
-
-def _has_value(column: pa.Array) -> bool:
-    """Return whether a column has more than nulls, and more than empty strings."""
-    column = column.drop_null()
-    # Every cell of a CSV file is a string.
-    if is_text(column.type):
-        return bool(pc.any(pc.not_equal(column, "")).as_py())
-    return len(column) > 0
