@@ -282,6 +282,7 @@ RANKS = {"a": 0, "b": 1, "c": 2}
         ("b: 1\na: 2\n", (), "a: 2\nb: 1\n"),
         ("b: 1\nz: 0\na: 2\n", (), "z: 0\na: 2\nb: 1\n"),
         ("# head\n\nb: 1\n# of a\na: 2\n", (), "# head\n\n# of a\na: 2\nb: 1\n"),
+        ("# of b\n# too\nb:\n  - 1\n  # in b\na: 2\n", (), "a: 2\n# of b\n# too\nb:\n  - 1\n  # in b\n"),
         ("x:\n  b: [1,\n      2]\n  a: |\n    t\ny: 1\n", ("x",), "x:\n  a: |\n    t\n  b: [1,\n      2]\ny: 1\n"),
         ("x:\n  b: 1\n  a: 2\n\n# of y\ny: 1\n", ("x",), "x:\n  a: 2\n  b: 1\n\n# of y\ny: 1\n"),
         ("b: 1\na: 2", (), "a: 2\nb: 1"),

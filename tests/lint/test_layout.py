@@ -183,60 +183,6 @@ def ordered(text: str) -> tuple[str, list[str]]:
     return file.text, left
 
 
-BLOCK = """\
-# At the top.
-datasets:
-  d:  # the dataset
-    # About the fields.
-    # Two lines of it.
-    fields:
-      input: q  # the question
-
-      target: a
-    limit: 3
-    # About the source.
-    source:
-      path: x.csv  # the file
-      # The kind.
-      type: csv
-
-    description: |  # long
-      # no comment
-      Words.
-
-  # About e.
-  e: {extends: d}
-"""
-BLOCK_ORDERED = """\
-# At the top.
-datasets:
-  d:  # the dataset
-    description: |  # long
-      # no comment
-      Words.
-    # About the source.
-    source:
-      # The kind.
-      type: csv
-      path: x.csv  # the file
-
-    # About the fields.
-    # Two lines of it.
-    fields:
-      input: q  # the question
-
-      target: a
-    limit: 3
-
-  # About e.
-  e: {extends: d}
-"""
-
-
-def test_lines_move_with_their_comments() -> None:
-    assert ordered(BLOCK) == (BLOCK_ORDERED, [])
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

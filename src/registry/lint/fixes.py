@@ -284,8 +284,8 @@ def _moved(lines: list[str], node: Any, order: list[int]) -> str | None:
     """Return the text with the lines of a block mapping's keys in another order."""
     column = node.value[0][0].start_mark.column
     rows = [key.start_mark.line for key, _ in node.value]
-    if len(set(rows)) < len(rows) or any(lines[row][:column].strip() for row in rows):
-        return None  # several keys on one line, or a key after the dash of a list item
+    if any(lines[row][:column].strip() for row in rows):
+        return None  # a key after the dash of a list item, or after a question mark
     starts = []
     for row in rows:
         start = row
