@@ -402,11 +402,13 @@ def test_version_that_is_too_low_is_refused(own: Catalog) -> None:
         ("qa --check --version 1-B", "--version needs the NAME of one dataset"),
         ("both --version 1-B", "--version needs the NAME of one dataset"),
         ("qa --version 1.0", "'1.0' is not a version (write a number and a letter"),
+        *(
+            (f"{more} --merge {' '.join(['qa.csv'] * 3)}", "--merge takes no other arguments")
+            for more in ("qa", "--upgrade=qa", "--check", "--version 2-A")
+        ),
     ],
 )
-def test_version_needs_one_name_and_a_number_with_a_letter(
-    own: Catalog, arguments: str, message: str
-) -> None:
+def test_version_and_merge_take_what_they_say(own: Catalog, arguments: str, message: str) -> None:
     own.write("both", "groups: {both: {datasets: [qa, qa-one]}}\n")
     result = own.lock(*arguments.split())
     assert (result.code, message in result.err) == (2, True)

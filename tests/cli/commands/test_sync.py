@@ -82,10 +82,24 @@ def test_refresh_builds_again(run: Run, own: Path) -> None:
     assert statuses(run("sync", "qa", "--refresh")) == {"qa": "built"}
 
 
-def test_engine_is_chosen_and_its_options_are_checked(run: Run, own: Path) -> None:
+def test_engine_is_chosen(run: Run, own: Path) -> None:
     assert statuses(run("sync", "qa", "--engine", "processes")) == {"qa": "built"}
-    result = run("sync", "--scheduler", "tcp://127.0.0.1:1")
-    assert (result.code, "--scheduler needs --engine dask" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--scheduler tcp://127.0.0.1:1", "--scheduler needs --engine dask or ray"),
+        ("--fewshot 2", "--fewshot needs NAMES, and excludes --reviewed"),
+        ("qa --fewshot 2 --reviewed x.json", "--fewshot needs NAMES, and excludes --reviewed"),
+        ("qa --pinned", "--pinned excludes NAMES"),
+    ],
+)
+def test_options_that_exclude_each_other_build_nothing(
+    run: Run, own: Path, arguments: str, message: str
+) -> None:
+    result = run("sync", *arguments.split())
+    assert (result.code, result.out, message in result.err) == (2, "", True)
 
 
 def test_shards_together_build_all_and_can_be_repeated(run: Run, demo: Path) -> None:
