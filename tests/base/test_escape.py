@@ -150,7 +150,13 @@ def test_lines_have_no_command_and_no_invisible_character(raw: str) -> None:
     assert raw.count("\n") == escaped.count("\n")
 
 
-@given(st.recursive(HOSTILE, lambda inner: st.lists(inner) | st.dictionaries(HOSTILE, inner)))
+@given(
+    st.recursive(
+        HOSTILE,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(HOSTILE, inner, max_size=3),
+        max_leaves=8,
+    )
+)
 def test_json_keeps_its_data(value: object) -> None:
     escaped = escape_json(json.dumps(value, ensure_ascii=False, indent=2))
     assert json.loads(escaped) == value

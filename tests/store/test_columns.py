@@ -396,13 +396,6 @@ def test_any_values_are_restored_as_by_value(values: list[Any]) -> None:
     assert repr(restored(to_json_texts(values))) == repr(expected)
 
 
-@settings(deadline=None, max_examples=300)
-@given(st.lists(plain, max_size=4))
-def test_plain_values_are_restored(values: list[Any]) -> None:
-    assert are_plain(values)
-    assert repr(restored(to_json_texts(values))) == repr(values)
-
-
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: repr(number)[:20])
 def test_numbers_are_restored_exactly(number: float) -> None:
     assert repr(restored(to_json_texts([number, [number]]))) == repr([number, [number]])
@@ -421,6 +414,13 @@ def test_only_what_json_has_is_plain(values: list[Any]) -> None:
         return one is None or type(one) in (str, int, bool)
 
     assert are_plain(values) == has_only_json(values)
+
+
+@pytest.mark.parametrize("odd", [math.nan, -math.inf, (1.5,), b"x"], ids=repr)
+def test_an_odd_value_among_plain_ones_is_restored(odd: Any) -> None:
+    for values in ([1.5, odd], [{"a": 1.5}, {"a": [odd, 2.5]}]):
+        assert not are_plain(values)
+        assert repr(restored(to_json_texts(values))) == repr(values)
 
 
 def test_a_list_in_itself_is_not_plain() -> None:
