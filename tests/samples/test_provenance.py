@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import registry
 from registry.base.digest import digest_of
@@ -34,6 +35,8 @@ def test_json_has_all_that_is_known_and_is_read_back() -> None:
     assert data["catalog"]["changed"] is True
     assert data["release"] == FULL.release != "unknown"
     assert {"fewshot", "split", "fingerprint"}.isdisjoint(data)
+    nothing = Provenance(samples=0, pins=(replace(ROW, size=0),))
+    assert read_provenance(nothing.as_data()) == nothing
 
 
 def test_edit_of_any_value_is_noticed() -> None:

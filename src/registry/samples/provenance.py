@@ -126,5 +126,7 @@ def _plain(value: Any) -> Any:
     """Return a Struct as JSON data, without what it doesn't have."""
     if isinstance(value, Struct):
         pairs = {key: _plain(item) for key, item in asdict(value).items()}
-        return {key: item for key, item in pairs.items() if item not in (None, [], {}, False)}
+        # 0 equals False: no samples and no bytes are known.
+        known = {key: item for key, item in pairs.items() if item is not False}
+        return {key: item for key, item in known.items() if item not in (None, [], {})}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
