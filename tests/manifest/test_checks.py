@@ -45,6 +45,14 @@ def test_seed_needs_a_shuffle(value: dict[str, Any], count: int) -> None:
     assert list(checks.seed_without_shuffle(merged(value))) == [expected] * count
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_examples_and_a_seed_that_contradict_each_other_are_reported(seed: int) -> None:
+    written = {"split": "dev", "n": 1, "apply": True, "question": "{input} {choices}"}
+    value = {"fewshot": {**written, "seed": seed}, "shuffle_choices": seed}
+    found = [one.path for one in checks.bad_fewshot(merged(value))]
+    assert found == [("fewshot", "seed"), ("fewshot", "ask")]
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

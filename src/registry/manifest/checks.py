@@ -113,7 +113,7 @@ def bad_fewshot(merged: Merged) -> Iterator[Finding]:
         message = "`pick: random` without `seed` gives other examples on every run"
         yield Finding(("fewshot", "pick"), message, "add `seed: 42`")
     for key in ("seed", "each"):
-        if value.get(key) not in (None, False) and not is_random:
+        if _is_given(value.get(key)) and not is_random:
             message = f"`{key}` without `pick: random` does nothing"
             yield Finding(("fewshot", key), message, "add `pick: random`")
     if isinstance(ids, list):
@@ -125,12 +125,17 @@ def bad_fewshot(merged: Merged) -> Iterator[Finding]:
                 parse_expression({"template": text} if isinstance(text, str) else text)
         except ValueError as error:
             yield Finding(("fewshot", key), str(error))
-    if value.get("apply") and merged.value.get("shuffle_choices") not in (None, False):
+    if value.get("apply") and _is_given(merged.value.get("shuffle_choices")):
         asked = value.get("ask", value.get("question"))
         if "choices" in repr(asked):
             message = "`shuffle_choices` would move the choices that the question is written with"
             hint = "write `ask: '{input}'`, and let the solver write the choices"
             yield Finding(("fewshot", "ask"), message, hint)
+
+
+def _is_given(value: object) -> bool:
+    # Not by `in`: the seed 0 equals False.
+    return value is not None and value is not False
 
 
 def _bad_ids(ids: list[Any], value: dict[str, Any], *, is_random: bool) -> Iterator[Finding]:
