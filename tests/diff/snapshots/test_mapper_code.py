@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from registry.diff.checkout import Checkout, checkout_of, folder_checkout
+from registry.diff.models import Chunk
+from registry.diff.snapshots import mapper_code
 from registry.diff.snapshots.mapper_code import changed_code
 from tests.git_repository import GitRepository
 
@@ -55,6 +57,32 @@ CASES = {
 def test_code_is_compared_with_the_base(tmp_path: Path, case: str) -> None:
     change, file = CASES[case]
     assert differing(*sides(tmp_path, change)) == file
+
+
+def test_changed_lines_are_shown_by_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "import one\nkept = 1\nread = 'the first word'\nlast = 1\n"
+    base, head = sides(tmp_path, {"libs/one.py": "", "libs/two/new.py": "a = 1\nb = 2\n"})
+    GitRepository(base.top).write({"libs/qa_ours/mod.py": text})
+    edited = f"new\n{text}".replace("first", "second").replace("last = 1", "x = 2\ny")
+    GitRepository(head.top).write({"libs/qa_ours/mod.py": edited})
+    monkeypatch.setattr(mapper_code, "_MOST_LINES", 3)
+    (one,) = changed_code([MAPPER], base, head).values()
+    gone, changed, new = one.lines
+    assert [(one.status, one.label) for one in one.lines] == [
+        *(("removed", "libs/one.py"), ("changed", "libs/qa_ours/mod.py")),
+        ("added", "libs/two/new.py"),
+    ]
+    assert [(line.field, line.chunks) for line in gone.fields] == [
+        ("line 1", (Chunk("=", "from two import x"),))
+    ]
+    assert [line.field for line in new.fields] == ["line 1", "line 2"]
+    first, similar, other, rest = changed.fields
+    assert (first.field, first.chunks) == ("line 1", (Chunk("+", "new"),))
+    assert (similar.field, [one.sign for one in similar.chunks]) == ("line 4", ["=", "-", "+", "="])
+    assert (other.field, other.chunks) == ("line 5", (Chunk("-", "last = 1"), Chunk("+", "x = 2")))
+    assert (rest.field, rest.chunks) == ("not shown", (Chunk("=", "1 more changed line"),))
 
 
 def test_link_to_code_is_equal_to_nothing(tmp_path: Path) -> None:

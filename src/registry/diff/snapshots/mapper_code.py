@@ -21,7 +21,7 @@ from registry.diff.checkout import Checkout
 from registry.diff.local_files import digest_of_file
 from registry.diff.models import Chunk, Example, FieldChange
 from registry.diff.words import differences, is_similar, word_diff
-from registry.errors import ReachError
+from registry.errors import ReachError, count_text
 
 __all__ = ["ChangedCode", "changed_code", "python_files_of"]
 
@@ -116,9 +116,10 @@ def _line_diff(old: str, new: str) -> tuple[Chunk, ...]:
 
 def _at_most(changes: list[FieldChange]) -> tuple[FieldChange, ...]:
     rest = len(changes) - _MOST_LINES
-    note = f"{rest:,} more changed lines" if rest > 0 else ""
-    more = [FieldChange("not shown", (Chunk("=", note),))] if note else []
-    return (*changes[:_MOST_LINES], *more)
+    if rest <= 0:
+        return tuple(changes)
+    note = Chunk("=", count_text(rest, "more changed line"))
+    return (*changes[:_MOST_LINES], FieldChange("not shown", (note,)))
 
 
 def _lines(side: Checkout, name: str) -> list[str]:
