@@ -62,7 +62,10 @@ def test_rows_are_inferred_for_what_differs() -> None:
     )
     found = infer_rows(old, new)
     assert (found.changed, found.dropped, found.added) == (1, 1, ("id 4",))
-    text = file_text(found.rows, {"reason": "because: #1", "source": "https://x.org"}, "mit")
+    text = file_text(
+        found.rows, {"reason": "because: #1", "source": "https://x.org"}, "mit", schema="s.json"
+    )
+    assert text.startswith("# yaml-language-server: $schema=s.json\n")
     parsed = parse_corrections(text.encode(), file="e.yaml")
     assert parsed.document.value["license"] == "mit"
     assert [(one.sample, one.field, one.was, one.now, one.drop) for one in parsed.rows] == [

@@ -30,9 +30,6 @@ __all__ = [
 
 ABSENT: Any = object()
 """The value of a field that a sample does not have."""
-_HEAD = """\
-# yaml-language-server: $schema=https://registry.example/schemas/v1/corrections.schema.json
-"""
 _FIELDS = ("input", "target", "choices")
 
 
@@ -129,9 +126,12 @@ def report_rows(
         yield report_text(source, record, auto_id=auto_id, with_choices=is_moved)
 
 
-def file_text(rows: Iterable[str], evidence: Mapping[str, str], license: str | None) -> str:
+def file_text(
+    rows: Iterable[str], evidence: Mapping[str, str], license: str | None, *, schema: str
+) -> str:
     """Return a corrections file with what is the same for all rows at its top."""
-    head = _HEAD + (f"license: {_yaml(license)}\n" if license else "")
+    head = f"# yaml-language-server: $schema={schema}\n"
+    head += f"license: {_yaml(license)}\n" if license else ""
     defaults = "".join(f"  {key}: {_yaml(value)}\n" for key, value in evidence.items())
     return head + (f"defaults:\n{defaults}" if defaults else "") + "corrections:\n" + "".join(rows)
 

@@ -46,10 +46,14 @@ def values(root: Path, **options: object) -> list[tuple[object, ...]]:
 
 def test_the_inferred_corrections_give_the_copy(copies: Path, run: Run) -> None:
     original = values(copies)
+    (copies / "schemas").mkdir()
+    (copies / "schemas" / "corrections.schema.json").write_text("{}")
     options = ("--out", str(copies / "e.yaml"), "--license", "mit", "--by", "Ann")
     result = run("correct", "q", str(copies / "fixed.jsonl"), *options, "--root", str(copies))
     assert result.code == 0
     assert "4 rows, 2 samples changed, 1 left out" in result.out
+    first, *_ = (copies / "e.yaml").read_text(encoding="utf-8").splitlines()
+    assert first == "# yaml-language-server: $schema=schemas/corrections.schema.json"
     path = copies / "datasets.yaml"
     path.write_text(path.read_text(encoding="utf-8") + "    corrections: e.yaml\n", "utf-8")
     copy = values(copies, source=str(copies / "fixed.jsonl"), corrections=False)

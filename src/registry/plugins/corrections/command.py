@@ -29,6 +29,7 @@ from registry.api import (
     options,
     pinned_sources,
     print_line,
+    schema_reference,
     write_new,
 )
 
@@ -104,7 +105,9 @@ def command(
         raise RegistryError(f"{name}: {copy} has the same samples, there is nothing to correct")
     evidence = {key: value for key in EVIDENCE if (value := given[key])}
     evidence.setdefault("reason", _TO_WRITE)
-    text = file_text(found.rows, evidence, license_)
+    here = Path.cwd() if out is None else Path(out).parent
+    schema = schema_reference("corrections", root=catalog.index.parent, folder=here)
+    text = file_text(found.rows, evidence, license_, schema=schema)
     if out is None:
         for line in text.removesuffix("\n").split("\n"):
             print_line(line)
