@@ -359,7 +359,10 @@ def test_invalid_lockfile_is_not_overwritten(own: Catalog) -> None:
     assert result.code == 1
     place = "error: datasets.lock:1:1 $.version"
     newer = "written by a newer release: upgrade eval-registry"
-    assert result.errors == [f"{place}: must be 1, is 3 ({newer})"]
+    assert result.errors == [
+        f"{place}: must be 1, is 3 ({newer})",
+        f"error: The lockfile was {newer}",
+    ]
     assert own.path.read_text(encoding="utf-8") == "version: 3\n"
 
 
