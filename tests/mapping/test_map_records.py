@@ -115,15 +115,6 @@ class Changeable(BaseModel):
     """Metadata that may be changed."""
 
 
-@pytest.mark.parametrize(
-    "record", [{"topic": "x", "other": 5}, {"metadata": {"topic": "x"}, "topic": "y"}]
-)
-def test_a_model_validates_the_metadata(record: Record) -> None:
-    sample = record_mapper(FieldSpec(metadata=Info))({"input": "q", **record})
-    assert isinstance(sample, Sample)
-    assert sample.metadata == {"topic": "x", "level": 1}
-
-
 def test_metadata_invalid_for_the_model_is_a_mapping_error() -> None:
     with pytest.raises(MappingError, match="Could not parse metadata into Info") as caught:
         record_mapper(FieldSpec(metadata=Info))({"input": "q", "level": "high"})

@@ -144,11 +144,6 @@ def test_schema_of_the_input_is_that_of_the_messages() -> None:
     assert definitions.items() <= schema["$defs"].items()
 
 
-def test_an_unknown_argument_of_a_sample_is_an_error() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'question'"):
-        Sample("x", question="y")  # type: ignore[call-arg]  # what is tested
-
-
 @pytest.mark.parametrize("sandbox", [None, "docker", ("docker", "compose.yaml")])
 def test_sample_round_trips_through_its_data_and_json(sandbox: Any) -> None:
     message = registry.ChatMessageUser(content=[registry.ContentImage(image="a.png")], id="m")
