@@ -15,12 +15,6 @@ def test_letters_and_indexes_equal_inspects(index: int) -> None:
     assert index_of(letter) == answer_index(letter) == index
 
 
-@pytest.mark.parametrize(("index", "letter"), [(0, "A"), (25, "Z"), (26, "1"), (27, "2")])
-def test_numbers_follow_the_letters(index: int, letter: str) -> None:
-    assert letter_of(index) == letter
-    assert index_of(letter) == index
-
-
 def test_letters_have_both_cases() -> None:
     assert [index_of(letter) for letter in "azAZ"] == [0, 25, 0, 25]
 

@@ -10,11 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import registry
-
-
-class Topic(BaseModel, frozen=True):
-    subject: str
-    level: int = 0
+from tests.samples.against_inspect import Topic
 
 
 class Thawed(BaseModel):
