@@ -112,6 +112,23 @@ MESSAGES: list[tuple[RegistryError, str]] = [
             " `registry lock --upgrade qa` pins it)"
         ),
     ),
+    (
+        DigestMismatchError(
+            "x", dataset="qa", pinned="1", found="2", is_stated=True, is_locked=True
+        ),
+        (
+            "x: the manifest states 1 (`sha256`), datasets.lock has 2"
+            " (`registry lock --upgrade qa` pins what the manifest states)"
+        ),
+    ),
+    (
+        SampleNotFoundError("x", [], dataset="qa"),
+        "no sample of qa has the id 'x': its samples have no ids",
+    ),
+    (
+        SampleNotFoundError("", ["a"], dataset="qa"),
+        "no sample of qa has the id ''; its first ids: a",
+    ),
     (DecodeError("no JSON", file="x.jsonl", line=7), "x.jsonl:7: no JSON"),
     (DecodeError("no CSV", file="x.csv"), "x.csv: no CSV"),
     (MappingError("is odd"), "is odd"),
@@ -145,7 +162,8 @@ def test_errors_expose_message_data_as_attributes() -> None:
 
 def test_position_set_by_the_innermost_caller_is_preserved() -> None:
     inner = MappingError("is odd", operation="int", value=0)
-    outer = inner.at(field="target", operation="map").at(dataset="d", record=3, field="input")
+    placed = inner.at(field="target", operation="map", record=3)
+    outer = placed.at(dataset="d", record=4, field="input")
     assert (outer.dataset, outer.record) == ("d", 3)
     assert (outer.field, outer.operation, outer.value) == ("target", "int", 0)
     assert str(inner) == "operation int: is odd, value: 0"

@@ -82,6 +82,7 @@ def test_cache_folder_follows_the_settings(monkeypatch: pytest.MonkeyPatch, root
     assert settings({"REGISTRY_CACHE_DIR": "~/x"}).cache_dir == Path("/home/me/x")
     assert settings({"REGISTRY_CACHE_DIR": "x"}).cache_dir == Path.cwd() / "x"
     assert settings({"REGISTRY_CACHE_DIR": "../x"}).cache_dir == Path.cwd().parent / "x"
+    assert settings({"REGISTRY_CACHE_DIR": "/a/../x"}).cache_dir == Path("/x")
     assert settings({"REGISTRY_CACHE_DIR": ""}).cache_dir.name == "registry"
 
 

@@ -127,6 +127,8 @@ def test_includes_without_a_match_are_reported(write: Write) -> None:
             " (check the spelling)"
         ),
     ]
+    inline = Catalog.open(write(f"include: [none/*.yaml]\n{dataset('inline')}"))
+    assert inline["inline"].name == "inline", "the problem is of other files"
 
 
 def test_duplicate_name_across_files_is_reported_with_the_first_position(write: Write) -> None:
@@ -251,10 +253,22 @@ def test_overrides_compete_like_any_other_names(write: Write, packages: Path) ->
     root = write("include: [m/*.yaml]\n", a=ours, b="datasets: {}\n")
     (problem,) = Catalog.open(root).problems
     assert problem.hint == "check the spelling and `include`, or remove `override`"
+    root = write("include: [m/*.yaml]\n", a=ours, b="datasets: [\n")
+    rules = [one.rule for one in Catalog.open(root).problems]
+    assert rules == ["yaml-syntax"], "the dataset may be in the file that can't be read"
+    (root / "m/b.yaml").unlink()
     extends = "datasets:\n  one: {override: true, extends: one}\n"
     catalog = Catalog.open(write("include: ['package:base', m/*.yaml]\n", a=extends))
     with pytest.raises(ManifestError, match=r"forms a cycle: one → one \(it takes the place of"):
         catalog["one"]
+
+
+def test_group_of_ours_has_its_name_before_that_of_a_package(write: Write, packages: Path) -> None:
+    theirs, ours = (f"{dataset(one)}groups: {{g: {{datasets: [{one}]}}}}\n" for one in ("p", "o"))
+    write_package(packages, "has_a_group", INDEX, p=theirs)
+    catalog = Catalog.open(write("include: ['package:has_a_group', m/*.yaml]\n", a=ours))
+    assert catalog.groups["g"].value == {"datasets": ["o"]}
+    assert [one.rule for one in catalog.problems] == ["duplicate-name"]
 
 
 def test_catalog_of_this_package_can_be_included(write: Write) -> None:
@@ -365,13 +379,16 @@ def test_deeply_nested_file_does_not_affect_datasets_of_other_files(
 def test_broken_package_does_not_affect_datasets_of_other_files(
     write: Write, packages: Path
 ) -> None:
-    write_package(packages, "ships_a_broken_one", "version: 2\n")
+    index = f"{INDEX}defaults: {{source: [csv]}}\n"
+    write_package(packages, "ships_a_broken_one", index, p=dataset("theirs"))
     root = write("include: [m/*.yaml, 'package:ships_a_broken_one']\n", a=dataset("good"))
     catalog = Catalog.open(root)
     assert catalog["good"].name == "good"
-    assert [str(problem) for problem in catalog.problems] == [
-        "installed/ships_a_broken_one/datasets.yaml:1:1 $.version: must be 1, is 2"
-    ]
+    (problem,) = catalog.problems
+    place = "installed/ships_a_broken_one/datasets.yaml:3:12 $.defaults.source"
+    assert str(problem) == f"{place}: must be a mapping, is ['csv']"
+    with pytest.raises(ManifestError, match=r"must be a mapping, is \['csv'\]"):
+        catalog["theirs"]
 
 
 def test_a_key_that_starts_as_groups_does_is_a_problem_of_all_datasets_of_its_file(

@@ -85,6 +85,29 @@ def test_file_is_read_once_under_different_paths(root: Path) -> None:
     assert reader.problems == []
 
 
+def test_first_manifest_that_leads_out_of_the_catalog_is_named(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "x.yaml"
+    write(outside, "datasets: {}\n")
+    for name in ("y", "z"):
+        (root / "m" / f"{name}.yaml").symlink_to(outside)
+    (problem,) = problems_of(read(root / "datasets.yaml"))
+    assert f"/m/y.yaml' leads to {outside}, which is outside the catalog's folder" in problem
+
+
+def test_a_catalog_has_at_most_five_datasets_for_each_manifest_that_it_may_have(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_MAX_MANIFESTS", "3")
+    names = "".join(f"  d{number}: {{{SOURCE}}}\n" for number in range(16))
+    write(root / "m/a.yaml", f"datasets:\n{names}")
+    reader = read(root / "datasets.yaml")
+    assert "three" not in reader.entries
+    (problem,) = problems_of(reader)
+    assert "is not read to the end: the catalog has more than 15 datasets" in problem
+
+
 def test_invalid_index_is_an_error_and_has_a_state(root: Path) -> None:
     write(root / "datasets.yaml", "version: 2\n")
     reader = CatalogReader(read_uncached)

@@ -242,6 +242,10 @@ def test_merge_conflict_is_an_error_with_its_line_and_both_sides_are_readable(
         " (take either side, or leave it, and run `registry lock`)"
     )
     assert read_sides(path) == (Lock(ours), Lock(theirs))
+    # zdiff3 may leave a base that is no lockfile.
+    sides = {"m": (pin(10), pin(3), pin(11))}
+    path.write_text(lock_text(Lock(), sides).replace("    samples: 3\n", ""), encoding="utf-8")
+    assert read_sides(path) == (Lock({"m": pin(10)}), Lock({"m": pin(11)}))
 
 
 # --- problems ---

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from registry import LockStaleError
 from registry.base.locations import Location
-from registry.base.materials import Material
+from registry.base.materials import Material, Original, Parts
 from registry.lockfile.models import PIN_FORMAT, CommitPin, Pin
 from registry.lockfile.pinned import (
     PinnedSources,
@@ -183,6 +183,19 @@ def test_unpinned_dataset_is_looked_up_or_rejected() -> None:
             pin_sources(SPEC, None, commit=replace(row, spec=DIGEST), **options)
         with pytest.raises(LockStaleError, match=r"of a newer release \(upgrade eval-registry\)"):
             pin_sources(SPEC, None, commit=replace(row, format=2), **options)
+
+
+def test_parts_of_a_file_are_those_of_the_manifest_that_was_pinned() -> None:
+    parts = replace(OWN, parts=Parts(columns=("a",), size=1, sha256=SHA))
+    found = pinned(parts).files(Location(FOLDER / OWN.location))
+    assert found is not None
+    assert found[0][1].parts is None
+
+
+def test_pin_of_the_samples_without_corrections_has_no_version() -> None:
+    original = Original(samples=1, ordered=DIGEST, unordered=DIGEST)
+    found = pin_of(3, original=original, version="2-A").of_original(SPEC)
+    assert found == pin_of(1, spec=spec_digest(SPEC))
 
 
 HUB = {"type": "hf", "path": "a/b", "split": "test"}

@@ -51,6 +51,14 @@ def test_documentation_and_defaults_do_not_change_the_digest(tmp_path: Path, ext
     assert spec_digest(spec_at(tmp_path, extra)) == spec_digest(spec_at(tmp_path))
 
 
+def test_whether_unused_rows_of_a_lookup_are_an_error_does_not_change_the_digest(
+    tmp_path: Path,
+) -> None:
+    join = "join: {{source: {{type: csv, path: x.csv}}, on: a, into: b, strict: {}}}"
+    strict, lenient = (spec_at(tmp_path, join.format(one)) for one in ("true", "false"))
+    assert spec_digest(strict) == spec_digest(lenient)
+
+
 def test_a_mirror_does_not_change_the_digest(tmp_path: Path) -> None:
     spec = spec_at(tmp_path)
     assert isinstance(spec.source, FileSource)

@@ -163,8 +163,7 @@ def test_alias_bomb_is_rejected_quickly() -> None:
 
 def test_aliases_cannot_exceed_the_nesting_limit() -> None:
     opened, closed = "[" * 60, "]" * 60
-    levels = [f"a{level}: &a{level} {opened}*a{level - 1}{closed}" for level in range(1, 30)]
-    (problem,) = problems_of("\n".join([f"a0: &a0 {opened}1{closed}", *levels]))
+    (problem,) = problems_of(f"a: &a {opened}1{closed}\nb: {opened}*a{closed}")
     assert "nested deeper than 64 levels" in problem
 
 
