@@ -12,6 +12,7 @@ import pytest
 
 from registry.base.conversion import convert
 from registry.base.locations import Location
+from registry.boundary import boundary as module
 from registry.boundary.boundary import UNBOUNDED, UNLIMITED, Boundary, Limits
 from registry.errors import ReachError
 from registry.manifest.schema import read_schema
@@ -45,6 +46,14 @@ def test_a_folder_that_is_a_link_counts_with_its_target(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "disk")
     boundary = Boundary().allowing([str(tmp_path / "link")])
     assert boundary.check_path(f"{tmp_path}/link/x") == f"{tmp_path}/disk/x"
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_refused(
+    boundary: Boundary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "is_open_at", lambda *_: False)
+    with pytest.raises(ReachError, match="was replaced while it was opened"):
+        boundary.open_file(str(tmp_path / "catalog" / "data.csv"))
 
 
 def test_a_single_file_can_be_allowed(boundary: Boundary, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def test_listing_one_host_allows_no_other(
         ("https://h.example/x", {"headers": [["a", "b"]]}, "headers.0.0"),
         ("https://h.example/x", {"target_protocol": {"env": "KEY"}}, "target_protocol"),
         ("https://h.example/x", {"encoded": "yes"}, "encoded"),
+        ("https://h.example/x", {"block_size": True}, "block_size"),
         ("https://h.example/x", {"headers": {"a": 1}}, "headers.a"),
         ("s3://b/x", {"profile": "admin"}, "profile"),
         ("s3://b/x", {"anon": {"env": "KEY"}}, "anon"),

@@ -45,7 +45,12 @@ def test_the_host_of_a_location(location: str, options: dict[str, Any], host: st
         *("https://good.org\t.evil.org/x", "https://good.org\n/x", "https:///x"),
         *("https://../x", "https://[fe80]/x", "https://xn--/x", "https://xn--a-.example.org/x"),
         *("https://::1/x", "https://example..org/x", "https://.example.org/x"),
-        *("https://[nothing/x", "https://[::1%25eth0]/x", "https://example.org:99999999/x"),
+        *(
+            "https://[nothing/x",
+            "https://[1::2::3]/x",
+            "https://[::1%25eth0]/x",
+            "https://example.org:99999999/x",
+        ),
         *("https://1２7.0.0.1/x", "https://ｅxample.org/x", "https://bücher.example/x"),
         *("https://127.1/x", "https://2130706433/x", "https://0x7f000001/x"),
         *("https://0x7f.0.0.1/x", "https://0177.0.0.1/x", "https://127.0.0.1.0x1/x"),
@@ -63,7 +68,7 @@ def test_an_odd_spelling_is_refused_without_its_secrets(url: str) -> None:
         *("10.0.0.7", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
         *("127.0.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "::1", "fe80::1"),
         *("fc00::1", "ff02::1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::10.0.0.1"),
-        *("64:ff9b::a9fe:a9fe", "2002:0a00:0001::1", "fd00:ec2::254"),
+        *("64:ff9b::a9fe:a9fe", "2002:0a00:0001::1", "fd00:ec2::254", "4000::1"),
     ],
 )
 def test_addresses_that_are_not_public(name: str) -> None:

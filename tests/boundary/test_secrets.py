@@ -45,6 +45,9 @@ def test_values_that_were_read_are_redacted(monkeypatch: pytest.MonkeyPatch) -> 
     assert redact("sent hunter2-and-more") == "sent hunter2-and-more"
     read_secrets({"a": {"env": "QA"}}, location=Location(URL))
     assert redact("sent hunter2-and-more to x") == "sent … to x"
+    monkeypatch.setenv("QA", "hunter2-")  # a part of the other value
+    read_secrets({"a": {"env": "QA"}}, location=Location(URL))
+    assert redact("sent hunter2-and-more to x") == "sent … to x"
     monkeypatch.setenv("QA", "a")
     read_secrets({"a": {"env": "QA"}}, location=Location(URL))
     assert redact("a word") == "a word"

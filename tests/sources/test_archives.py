@@ -245,6 +245,14 @@ def test_a_huge_header_of_a_tar_is_refused(tmp_path: Path) -> None:
         read(f"tar://x.csv::{tmp_path}/a.tar")
 
 
+def test_a_tar_that_leads_back_to_itself_is_damaged(tmp_path: Path) -> None:
+    entry = tarfile.TarInfo("x")
+    entry.size = -1024
+    (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) * 2 + b"\0" * 1024)
+    with pytest.raises(DecodeError, match="not one: a negative size at byte 0"):
+        read(f"tar://x.csv::{tmp_path}/a.tar")
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_large_member_of_an_ordinary_archive_is_read(
     tmp_path: Path, pack: Callable[[bytes], bytes]

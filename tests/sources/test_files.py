@@ -207,8 +207,10 @@ def test_a_probe_is_valid_only_if_it_proves_the_pinned_bytes(
     body = b"x" * (1 << 21)
     url = https.put("/a.csv", body, headers={"ETag": etag})
     file = PinnedFile(Location(url), "0" * 64, len(body))
-    held = locked(context, SourcePin({}, (file,)), etag=pinned_etag)
-    assert (probe_files([Location(url)], {}, held) is not None) is proven
+    for size, is_same in ((len(body), proven), (len(body) + 1, False)):
+        pinned = SourcePin({}, (replace(file, size=size),))
+        held = locked(context, pinned, etag=pinned_etag)
+        assert (probe_files([Location(url)], {}, held) is not None) is is_same
 
 
 def test_a_stated_digest_needs_no_request_once_the_bytes_are_here(

@@ -12,7 +12,7 @@ import pytest
 
 from registry.cache.meta import checksum
 from registry.errors import CacheError
-from registry.store.checked_file import pack_numbers
+from registry.store.checked_file import pack_numbers, unpack_numbers
 from registry.store.columns import batch_of
 from registry.store.quality import KINDS
 from registry.store.received import check_received
@@ -112,6 +112,14 @@ QUALITY = [
 def test_metadata_that_does_not_fit_is_refused(path: Path, change: dict[str, Any]) -> None:
     not_valid = "its samples are not a valid file" if "quality" in change else "its samples are not"
     refuse(path, {**written(path), **change}, not_valid)
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_a_wrong_number_in_the_table_of_batches_is_refused(path: Path, place: int) -> None:
+    meta = written(path)
+    table = np.array(unpack_numbers(meta["batches"]), np.uint64)
+    table[place] ^= np.uint64(1)
+    refuse(path, {**meta, "batches": pack_numbers(table)})
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 100, 500])
