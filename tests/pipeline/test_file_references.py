@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from registry.base.locations import Location
-from registry.boundary.boundary import UNBOUNDED
-from registry.pipeline.file_references import remote_resolver, resolve_files, resolver
+from registry.boundary.boundary import UNBOUNDED, Boundary
+from registry.pipeline.file_references import (
+    local_resolver,
+    remote_resolver,
+    resolve_files,
+    resolver,
+)
 from registry.samples.content import ContentImage, ContentText
 from registry.samples.messages import ChatMessageAssistant, ChatMessageUser
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
@@ -43,6 +48,16 @@ def test_a_local_name_becomes_a_path_only_where_the_file_exists(
 ) -> None:
     resolve = resolver(Location(str(folder / "data.jsonl")), POOL)
     assert resolve(value) == (str(folder / value) if is_file else value)
+
+
+def test_a_local_name_that_leads_out_of_the_boundary_is_content(folder: Path) -> None:
+    location, boundary = (
+        Location(str(folder / "data.jsonl")),
+        Boundary(folders=(str(folder / "img"),)),
+    )
+    resolve = local_resolver(location, boundary)
+    assert resolve("img/1.png") == str(folder / "img" / "1.png")
+    assert resolve("setup.sh") == "setup.sh"
 
 
 @pytest.mark.parametrize(

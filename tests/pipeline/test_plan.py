@@ -98,6 +98,8 @@ def test_the_limit_of_a_repository_counts_records() -> None:
     keys = {"name": "d", "folder": Path(), "source": source, "view": {"limit": 3}}
     assert first_samples(to_spec(keys)) == 3
     assert first_samples(to_spec({**keys, "where": {"value": "a", "equals": 1}})) is None
+    # Each row of a corrections file must be used.
+    assert first_samples(to_spec({**keys, "corrections": {"path": ["/c.yaml"]}})) is None
 
 
 def test_first_samples_are_a_view_if_all_are_cached(data: Path, context: SourceContext) -> None:
