@@ -404,6 +404,7 @@ def test_version_that_is_too_low_is_refused(own: Catalog) -> None:
         ("qa qa-one --version 1-B", "--version needs the NAME of one dataset"),
         ("qa --check --version 1-B", "--version needs the NAME of one dataset"),
         ("both --version 1-B", "--version needs the NAME of one dataset"),
+        ("--check --upgrade=qa", "--check and --upgrade exclude each other"),
         ("qa --version 1.0", "'1.0' is not a version (write a number and a letter"),
         *(
             (f"{more} --merge {' '.join(['qa.csv'] * 3)}", "--merge takes no other arguments")

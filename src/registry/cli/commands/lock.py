@@ -123,6 +123,7 @@ def command(
         if names or upgrades or check or version:
             raise click.UsageError("--merge takes no other arguments than its three files")
         return _merge(*merged)
+    options.refuse_several({"--check": check, "--upgrade": bool(upgrades)})
     if version is not None and check:
         raise click.UsageError(_ONE_NAME)
     settings = Settings.from_environment(root=root, offline=offline)
