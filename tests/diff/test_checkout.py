@@ -246,9 +246,12 @@ def test_fork_point_is_where_the_branch_left_main(folder: Path, one_commit: Repo
     assert fork_point(one_commit) == first
 
 
-def test_main_branch_of_the_remote_is_preferred(folder: Path, one_commit: Repository) -> None:
+@pytest.mark.parametrize("branch", ["HEAD", "main", "master"])
+def test_main_branch_of_the_remote_is_preferred(
+    folder: Path, one_commit: Repository, branch: str
+) -> None:
     first = git(folder, "rev-parse", "HEAD")
-    git(folder, "update-ref", "refs/remotes/origin/main", first)
+    git(folder, "update-ref", f"refs/remotes/origin/{branch}", first)
     git(folder, "commit", "--quiet", "--allow-empty", "--message", "not pushed")
     assert fork_point(one_commit) == first
 

@@ -52,6 +52,7 @@ CASES = {
     "template": (IMAGE % "{template: 'i/{x}.png'}", '{"x": "1"}', "data/i/1.png", False),
     "other folder": (IMAGE % "{template: 'i/{x}.png'}", '{"x": "1"}', "data/j/1.png", None),
     "computed": (IMAGE % "{from: x, do: [strip]}", '{"x": " 1"}', "data/1", False),
+    "a hash": (IMAGE % "{hash: [x]}", '{"x": "1"}', "data/2f", False),
     "computed, elsewhere": (IMAGE % "{from: x, do: [strip]}", '{"x": " 1"}', "src/other", None),
     "binary data": (PLAIN, '{"q": "\0"}', "data/1.png", False),
     "folder by a text": (FILES % "{object: {a: {const: b}}}", '{"q": "x"}', "data/b/c", False),
