@@ -232,6 +232,21 @@ def test_a_stated_digest_needs_no_request_once_the_bytes_are_here(
     assert https.requests == []
 
 
+def test_a_lock_trusts_a_remembered_digest_only_if_the_bytes_still_have_it(
+    https: Https, context: SourceContext
+) -> None:
+    body = b"q\n1\n"
+    locking = replace(context, reread=True)
+    location = Location(https.put("/a.csv", body, etag="1"))
+    pinned = pin_files([location], {}, locking)
+    for damaged, sent in ((False, []), (True, [len(body)])):
+        if damaged:
+            context.cache.blob(pinned.files[0].sha256).write_bytes(b"q\n2\n")
+        https.sent.clear()
+        assert pin_files([location], {}, locking) == pinned
+        assert https.sent == sent
+
+
 def test_bytes_that_differ_from_a_stated_digest_are_refused_and_not_kept(
     https: Https, context: SourceContext
 ) -> None:

@@ -15,6 +15,7 @@ from registry.sources.retry import (
     Meter,
     NetworkPolicy,
     causes,
+    connection_failure,
     describe_failure,
     is_transient,
     network_policy,
@@ -214,3 +215,14 @@ def test_time_outs_are_settings_and_never_beyond_the_deadline() -> None:
     assert network_policy({"REGISTRY_DEADLINE": "0"}) == NetworkPolicy()
     with pytest.raises(RegistryError, match="REGISTRY_READ_TIMEOUT is not a whole number"):
         network_policy({"REGISTRY_READ_TIMEOUT": "soon"})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "variable"),
+    [("https", "SSL_CERT_FILE"), ("s3", "AWS_CA_BUNDLE"), ("s3a", "AWS_CA_BUNDLE")],
+)
+def test_the_advice_for_a_certificate_is_what_the_client_reads(
+    protocol: str, variable: str
+) -> None:
+    error = OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    assert f"{variable} names a file" in str(connection_failure(error, "h", protocol=protocol))
