@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import io
 import json
 import re
+import socket
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -74,7 +76,7 @@ class HubEmulator:
         threading.Thread(target=serve, name="hub-emulator", daemon=True).start()
 
     def stop(self) -> None:
-        """Refuse new connections."""
+        """Refuse new connections, and close open ones."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -421,8 +423,27 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """Ignores clients that disconnect, as streaming clients do."""
+    """Closes kept-alive connections when it stops, like a Hub that goes down."""
+
+    def __init__(self, *args: Any) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in tuple(self._open):
+            with contextlib.suppress(OSError):  # its client may have left already
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore clients that disconnect, as streaming clients do."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)

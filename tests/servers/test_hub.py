@@ -140,10 +140,13 @@ def test_client_libraries_receive_expected_data(hub: HubEmulator, tmp_path: Path
     assert {Request("HEAD", readme), paths_info} <= set(hub.requests)
 
 
-def send(hub: HubEmulator, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Send one request."""
+def send(
+    hub: HubEmulator, target: str, *, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    """Send one request; underscores in header names become hyphens."""
     connection = http.client.HTTPConnection(urlsplit(hub.url).netloc, timeout=10)
-    connection.request("GET", target, headers=headers)
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, target, headers=sent)
     response = connection.getresponse()
     body = response.read()
     connection.close()
@@ -170,6 +173,24 @@ def test_range_requests_are_answered(
     answer = send(hub, "/datasets/org/name/resolve/main/a.txt", Range=wanted)
     assert (answer[0], answer[2], answer[1].get("Content-Range")) == (status, body, content_range)
     assert answer[1]["Content-Length"] == str(len(body))
+
+
+@pytest.mark.parametrize(
+    ("path", "etag"),
+    [
+        # As computed by `git hash-object` and `sha256sum`.
+        ("a.txt", "ad471007bd7f5983d273b9584e5629230150fd54"),
+        ("a.parquet", "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882"),
+    ],
+)
+def test_head_of_a_file_describes_it(hub: HubEmulator, path: str, etag: str) -> None:
+    sha = hub.commit("org/name", {path: b"0123456789"})
+    target = f"/datasets/org/name/resolve/main/{path}"
+    status, headers, body = send(hub, target, method="HEAD", Range="bytes=0-1")
+    assert (status, body) == (200, b"")
+    assert headers["Content-Length"] == "10"
+    assert headers["X-Repo-Commit"] == sha
+    assert headers["ETag"] == f'"{etag}"'
 
 
 @pytest.mark.parametrize(
@@ -204,6 +225,37 @@ def test_tree_lists_one_level_unless_recursive(hub: HubEmulator) -> None:
     assert top == {"a": "directory", "d.txt": "file"}
     assert deep == top | {"a/b": "directory", "a/b/c.parquet": "file"}
     assert below == {"a/b/c.parquet": "file"}
+
+
+def test_configured_failure_lasts_until_it_is_cleared(hub: HubEmulator) -> None:
+    hub.commit("org/name", {"a.txt": b""})
+    hub.fail_with(429, headers={"Retry-After": "7"})
+    status, headers, _ = send(hub, "/api/datasets/org/name")
+    assert (status, headers["Retry-After"]) == (429, "7")
+    hub.fail_with(None)
+    assert send(hub, "/api/datasets/org/name")[0] == 200
+    assert hub.requests == [Request("GET", "/api/datasets/org/name")] * 2
+    hub.requests.clear()
+    assert hub.requests == []
+
+
+def test_stop_closes_open_connections(hub: HubEmulator) -> None:
+    connection = http.client.HTTPConnection(urlsplit(hub.url).netloc, timeout=10)
+    connection.request("GET", "/")
+    connection.getresponse().read()
+    hub.stop()
+    with pytest.raises(ConnectionError):  # noqa: PT012 - either may notice first
+        connection.request("GET", "/")
+        connection.getresponse()
+    connection.close()
+
+
+def test_sha_depends_on_content_and_history() -> None:
+    first, second = HubEmulator(), HubEmulator()
+    shas = [hub.commit("org/name", {"a": b"1"}) for hub in (first, second)]
+    assert shas == ["b5138514c29a1eab77b6ffac83061f820d21f040"] * 2
+    assert first.commit("org/name", {"a": b"1"}) != shas[0]
+    assert first.commit("org/other", {"a": b"1"}) != shas[0]
 
 
 def test_schema_determines_types_and_allows_an_empty_split() -> None:
