@@ -30,7 +30,6 @@ __all__ = ["SourceOptions", "allowing", "check_options", "file_keys", "shown_pro
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
 
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _SHEETS = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers"}
 
 
@@ -59,7 +58,7 @@ def check_options(name: str, options: SourceOptions) -> None:
     """Raise a usage error for options that do not go together, or a source in place of the name."""
     if options.hf is None and options.file is None:
         is_file = "://" in name or os.path.lexists(os.path.expanduser(name))
-        if is_file or _REPOSITORY.fullmatch(name):
+        if is_file or name.count("/") == 1:
             option = "--file" if is_file else "--hf"
             raise click.UsageError(f"name the dataset: registry add NAME {option} {quote(name)}")
         raise click.UsageError("name the source: --file data.csv (or a URL), or --hf owner/name")
