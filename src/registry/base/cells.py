@@ -43,11 +43,12 @@ def chop(text: str, width: int) -> Iterator[str]:
 
 def fit(text: str, width: int, *, ellipsis: str = "…") -> str:
     """Return a line that fits a number of columns, with `…` for what is cut off."""
+    width = max(width, 0)
     if cell_len(text) <= width:
         return text
     room = width - len(ellipsis)
     first = next(chop(text, room)) if room > 0 else ""
-    return f"{first if cell_len(first) <= room else ''}{ellipsis}"[: max(width, 0)]
+    return f"{first if cell_len(first) <= room else ''}{ellipsis}"[:width]
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
