@@ -8,16 +8,19 @@ give the damage to whoever reads it next, or end this process by SIGBUS.
 from __future__ import annotations
 
 import binascii
+import contextlib
 import mmap
 import os
 import stat
 import sys
 import weakref
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from registry.base.fs import HashedFile
 from registry.cache.meta import checksum
 from registry.errors import CacheError, DamagedEntryError
 from registry.store.lazy import LazyModule
@@ -28,11 +31,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from registry.cache.cache import OnDamage
+    from registry.cache.cache import Cache, CacheEntry, OnDamage
 else:
     np = LazyModule("numpy")
 
-__all__ = ["CheckedFile", "StoredArray", "checksums_of", "pack_numbers", "unpack_numbers"]
+__all__ = [
+    "CheckedFile",
+    "StoredArray",
+    "checksums_of",
+    "open_array",
+    "pack_numbers",
+    "store_arrays",
+    "unpack_numbers",
+]
 
 _CHUNK = 1 << 14
 """Numbers of an array that have a checksum together: few enough for one random access."""
@@ -199,6 +210,49 @@ class StoredArray:
         place, expected = self._start, self._checksums[number]
         self._memory[start:end] = file.read(place + start, place + end, expected)
         self._is_checked[number] = 1
+
+
+def store_arrays(
+    cache: Cache, fingerprint: str, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> None:
+    """Store arrays as a view. Without a writable cache, they are computed each time."""
+    checksums = {name: pack_numbers(checksums_of(values)) for name, values in arrays.items()}
+    with contextlib.suppress(CacheError), cache.temporary() as folder:
+        digests = {}
+        for name, values in arrays.items():
+            path = folder / f"{name}.npy"
+            # To an ordinary file numpy writes by itself, and its error of a full disk has no number
+            # by which it is known.
+            with HashedFile(path) as written:
+                np.save(written, values)
+            digests[path.name] = written.sha256
+        full_meta = {**meta, "checksums": checksums}
+        cache.publish(folder, "views", fingerprint, full_meta, digests=digests)
+
+
+def open_array(
+    cache: Cache,
+    entry: CacheEntry,
+    name: str,
+    code: Literal["i", "q"],
+    count: int,
+    compute: Callable[[], NDArray[Any]],
+) -> StoredArray:
+    """Return an array that `store_arrays` stored, and `compute` returns again if it is damaged."""
+    packed = entry.meta["checksums"][name]
+
+    def restore() -> NDArray[Any]:
+        values = compute()
+        if pack_numbers(checksums_of(values)) != packed:  # and some of them have been used already
+            raise CacheError(
+                f"a damaged view can't be continued: its {name} are in another order now (has numpy"
+                " or the code of the shuffle changed? open the dataset again)"
+            )
+        return values
+
+    on_damage = partial(cache.damaged, "views", entry.meta["fingerprint"])
+    file = CheckedFile(entry.folder / f"{name}.npy", on_damage)
+    return StoredArray(file, code, count, unpack_numbers(packed), restore)
 
 
 def checksums_of(values: NDArray[Any]) -> NDArray[np.uint64]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +11,8 @@ from msgspec import Struct
 
 from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import canonical_json, decode_value, digest_of, encode_value
-from registry.base.fs import HashedFile
-from registry.errors import (
-    CacheError,
-    DamagedEntryError,
-    ExpectationError,
-    did_you_mean,
-    list_names,
-)
-from registry.store.checked_file import (
-    CheckedFile,
-    StoredArray,
-    checksums_of,
-    pack_numbers,
-    unpack_numbers,
-)
+from registry.errors import DamagedEntryError, ExpectationError, did_you_mean, list_names
+from registry.store.checked_file import StoredArray, open_array, store_arrays
 from registry.store.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -128,15 +114,12 @@ class _Index(Struct, frozen=True):
     fingerprint: str
 
     def open(self, entry: CacheEntry) -> ValueRows:
-        on_damage = partial(self.cache.damaged, "views", self.fingerprint)
-        file = CheckedFile(entry.folder / "rows.npy", on_damage)
-        checksums = unpack_numbers(entry.meta["checksums"]["rows"])
-        rows = StoredArray(file, "q", self.file.rows, checksums, self._restore)
+        rows = open_array(self.cache, entry, "rows", "q", self.file.rows, self._rows)
         values = [decode_value(one) for one in entry.meta["values"]]
         return ValueRows(self.key, values, entry.meta["ends"], rows)
 
-    def _restore(self) -> NDArray[np.int64]:
-        return np.asarray(self.compute().rows, dtype=np.int64)
+    def _rows(self) -> NDArray[np.int64]:
+        return np.asarray(self.compute().rows)
 
     def compute(self) -> ValueRows:
         """Read the metadata of all samples and store what was found."""
@@ -156,22 +139,11 @@ class _Index(Struct, frozen=True):
         rows = np.argsort(found, kind="stable").astype(np.int64)
         counts: Iterable[int] = np.bincount(found, minlength=len(values)) if values else []
         made = ValueRows(self.key, values, [*accumulate(map(int, counts))], rows)
-        self._publish(made, rows)
+        meta = {
+            "first_bad": None,
+            "samples": self.samples,
+            "values": [encode_value(one) for one in values],
+            "ends": made.ends,
+        }
+        store_arrays(self.cache, self.fingerprint, {"rows": rows}, meta)
         return made
-
-    def _publish(self, made: ValueRows, rows: NDArray[np.int64]) -> None:
-        """Store the rows. Without a writable cache, they are found each time."""
-        with contextlib.suppress(CacheError), self.cache.temporary() as folder:
-            path = folder / "rows.npy"
-            with HashedFile(path) as written:
-                np.save(written, rows)
-            meta = {
-                "first_bad": None,
-                "checksums": {"rows": pack_numbers(checksums_of(rows))},
-                "samples": self.samples,
-                "values": [encode_value(one) for one in made.values],
-                "ends": made.ends,
-            }
-            self.cache.publish(
-                folder, "views", self.fingerprint, meta, digests={path.name: written.sha256}
-            )

@@ -11,7 +11,6 @@ import contextlib
 import random
 from array import array
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
@@ -19,17 +18,10 @@ from msgspec.structs import replace
 
 from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import digest_of
-from registry.base.fs import HashedFile
-from registry.errors import CacheError, DamagedEntryError
+from registry.errors import DamagedEntryError
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
-from registry.store.checked_file import (
-    CheckedFile,
-    StoredArray,
-    checksums_of,
-    pack_numbers,
-    unpack_numbers,
-)
+from registry.store.checked_file import StoredArray, open_array, store_arrays
 from registry.store.lazy import LazyModule
 from registry.store.selections import selected_rows
 
@@ -122,7 +114,7 @@ def open_view(
     if entry is not None:
         with contextlib.suppress(DamagedEntryError):
             return view.open(entry)
-    return view.compute()[0]
+    return view.compute()
 
 
 class _View(Struct, frozen=True):
@@ -154,28 +146,16 @@ class _View(Struct, frozen=True):
         return ViewArrays(**stored, first_bad=entry.meta["first_bad"])
 
     def _open_array(self, name: str, entry: CacheEntry) -> StoredArray:
-        on_damage = partial(self.cache.damaged, "views", self.fingerprint)
-        file = CheckedFile(entry.folder / f"{name}.npy", on_damage)
-        packed = entry.meta["checksums"][name]
-        checksums, restore = unpack_numbers(packed), partial(self._restore, name, packed)
+        code: Literal["i", "q"] = "i"
+        count = self.file.choices
         if name == "rows":
-            count = self.file.rows if self.chosen is None else len(self.chosen)
-            return StoredArray(file, "q", count, checksums, restore)
-        return StoredArray(file, "i", self.file.choices, checksums, restore)
+            code, count = "q", self.file.rows if self.chosen is None else len(self.chosen)
+        return open_array(
+            self.cache, entry, name, code, count, lambda: getattr(self.compute(), name)
+        )
 
-    def _restore(self, name: str, checksums: str) -> NDArray[Any]:
-        """Compute an array again, some of whose numbers have been used already."""
-        arrays, computed = self.compute()
-        if computed[name] != checksums:
-            raise CacheError(
-                f"a damaged view can't be continued: its {name} are in another order now (has numpy"
-                " or the code of the shuffle changed? open the dataset again)"
-            )
-        values: NDArray[Any] = getattr(arrays, name)
-        return values
-
-    def compute(self) -> tuple[ViewArrays, dict[str, str]]:
-        """Compute the arrays and store them in the cache; return them and their checksums."""
+    def compute(self) -> ViewArrays:
+        """Compute the arrays and store them in the cache."""
         rows, chosen = self.chosen, self.chosen
         if self.seed is not None:
             count = self.file.rows if chosen is None else len(chosen)
@@ -184,20 +164,9 @@ class _View(Struct, frozen=True):
         choices, bad = choice_orders(self.file, rows, self.choice_seed)
         made = {"rows": None if self.seed is None else rows, "choices": choices}
         arrays = {name: values for name, values in made.items() if values is not None}
-        checksums = {name: pack_numbers(checksums_of(values)) for name, values in arrays.items()}
-        # Without a writable cache, the view is computed each time.
-        with contextlib.suppress(CacheError), self.cache.temporary() as folder:
-            digests = {}
-            for name, values in arrays.items():
-                path = folder / f"{name}.npy"
-                # To an ordinary file numpy writes by itself, and its error of a full disk has no
-                # number by which it is known.
-                with HashedFile(path) as written:
-                    np.save(written, values)
-                digests[path.name] = written.sha256
-            meta = {"first_bad": bad, "checksums": checksums, "samples": self.samples}
-            self.cache.publish(folder, "views", self.fingerprint, meta, digests=digests)
-        return ViewArrays(rows, choices, bad), checksums
+        meta = {"first_bad": bad, "samples": self.samples}
+        store_arrays(self.cache, self.fingerprint, arrays, meta)
+        return ViewArrays(rows, choices, bad)
 
 
 def row_order(count: int, order: Order, seed: int | None) -> NDArray[np.int64]:
