@@ -14,12 +14,18 @@ version: 1
 datasets:
   qa: {source: {type: csv, path: a.csv}, fields: {metadata: [topic]}}
   old: {renamed_to: qa}
+  parts:
+    splits: {test: {path: a.csv}, dev: {path: b.csv}}
+    default_split: test
+    source: {type: csv}
+    fields: {metadata: [topic]}
 groups:
   board: {datasets: [qa, topics]}
   topics: {from: qa, by: topic, values: [x, y]}
   free: {from: qa, by: topic}
   broken: {datasets: [nothing]}
   former: {datasets: [old]}
+  of-parts: {from: parts, by: topic}
 """
 
 
@@ -44,8 +50,23 @@ def test_a_member_is_its_dataset_with_a_selection(catalog: Catalog) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "dataset", "only"),
+    [
+        ("of-parts:dev", "parts:dev", None),
+        ("of-parts/x:dev", "parts:dev", {"topic": "x"}),
+        ("of-parts/x:test", "parts", {"topic": "x"}),
+        ("of-parts/x:y", "parts", {"topic": "x:y"}),
+    ],
+)
+def test_a_member_may_have_a_split(
+    catalog: Catalog, name: str, dataset: str, only: dict[str, str] | None
+) -> None:
+    assert (catalog[name].name, catalog[name].view.only) == (dataset, only)
+
+
 def test_groups_are_not_among_the_datasets(catalog: Catalog) -> None:
-    assert list(catalog) == ["qa"]
+    assert list(catalog) == ["parts", "parts:dev", "qa"]
     assert "board" not in catalog
 
 
@@ -63,6 +84,7 @@ def test_a_group_where_one_dataset_is_needed_is_an_error_that_names_a_member(
         ("topics/z", "no member 'z' in the group topics"),
         ("board/topic/x", "no member 'topic/x' in the group board; similar names: topics/x"),
         ("qa/x", "no dataset 'qa/x'"),
+        ("free:x", "qa has no split 'x'"),
     ],
 )
 def test_an_unknown_name_is_an_error_with_similar_ones(

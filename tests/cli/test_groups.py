@@ -108,6 +108,16 @@ def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) 
     assert run("preview", "board").err.startswith("error: 'board' is a group of 4 members")
 
 
+def test_a_member_without_samples_is_an_error_where_they_are_known(run: Run, groups: Path) -> None:
+    GitRepository.of(groups).commit()
+    assert run("show", "free/4").code == 0, "nothing is cached yet"
+    for command in ("lock", "sync", "show", "log", "lock --check", "lock --upgrade"):
+        done = run(*command.split(), "free/4")
+        assert (done.code, "no sample has '4' as `number`" in done.err) == (1, True), command
+        assert not (groups / "datasets.lock").exists()
+    assert run("log", "free/3").code == run("sync", "free/3").code == 0
+
+
 def test_diff_says_which_group_has_changed(run: Run, groups: Path) -> None:
     GitRepository.of(groups).commit()
     write(groups, "groups", GROUPS.replace("weights: {numbers: 3}", "weights: {numbers: 5}"))

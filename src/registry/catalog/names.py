@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from registry.base.processes.forks import cached_property
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import retired_of
@@ -211,13 +213,31 @@ class Names(Mapping[str, DatasetSpec]):
             return None
         written, slash, label = name.partition("/")
         if written not in self.groups:
-            return None
+            return self._split_of_member(name)
         if not slash or label.rpartition("/")[2] in self.groups:
             inner = self.group(name)
             if "from" in self.groups[inner.name].value:
                 return Member(name=name, dataset=inner.datasets[0], weight=1.0)
             raise GroupError(inner.name, [one.name for one in inner.members])
-        return self.group(written).member(label)
+        group = self.group(written)
+        if all(one.name != label for one in group.members) and (
+            found := self._split_of_member(name)
+        ):
+            return found
+        return group.member(label)
+
+    def _split_of_member(self, name: str) -> Member | None:
+        """Return the member `GROUP/MEMBER:SPLIT`, or all of a group by values; None for others."""
+        whole, _, split = name.rpartition(":")
+        if whole.partition("/")[0] not in self.groups:
+            return None
+        try:
+            found = self.member(whole)
+        except DatasetNotFoundError:
+            return None  # the name of a member has the colon
+        if found is None or ("/" in whole and split not in self.splits_of(found.dataset)):
+            return None  # or the value of one that is not declared
+        return replace(found, name=name, dataset=self.named(found.dataset, split))
 
     def _present(self, name: str) -> str:
         """Return the present name of a dataset.

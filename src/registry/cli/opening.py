@@ -13,6 +13,7 @@ from registry.cli import options
 from registry.cli.output import print_failure, print_line
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError
+from registry.load.cached import open_cached
 from registry.load.dataset import pinned_sources
 from registry.load.load import load
 from registry.lockfile.pin_cache import catalog_lock
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from registry.pipeline.execute import LoadResult
     from registry.settings import Settings
 
-__all__ = ["Opened", "open_dataset", "read_states", "valid_specs"]
+__all__ = ["Opened", "check_members", "open_dataset", "read_states", "valid_specs"]
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -73,6 +74,19 @@ def open_dataset(
     return Opened(
         spec=spec, result=result, catalog=catalog, cache=cache, settings=settings, lock=lock
     )
+
+
+def check_members(names: Iterable[str], catalog: Catalog, cache: Cache, settings: Settings) -> None:
+    """Check that the members of groups among the names have samples, where these are cached.
+
+    Raises:
+        ExpectationError: one has none.
+    """
+    for name in names:
+        if not catalog.is_group(name) and catalog.is_member(name):
+            spec = catalog[name]
+            lock = pinned_sources(spec, catalog, settings)
+            open_cached(spec, cache, lock, boundary=catalog.boundary)
 
 
 def valid_specs(catalog: Catalog, names: Iterable[str]) -> tuple[list[DatasetSpec], bool]:

@@ -17,6 +17,7 @@ from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names
+from registry.cli.opening import check_members
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
@@ -132,6 +133,7 @@ def command(
             catalog = Catalog.open(
                 settings.index, rules_from=None if rules is None else rules.index
             )
+            check_members(names, catalog, Cache(settings.cache_dir), settings)
             names = tuple(options.current(catalog, *names))
             unrun = (
                 {} if rules is None or run_changed_code else options.unrun_mappers(catalog, rules)
@@ -164,6 +166,7 @@ def _pin(
 ) -> int:
     """Pin datasets, write the lockfile, and print what was done."""
     catalog, path = Catalog.open(settings.index), settings.lock_file
+    asked = (*names, *upgrades)
     names = tuple(options.current(catalog, *names))
     if version is not None and len(names) != 1:
         raise click.UsageError(_ONE_NAME)
@@ -192,6 +195,7 @@ def _pin(
         for result in lock_datasets(chosen, request, jobs=jobs, report=report):
             results.append(result)
             report.finish(result.name, failed=_is_failure(result, named))
+    check_members(asked, catalog, request.cache, settings)
     results.sort(key=lambda one: one.name)
     # With names, nothing is known about the others.
     stray = not named and options.print_stray_problems(catalog)

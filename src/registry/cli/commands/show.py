@@ -19,7 +19,7 @@ from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
 from registry.cli.excerpts import end_of, lines_of
 from registry.cli.groups import show_group
-from registry.cli.opening import open_dataset
+from registry.cli.opening import check_members, open_dataset
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.report.summary import display_value
@@ -116,6 +116,7 @@ def command(
     if catalog.is_group(name) and not (call or origin or overrides):  # which are of one dataset
         return show_group(catalog.group(name), catalog, cache, settings, as_json=as_json)
     spec = options.resolve(catalog, name, overrides)
+    check_members([name], catalog, cache, settings)
     name = spec.name
     if origin:
         _print_origins(spec, catalog, settings, as_json=as_json)

@@ -25,6 +25,7 @@ from registry.cache.remote import Packed, Packs, RemoteCache
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
+from registry.cli.opening import check_members
 from registry.cli.output import print_error, print_json, print_line, print_warnings, size_text
 from registry.cli.progress_bars import Reporter, bars, has_bars
 from registry.cli.terminal import Columns, columns_of, paint, paint_word
@@ -209,6 +210,8 @@ def command(
     if packs is not None:
         _print_packed(packs.finish())
     built = {result.name for result in results if result.error is None}
+    if not failed:
+        check_members(names, catalog, cache, settings)
     is_all = not (names or tags or shard)
     differing = failed_groups(catalog, built, settings, is_all=is_all) if catalog.groups else 0
     return PROBLEMS if stray or failed or differing else CLEAN

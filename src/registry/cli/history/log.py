@@ -9,13 +9,13 @@ import click
 
 from registry.cli import CLEAN, UNREADABLE, options
 from registry.cli.history.commits import commit_data, commit_line, progress_lines
+from registry.cli.opening import check_members
 from registry.cli.output import print_json, print_line
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
 from registry.diff.history.walk import Change, changes_of
 from registry.diff.report.summary import display_value, verdict
 from registry.errors import RevisionError, count_text, list_names
-from registry.settings import Settings
 
 __all__ = ["command"]
 
@@ -49,7 +49,8 @@ def command(
     diff`, the keys that changed, and what the lockfile pinned after it. Samples are not read. The
     exit code is 4 if a part of the history could not be read.
     """
-    settings = Settings.from_environment(root=root)
+    catalog, cache, settings = options.open_catalog(root)
+    check_members([name], catalog, cache, settings)
     found = []
     try:
         with open_history(settings.index, config_from or None) as history:
