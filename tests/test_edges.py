@@ -26,7 +26,7 @@ EDGES = {
     "progress": "",
     "settings": "errors progress",
     "rules": "errors",
-    "base": "errors progress",
+    "base": "errors progress settings",
     "plots": "base",
     "display": "errors progress base plots",
     "samples": "errors installation base display plots",

@@ -85,7 +85,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 def forget() -> None:
     """Forget what this process knows of installed packages, which don't change while it runs."""
-    extensions.extensions.cache_clear()
+    extensions.extension_points.cache_clear()
     schema._validator.cache_clear()
     schema._schemas.cache_clear()
 
@@ -165,7 +165,20 @@ def test_wrong_kind_of_object_is_an_error(install: Install, run: Run) -> None:
     assert run("hello") == Invocation(1, "", "error: the plugin 'hello' is no click.Command\n")
 
 
-def test_name_of_two_packages_is_of_neither(install: Install) -> None:
-    install("acme", exporters={"upper": "acme:upper"})
-    install("other", exporters={"upper": "other:upper"})
-    assert extension("exporters", "upper") is None
+def test_name_of_two_packages_is_of_neither(install: Install, catalog: Path, run: Run) -> None:
+    both = {"exporters": {"upper": "acme:upper"}, "importers": {"notes": "acme:notes"}}
+    install("acme", commands={"hello": "acme:hello"}, **both)
+    install("other", commands={"hello": "acme:hello"}, **both)
+    assert "hello" not in run("--help").out
+    for name, *arguments in (
+        ("hello", "hello"),
+        ("upper", "export", "rows", "--to", "x", "--format", "upper"),
+        ("notes", "import", "x", "--from", "notes"),
+    ):
+        refused = run(*arguments)
+        assert (refused.code, refused.err.count("acme 1.0"), refused.err.count("other 1.0")) == (
+            1,
+            *(1, 1),
+        )
+        assert f"error: the plugin '{name}' of " in refused.err
+    assert run("doctor", "--offline").out.count("nobody can tell which one is meant") == 3

@@ -113,7 +113,7 @@ SWITCHES = [
     ("value", "on"),
     [
         *[(value, True) for value in ("1", "true", "TRUE", "yes", "On")],
-        *[(value, False) for value in ("", "0", "false", "no", "off", "2")],
+        *[(value, False) for value in ("", "0", "false", "no", "Off")],
     ],
 )
 def test_switches_are_read_from_the_environment(
@@ -122,6 +122,11 @@ def test_switches_are_read_from_the_environment(
     made = settings({variable: value})
     assert getattr(made, field) is on
     assert [one for one in ("offline", "locked", "frozen") if getattr(made, one)] == [field] * on
+    if variable == "HF_HUB_OFFLINE":  # of another package, for which any other value is off
+        assert not settings({variable: f"{value}2"}).offline
+    else:
+        with pytest.raises(RegistryError, match=f"{variable} is neither on nor off: '{value}2'"):
+            settings({variable: f"{value}2"})
 
 
 @pytest.mark.parametrize(("field", "variable"), SWITCHES)

@@ -90,7 +90,7 @@ INTERNAL = {
     "errors": (
         "BundleError LogError MissingDependencyError ReachError RevisionError count_text list_names"
     ),
-    "extensions": "KINDS extension extensions load_extension",
+    "extensions": "KINDS extension extension_points extensions package_of",
     "installation": "install_advice installed_release",
     "lint.layout": "schema_reference",
     "load.cached": "find_fingerprint open_cached",

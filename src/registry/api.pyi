@@ -139,8 +139,9 @@ from registry.errors import did_you_mean as did_you_mean
 from registry.errors import list_names as list_names
 from registry.extensions import KINDS as KINDS
 from registry.extensions import extension as extension
+from registry.extensions import extension_points as extension_points
 from registry.extensions import extensions as extensions
-from registry.extensions import load_extension as load_extension
+from registry.extensions import package_of as package_of
 from registry.installation import install_advice as install_advice
 from registry.installation import installed_release as installed_release
 from registry.lint.layout import schema_reference as schema_reference

@@ -11,7 +11,15 @@ from registry.errors import ExtensionError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["KINDS", "Kind", "extension", "extensions", "load_extension", "our_own"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "extension",
+    "extension_points",
+    "extensions",
+    "our_own",
+    "package_of",
+]
 
 Kind = Literal["commands", "exporters", "importers", "sources"]
 KINDS: tuple[Kind, ...] = ("commands", "exporters", "importers", "sources")
@@ -32,44 +40,45 @@ def our_own(name: str) -> Any:
 
 
 @cache
-def extensions(kind: Kind) -> dict[str, EntryPoint]:
-    """Return what other packages add, by name; nothing is imported.
-
-    Of two packages that add the same name, neither does: nobody can tell which one is meant.
-    """
+def extension_points(kind: Kind) -> dict[str, list[EntryPoint]]:
+    """Return what other packages add, by name; nothing is imported."""
     from importlib.metadata import entry_points  # slow to import
 
     found: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=f"eval_registry.{kind}"):
         found.setdefault(point.name, []).append(point)
-    return {name: points[0] for name, points in sorted(found.items()) if len(points) == 1}
+    return dict(sorted(found.items()))
+
+
+def extensions(kind: Kind) -> dict[str, EntryPoint]:
+    """Return what other packages add, by name.
+
+    Of two packages that add the same name, neither does: nobody can tell which one is meant.
+    """
+    return {name: one for name, (one, *more) in extension_points(kind).items() if not more}
 
 
 def extension(kind: Kind, name: str) -> Any:
     """Return what another package adds under a name, imported; None if no package does.
 
     Raises:
-        ExtensionError: it can't be imported.
+        ExtensionError: it can't be imported, or several packages add it.
     """
-    point = extensions(kind).get(name)
-    return None if point is None else load_extension(point)
-
-
-def load_extension(point: EntryPoint) -> Any:
-    """Import what an entry point names.
-
-    Raises:
-        ExtensionError: it can't be imported.
-    """
+    points = extension_points(kind).get(name)
+    if points is None:
+        return None
+    what = f"the plugin '{name}' of {' and of '.join(map(package_of, points))}"
+    if len(points) > 1:
+        raise ExtensionError(f"{what}: nobody can tell which one is meant (remove one package)")
     try:
-        return point.load()
+        return points[0].load()
     except Exception as error:
         raise ExtensionError(
-            f"the plugin '{point.name}' of {_package_of(point)} can't be imported from"
-            f" '{point.value}': {type(error).__name__}: {error}"
+            f"{what} can't be imported from '{points[0].value}': {type(error).__name__}: {error}"
             " (update or remove that package; `registry doctor` lists all plugins)"
         ) from error
 
 
-def _package_of(point: EntryPoint) -> str:
+def package_of(point: EntryPoint) -> str:
+    """Return name and version of the package that adds something."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"

@@ -20,12 +20,14 @@ __all__ = [
     "BYTES",
     "INDEX_NAME",
     "SECONDS",
+    "SWITCH",
     "Remote",
     "Settings",
     "amount",
     "builtin_root",
     "deadline_seconds",
     "find_root",
+    "is_on",
     "lock_file_of",
     "lock_limit",
     "most_jobs",
@@ -55,7 +57,9 @@ BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BYTES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 # A number of more digits could be infinite.
 _AMOUNT = r"([0-9]{1,15}(?:\.[0-9]+)?)([A-Za-z]+)"
-_TRUE = {"1", "true", "yes", "on"}
+SWITCH = dict.fromkeys(("1", "true", "yes", "on"), True)
+SWITCH |= dict.fromkeys(("", "0", "false", "no", "off"), False)
+"""Value of a variable in lower case → whether it switches something on."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -185,7 +189,20 @@ def _working_folder() -> Path:
 def _switch(given: bool | None, environ: Mapping[str, str], *names: str) -> bool:
     if given is not None:
         return given
-    return any(environ.get(name, "").lower() in _TRUE for name in names)
+    return any(is_on(name, environ) for name in names)
+
+
+def is_on(name: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a variable switches something on.
+
+    Raises:
+        RegistryError: it is one of ours, and says neither yes nor no.
+    """
+    given = environ.get(name, "")
+    found = SWITCH.get(given.lower())
+    if found is None and name.startswith("REGISTRY_"):
+        raise RegistryError(f"{name} is neither on nor off: '{given}' (1 is on, 0 is off)")
+    return found is True
 
 
 def find_root(start: Path) -> Path:

@@ -98,6 +98,9 @@ def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "file"
     write_atomic(path, lambda file: file.write(b"new"))
     assert path.read_bytes() == b"new"
+    path.chmod(0o600)
+    write_atomic(path, lambda file: file.write(b"newer"))
+    assert (path.read_bytes(), path.stat().st_mode & 0o7777) == (b"newer", 0o600)
     assert os.listdir(path.parent) == ["file"]
 
 

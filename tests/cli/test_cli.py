@@ -163,6 +163,7 @@ def test_unexpected_error_has_exit_code_3_and_a_traceback_only_on_request(
     run: Run, capsys: pytest.CaptureFixture[str], raises: Raises, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raises(ValueError("odd\x1b[2J\n::error::x ##[x]"))
+    monkeypatch.setenv("REGISTRY_TRACEBACK", "0")
     result = run("list")
     message = "unexpected ValueError: odd\\u{1b}[2J⏎::error::x \\u{23}#[x]"
     advice = "This is a bug in registry; set REGISTRY_TRACEBACK=1 to see the traceback."

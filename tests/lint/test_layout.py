@@ -76,13 +76,11 @@ def test_text_is_read_with_line_endings_but_without_byte_order_mark(tmp_path: Pa
 
 
 @pytest.mark.parametrize("mark", [b"", MARK])
-def test_written_file_preserves_mode_and_byte_order_mark(tmp_path: Path, mark: bytes) -> None:
+def test_written_file_preserves_its_byte_order_mark(tmp_path: Path, mark: bytes) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(mark + b"old: 1\n")
-    path.chmod(0o640)
     write_manifest_file(file_of("new: é\r\n", path))
     assert path.read_bytes() == mark + "new: é\r\n".encode()
-    assert path.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from registry.errors import CacheError
+from registry.settings import is_on
 
 __all__ = [
     "CACHE_FORMAT",
@@ -20,10 +21,11 @@ __all__ = [
     "refuse_unreadable_cache",
     "refuse_unsafe_cache",
     "set_file_mode",
+    "set_mode",
     "versioned_folder",
 ]
 
-_TRUE = {"1", "true", "yes", "on"}
+_GROUP = "REGISTRY_CACHE_GROUP"
 # A file that is created in a setgid folder gets the folder's group, not that of the process.
 _SHARED_FOLDER = stat.S_ISGID | stat.S_IRWXU | stat.S_IRWXG
 _SHARED = stat.S_ISGID | stat.S_IWGRP
@@ -49,7 +51,7 @@ def refuse_unsafe_cache(folder: Path) -> None:
         hint = f"if nobody else put files there, `chmod o-w {folder}`; {own}"
         raise CacheError(f"the cache {folder} is writable by every user of this machine ({hint})")
     # Root can write everywhere anyway; its cache may be shared by everyone who can read it.
-    if found.st_uid not in (os.getuid(), 0) and not _is_group_cache():
+    if found.st_uid not in (os.getuid(), 0) and not is_on(_GROUP):
         hint = f"if you trust its owner and group, set REGISTRY_CACHE_GROUP=1; {own}"
         raise CacheError(f"the cache {folder} belongs to another user ({hint})")
 
@@ -118,7 +120,11 @@ def create_file(path: Path, buffering: int = -1) -> BinaryIO:
 
 def set_file_mode(file: BinaryIO, path: Path) -> None:
     """Give an open file of the cache, wherever it comes from, the mode of its folder's files."""
-    mode = file_mode(path)
+    set_mode(file, file_mode(path))
+
+
+def set_mode(file: BinaryIO, mode: int) -> None:
+    """Give an open file a mode, if it has another one."""
     if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
         os.fchmod(file.fileno(), mode)
 
@@ -135,11 +141,7 @@ def mode_in(folder: str | Path) -> int:
 
 def _is_shared(folder: str | Path) -> bool:
     """Return whether a folder's content is the group's: on request, or as the folder is."""
-    return _is_group_cache() or os.stat(folder).st_mode & _SHARED == _SHARED
-
-
-def _is_group_cache() -> bool:
-    return os.environ.get("REGISTRY_CACHE_GROUP", "").lower() in _TRUE
+    return is_on(_GROUP) or os.stat(folder).st_mode & _SHARED == _SHARED
 
 
 CACHE_FORMAT = 2

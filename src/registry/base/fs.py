@@ -14,13 +14,14 @@ import stat
 import uuid
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 from registry.base.cache_access import (
     create_file,
     file_mode,
     make_folder,
     set_file_mode,
+    set_mode,
     versioned_folder,
 )
 
@@ -54,8 +55,8 @@ _HELD = {errno.EACCES, errno.EAGAIN}
 _CHECKSUM = len(b"00000000")
 
 
-def is_disk_fault(error: BaseException) -> bool:
-    """Return whether an error means that a disk is full or broken."""
+def is_disk_fault(error: BaseException) -> TypeGuard[OSError]:
+    """Return whether an error means that a disk or quota is full, a file too large, or it broke."""
     return isinstance(error, OSError) and error.errno in _DISK_FAULTS
 
 
@@ -134,13 +135,14 @@ class HashedFile(io.RawIOBase):
 def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a temporary file beside `path`, sync it and rename it to `path`: a user's file.
 
-    After a power cut the file has its old content or the new one. Temporary files that killed
-    writers of the same path left are removed.
+    After a power cut the file has its old content or the new one; its mode stays. Temporary files
+    that killed writers of the same path left are removed.
 
     Raises:
         FileExistsError: a device or a pipe is there.
         IsADirectoryError: a folder is there.
     """
+    mode = None
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -149,8 +151,15 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
             # The rename would succeed for root, and make `/dev/null` a file for all programs.
             raise FileExistsError(errno.EEXIST, "it is a device or a pipe", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    # "x" never opens an existing file, such as a symbolic link of another user.
-    _replace(path, write, lambda temporary: temporary.open("xb"), durable=True)
+
+    def create(temporary: Path) -> BinaryIO:
+        # "x" never opens an existing file, such as a symbolic link of another user.
+        file = temporary.open("xb")
+        if mode is not None:
+            set_mode(file, mode & 0o777)
+        return file
+
+    _replace(path, write, create, durable=True)
     _sync(path.parent)
     remove_leftovers(path)
 

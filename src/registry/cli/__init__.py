@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import sys
@@ -20,6 +19,7 @@ from registry.cli.streams import escaped_output
 from registry.errors import ExtensionError, RegistryError
 from registry.extensions import extension, extensions
 from registry.installation import DISTRIBUTION, install_advice
+from registry.settings import SWITCH
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Why a stream takes no more: its disk or quota is full, its file too large, or its device gone."""
 
 _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 """What the system says, in other errors than MemoryError, of a process that gets no more."""
@@ -177,7 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_stdout()
         return CLEAN
     except OSError as error:
-        if error.errno not in _FULL:
+        from registry.base.fs import is_disk_fault  # slow to import
+
+        if not is_disk_fault(error):
             raise
         _discard_stdout()
         print(f"error: the output can't be written: {error.strerror}", file=sys.stderr)
@@ -230,8 +229,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         print_line(f"error: this needs the package {error.name}: {how}", err=True)
         return PROBLEMS
     except Exception as error:
+        from registry.base.fs import is_disk_fault
+
         # A stream has no file name. A file has one, and that of the cache is a CacheError.
-        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+        if is_disk_fault(error) and error.filename is None:
             raise
         if _is_out_of_memory(error):
             what = escape_control(str(error)) or type(error).__name__
@@ -261,7 +262,7 @@ def _memory_advice() -> str:
 
 
 def _unexpected(error: Exception) -> int:
-    if os.environ.get("REGISTRY_TRACEBACK"):
+    if SWITCH.get(os.environ.get("REGISTRY_TRACEBACK", "").lower(), True):
         traceback.print_exception(error)
     print(
         f"unexpected {type(error).__name__}: {escape_control(str(error))}\n"

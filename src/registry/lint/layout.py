@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from registry.base.fs import write_atomic
 from registry.base.local_files import open_regular
@@ -88,15 +88,9 @@ def write_manifest_file(file: ManifestFile) -> None:
     """
     path = file.path.resolve()  # replace the target of a link, not the link
     try:
-        mode = path.stat().st_mode & 0o7777
         with path.open("rb") as old:
             mark = codecs.BOM_UTF8 if old.read(3) == codecs.BOM_UTF8 else b""
-
-        def write(new: BinaryIO) -> None:
-            os.fchmod(new.fileno(), mode)
-            new.write(mark + file.text.encode("utf-8"))
-
-        write_atomic(path, write)
+        write_atomic(path, lambda new: new.write(mark + file.text.encode("utf-8")))
     except OSError as error:
         message = f"can't write the file: {error.strerror}"
         name, rule = file.document.file, "unreadable-file"

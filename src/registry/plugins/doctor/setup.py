@@ -21,10 +21,11 @@ from registry.api import (
     contents,
     count_text,
     display_path,
-    extensions,
+    extension,
+    extension_points,
     list_names,
-    load_extension,
     older_formats,
+    package_of,
     paths_of,
     read_lock,
     size_of,
@@ -65,15 +66,14 @@ def version_observations() -> Iterator[Observation]:
 def plugin_observations() -> Iterator[Observation]:
     """Yield what other packages add, imported for the check."""
     for kind in KINDS:
-        for name, point in extensions(kind).items():
+        for name, points in extension_points(kind).items():
             shown = f"plugin {name}"
             try:
-                load_extension(point)
+                extension(kind, name)
             except ExtensionError as error:
                 yield warn(shown, f"{kind}: {error}", "update or remove its package")
             else:
-                package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-                yield fine(shown, f"{kind}, from {package}")
+                yield fine(shown, f"{kind}, from {package_of(points[0])}")
 
 
 def _has(name: str) -> bool:

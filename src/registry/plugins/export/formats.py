@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.api import (
-    ExportError,
-    ExtensionError,
-    did_you_mean,
-    extension,
-    extensions,
-    load_extension,
-)
+from registry.api import ExportError, ExtensionError, did_you_mean, extension, extensions
 
 if TYPE_CHECKING:
     from registry.plugins.export.exported import Exported
@@ -147,9 +140,9 @@ def all_formats() -> dict[str, Format]:
     A plugin that can't be imported is left out with a warning.
     """
     formats = dict(FORMATS)
-    for name, point in extensions("exporters").items():
+    for name in extensions("exporters"):
         try:
-            formats.setdefault(name, _checked(name, load_extension(point)))
+            formats.setdefault(name, _checked(name, extension("exporters", name)))
         except ExtensionError as error:
             warnings.warn(str(error), stacklevel=2)
     return formats

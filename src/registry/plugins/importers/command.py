@@ -69,8 +69,8 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".jsonld", ".md", ".py")
 
 
 def _check_kind(context: click.Context, _: click.Parameter, kind: str | None) -> str | None:
-    known = [*KINDS, *extensions("importers")] if kind not in KINDS else KINDS
-    if kind is not None and kind not in known:
+    if kind is not None and kind not in KINDS and extension("importers", kind) is None:
+        known = [*KINDS, *extensions("importers")]
         hint = did_you_mean(kind, known) or f"kinds: {', '.join(known)}"
         raise click.BadParameter(f"no kind '{kind}' ({hint})", context)
     return kind
