@@ -76,6 +76,7 @@ def test_a_mirror_does_not_change_the_digest(tmp_path: Path) -> None:
         "limit: 5\n    auto_id: true",
         "limit: 5\n    fields: {target: null}",
         "limit: 5\n    fields: {target: a}",
+        "limit: 5\n    fields: {target: {object: {b: b, a: a}}}",
         "limit: 5\n    where: {value: a, equals: x}",
         "limit: 5\n    concat: [{path: x.csv}]",
         "limit: 5\n    join: {source: {type: csv, path: x.csv}, on: a, into: b}",
@@ -87,6 +88,7 @@ def test_changes_that_affect_samples_change_the_digest(tmp_path: Path, extra: st
     seen = {
         spec_digest(spec_at(tmp_path)),
         spec_digest(spec_at(tmp_path, "limit: 5\n    explode: a")),
+        spec_digest(spec_at(tmp_path, "limit: 5\n    fields: {target: {object: {a: a, b: b}}}")),
     }
     assert spec_digest(spec_at(tmp_path, extra)) not in seen
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from registry.base.digest import digest_of
 from registry.manifest.models import DatasetSpec, Expect, View
-from registry.manifest.serialize import data_of, is_not_default, is_set, model_defaults
+from registry.manifest.serialize import data_of, is_not_default, is_set, model_defaults, with_order
 from registry.manifest.source_models import CsvSource
 
 SPEC = DatasetSpec(
@@ -43,3 +47,29 @@ def test_mutable_defaults_are_not_shared() -> None:
         assert CsvSource(path=("x",)).columns == {}
     finally:
         del model_defaults(CsvSource)["columns"]["a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        (("do", "replace"), True),
+        (("from", "object"), True),
+        (("const",), True),
+        (("const", "inner"), True),
+        (("default",), True),
+        (("map", "value"), True),
+        (("map",), False),
+        (("metadata",), False),
+        (("object", "key"), False),
+    ],
+    ids=str,
+)
+def test_order_of_keys_counts_where_that_of_samples_follows_it(
+    path: tuple[str, ...], counts: bool
+) -> None:
+    sides: list[Any] = [{"a": "c", "b": "d"}, {"b": "d", "a": "c"}]
+    for key in reversed(path):
+        sides = [{key: [side]} if key == "do" else {key: side} for side in sides]
+    first, second = map(with_order, sides)
+    assert first == sides[0]  # the digest of sorted keys is as ever
+    assert (digest_of(first) != digest_of(second)) is counts

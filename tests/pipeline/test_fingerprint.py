@@ -53,6 +53,8 @@ DIFFERENT: list[dict[str, Any]] = [
     {},
     {"fields": {"input": "q"}},
     {"fields": {"target": "target"}},
+    {"fields": {"input": {"from": "q", "do": [{"replace": {"a": "b", "b": "c"}}]}}},
+    {"fields": {"input": {"from": "q", "do": [{"replace": {"b": "c", "a": "b"}}]}}},
     {"where": {"value": "a", "equals": 1}},
     {"explode": {"column": "a"}},
     {"sample": {"n": 1, "seed": 1}},

@@ -25,6 +25,7 @@ from registry.diff.severity import (
 )
 from registry.lockfile.origins import NAMED
 from registry.manifest.origins import Origin
+from registry.manifest.serialize import with_order
 
 __all__ = ["compare"]
 
@@ -148,7 +149,7 @@ def _origin(change: KeyChange) -> Origin:
 
 def _identity(change: KeyChange) -> tuple[Any, ...]:
     """Return what is equal for all datasets that inherit the change."""
-    return (change.key, *(canonical_json(one and one.value) for one in (change.old, change.new)))
+    return (change.key, _value(change.old), _value(change.new))
 
 
 def _changed(
@@ -364,9 +365,13 @@ def _with_one_pin(values: Values) -> Values:
 
 
 def _are_equal(old: Origin | None, new: Origin | None) -> bool:
-    values = [None if one is None or _is_empty(one.value) else one.value for one in (old, new)]
-    # Not `==`, for which True equals 1.
-    return canonical_json(values[0]) == canonical_json(values[1])
+    values = [None if one is None or _is_empty(one.value) else one for one in (old, new)]
+    return _value(values[0]) == _value(values[1])
+
+
+def _value(origin: Origin | None) -> bytes:
+    """Return a value as bytes to compare: not by `==`, for which True equals 1."""
+    return canonical_json(origin and with_order(origin.value))
 
 
 def _is_empty(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from registry.base.digest import digest_of
 from registry.base.locations import Location
 from registry.manifest.models import DatasetSpec
-from registry.manifest.serialize import data_of, is_not_default
+from registry.manifest.serialize import data_of, is_not_default, with_order
 from registry.manifest.source import Source
 from registry.settings import builtin_root
 
@@ -89,7 +89,7 @@ def spec_digest(spec: DatasetSpec) -> str:
     if spec.examples is not None and spec.companion is not None:
         data["fewshot"] = data_of(spec.examples, keep=is_not_default)
         data["companion"] = spec_digest(spec.companion)
-    return digest_of(data)
+    return digest_of(with_order(data))
 
 
 def _source(source: Source, folder: Path) -> dict[str, Any]:

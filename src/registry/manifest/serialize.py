@@ -11,10 +11,12 @@ from msgspec import NODEFAULT, Struct
 
 from registry.manifest.source import Source
 
-__all__ = ["Keep", "data_of", "is_not_default", "is_set", "model_defaults"]
+__all__ = ["Keep", "data_of", "is_not_default", "is_set", "model_defaults", "with_order"]
 
 Keep = Callable[[Any, Any], bool]
 """Whether to include a key, given its value and its default."""
+_IN_ORDER = ("object", "replace")
+_CONSTANTS = ("const", "default")
 
 
 @functools.cache
@@ -76,3 +78,20 @@ def _plain(value: Any, keep: Keep) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item, keep) for key, item in value.items()}
     return value
+
+
+def with_order(data: Any, key: str = "", *, is_constant: bool = False) -> Any:
+    """Return JSON data whose digest depends on the order of keys where that of samples does.
+
+    `replace` works in the order given, and `keys`, `items` and `dump` show that of any dict.
+    """
+    if isinstance(data, list):
+        return [with_order(item, is_constant=is_constant) for item in data]
+    if not isinstance(data, dict):
+        return data
+    found = {
+        name: with_order(item, name, is_constant=is_constant or key == "map" or name in _CONSTANTS)
+        for name, item in data.items()
+    }
+    counts = is_constant or key in _IN_ORDER
+    return tuple(found.items()) if counts and [*found] != sorted(found) else found

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from registry.base.cache_access import CACHE_FORMAT
 from registry.base.digest import digest_of
 from registry.manifest.models import DatasetSpec
-from registry.manifest.serialize import data_of
+from registry.manifest.serialize import data_of, with_order
 from registry.sources.pins import Pins
 from registry.sources.source_type import reader_of
 
@@ -119,7 +119,7 @@ def _with_examples(spec: DatasetSpec, pins: Pins, plain: str) -> str:
         return plain
     # All that determines the samples of the companion, and their order.
     companion = samples_fingerprint(spec.companion, pins.companion)
-    how = data_of(spec.examples, without={"apply", "dataset", "split"})
+    how = with_order(data_of(spec.examples, without={"apply", "dataset", "split"}))
     how["order"] = [source.shuffle_order for source in spec.companion.sources]
     if not is_beside(spec, spec.companion):  # then no example may name a file
         how["beside"] = False
@@ -146,7 +146,7 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     corrected = {} if pins.corrections is None else {"corrections": pins.corrections.identity}
     return digest_of(
         {
-            **data_of(spec, without=_OTHER_KEYS),
+            **with_order(data_of(spec, without=_OTHER_KEYS)),
             **corrected,
             # `target: target` must find its column; without the key the column may be absent.
             "named": sorted(spec.fields.named),

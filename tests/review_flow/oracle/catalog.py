@@ -132,6 +132,12 @@ datasets:
     source: {type: json, path: data/nested.json}
     explode: turns
     fields: {input: item.q, target: {from: item.a, do: [{map: {y: "yes", n: "no"}}]}}
+  ordered:
+    source: {type: json, path: data/many/b.jsonl}
+    fields:
+      id: key
+      input: {from: {object: {q: q, key: key}}, do: [dump]}
+      target: {from: a, do: [{replace: {of: off, off: from}}]}
 groups:
   v1.0: {datasets: [globbed, captured]}
   by-lang: {from: captured, by: lang}

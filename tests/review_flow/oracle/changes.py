@@ -287,6 +287,8 @@ MANIFESTS: dict[str, tuple[str, str, str]] = {
     "further split": ("m/wide.yaml", "dev: {path: data/many/b.jsonl}}", "dev: {path: data/many/b.jsonl}, more: {path: data/many/*.jsonl}}"),
     "examples in the metadata": ("m/wide.yaml", "n: 1, apply: true", "n: 1, apply: true, into: metadata"),
     "exploded column": ("m/wide.yaml", "fields: {input: item.q, ", "fields: {input: {template: '{index} {item.q}'}, "),
+    "order of a dict": ("m/wide.yaml", "{q: q, key: key}", "{key: key, q: q}"),
+    "order of replacements": ("m/wide.yaml", "{of: off, off: from}", "{off: from, of: off}"),
     "entry of a map": ("m/wide.yaml", 'n: "no"', 'n: "none"'),
     "member of a group": ("m/wide.yaml", "[globbed, captured]", "[globbed]"),
     "weight in a group": ("m/wide.yaml", "[globbed, captured]}", "[globbed, captured], weights: {globbed: 2}}"),
