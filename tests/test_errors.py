@@ -205,6 +205,7 @@ KNOWN = ["MMLU", "mmlu-pro", "arc", "mmlu"]
     [
         ("mmul", ["MMLU", "mmlu-pro"]),
         ("ARC", ["arc"]),
+        ("arc", []),  # known, and of no use
         ("zzz", []),
         ("", []),
     ],

@@ -80,12 +80,16 @@ __all__ = [
 
 
 def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
-    """Return up to `most` of the `known` names that are similar to `word`, best first."""
+    """Return up to `most` of the `known` names that are similar to `word`, best first.
+
+    The word itself is none of them: it may be known, and of no use here.
+    """
     import difflib  # slow to import, and only errors need it
 
     by_folded: dict[str, str] = {}
     for name in known:
-        by_folded.setdefault(name.casefold(), name)
+        if name != word:
+            by_folded.setdefault(name.casefold(), name)
     matches = difflib.get_close_matches(str(word).casefold(), by_folded, n=most, cutoff=0.5)
     return [by_folded[match] for match in matches]
 

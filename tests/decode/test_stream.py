@@ -123,8 +123,9 @@ def test_text_is_decoded(data: bytes, encoding: str, text: str) -> None:
             "d.csv: byte 0xe9 is not utf-16 (set `encoding`, such as latin-1)",
         ),
         (b"ab", "utf-16", "d.csv: not utf-16: it does not start with a byte-order mark"),
-        (b"x", "utf-9", "d.csv: unknown text encoding 'utf-9'"),
-        (b"x", "base64", "d.csv: unknown text encoding 'base64'"),
+        (b"x", "utf-9", "d.csv: unknown text encoding 'utf-9' (did you mean 'utf'?)"),
+        (b"x", "rot13", "d.csv: unknown text encoding 'rot13'"),
+        (b"x", "x\0", "d.csv: unknown text encoding 'x\0'"),
     ],
 )
 def test_text_that_can_not_be_decoded_is_an_error_with_its_line(

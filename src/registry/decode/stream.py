@@ -13,6 +13,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
@@ -21,7 +22,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import UNLIMITED, Limits
 from registry.decode.bounded import HARMLESS_BYTES, LimitedLines, first_line_over, limited_bytes
 from registry.decode.frame import NotColumnarError
-from registry.errors import DecodeError
+from registry.errors import DecodeError, close_matches, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +44,8 @@ __all__ = [
     "line_ranges",
     "open_bytes",
     "open_text",
+    "text_codec",
+    "unknown_encoding",
 ]
 
 
@@ -287,21 +290,16 @@ def open_text(
         encoding: Its encoding.
         as_document: Whether it is read as a whole, so that its size counts and not its lines'.
     """
-    try:
-        codec = codecs.lookup(encoding)
-    except LookupError:
-        codec = None
-    # `lookup` also finds codecs that convert bytes to bytes, such as base64.
-    is_text = codec is not None and getattr(codec, "_is_text_encoding", True)
+    codec = text_codec(encoding)
     harmless = HARMLESS_DOCUMENT if as_document else HARMLESS_BYTES
     with open_bytes(file, harmless=harmless) as data:
         counted = cast("IO[bytes]", CountedValues(data, file)) if as_document else data
-        raw = _bounded(counted, file, encoding if is_text and not as_document else "")
+        raw = _bounded(counted, file, encoding if codec and not as_document else "")
         buffer = io.BufferedReader(raw, buffer_size=1 << 18)
         if message := html_fault(buffer.peek(HTML_START)[:HTML_START]):
             raise DecodeError(message, file=file.location)
-        if codec is None or not is_text:
-            raise DecodeError(f"unknown text encoding '{encoding}'", file=file.location)
+        if codec is None:
+            raise unknown_encoding(encoding, file.location)
         # "utf-8-sig" accepts a byte-order mark but does not require one.
         text = io.TextIOWrapper(buffer, encoding="utf-8-sig" if codec.name == "utf-8" else encoding)
         try:
@@ -317,12 +315,28 @@ def open_text(
             raise DecodeError(message, file=file.location, line=line) from error
 
 
+def text_codec(encoding: str) -> codecs.CodecInfo | None:
+    """Return the codec of a text encoding under any of its names; None if there is none."""
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError):  # such as a name with a null character
+        return None
+    # `lookup` also finds codecs that convert bytes to bytes, such as base64.
+    return codec if getattr(codec, "_is_text_encoding", True) else None
+
+
+def unknown_encoding(encoding: str, file: str) -> DecodeError:
+    """Return the error for a file whose text encoding does not exist."""
+    similar = filter(text_codec, close_matches(encoding, [*aliases, *aliases.values()]))
+    hint = did_you_mean(encoding, similar)
+    message = f"unknown text encoding '{encoding}'" + (f" ({hint})" if hint else "")
+    return DecodeError(message, file=file)
+
+
 def is_utf8(encoding: str) -> bool:
     """Return whether an encoding is UTF-8 under any of its names."""
-    try:
-        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-    except LookupError:
-        return False
+    codec = text_codec(encoding)
+    return codec is not None and codec.name in ("utf-8", "utf-8-sig")
 
 
 def _bounded(data: IO[bytes], file: SourceBytes, encoding: str) -> io.RawIOBase:

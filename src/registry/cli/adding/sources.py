@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,14 @@ import click
 from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
-from registry.decode.stream import SourceBytes, is_html, open_bytes
-from registry.errors import DecodeError, SourceError, did_you_mean, list_names
+from registry.decode.stream import (
+    SourceBytes,
+    is_html,
+    open_bytes,
+    text_codec,
+    unknown_encoding,
+)
+from registry.errors import DecodeError, SourceError, list_names
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys, is_folder
 from registry.scaffold.csv_dialect import name_columns, sniff_csv, sniff_header
@@ -56,12 +61,9 @@ class _Head:
 
         What can't be decoded is an error of the reader of the whole file, which knows the line.
         """
-        try:
-            text = self.data[:size].decode(encoding, "replace")
-        except LookupError as error:
-            hint = did_you_mean(encoding, [*aliases, *aliases.values()])
-            message = f"unknown text encoding '{encoding}'" + (f" ({hint})" if hint else "")
-            raise DecodeError(message, file=self.name) from error
+        if text_codec(encoding) is None:
+            raise unknown_encoding(encoding, self.name)
+        text = self.data[:size].decode(encoding, "replace")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
