@@ -123,7 +123,6 @@ INTERNAL = {
     "samples.provenance": "Provenance read_provenance",
     "samples.sample": "DatasetRecord",
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",
-    "scaffold.new_manifest": "flow_text",
     "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache remote_seconds",
     "sources.filesystem": "missing_argument",
     "sources.hub.card": "card_of language_tags",
@@ -137,6 +136,7 @@ INTERNAL = {
     "workflows.sync": "sync",
     "yamldoc.document": "paths_in",
     "yamldoc.reader": "MAX_BYTES is_within json_path parse_bytes parse_yaml",
+    "yamldoc.writer": "block_text flow_text",
 }
 """Module → its names that our own plugins use, too."""
 

@@ -216,7 +216,6 @@ from registry.samples.provenance import read_provenance as read_provenance
 from registry.samples.sample import DatasetRecord as DatasetRecord
 from registry.scaffold.columns import FRAME_COLUMNS as FRAME_COLUMNS
 from registry.scaffold.columns import FRAME_FIELDS as FRAME_FIELDS
-from registry.scaffold.new_manifest import flow_text as flow_text
 from registry.settings import Remote as Remote
 from registry.settings import Settings as Settings
 from registry.settings import builtin_root as builtin_root
@@ -251,6 +250,8 @@ from registry.yamldoc.reader import is_within as is_within
 from registry.yamldoc.reader import json_path as json_path
 from registry.yamldoc.reader import parse_bytes as parse_bytes
 from registry.yamldoc.reader import parse_yaml as parse_yaml
+from registry.yamldoc.writer import block_text as block_text
+from registry.yamldoc.writer import flow_text as flow_text
 
 STABLE: dict[str, str]
 INTERNAL: dict[str, str]

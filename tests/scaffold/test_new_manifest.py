@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from registry.scaffold.fields import infer_fields
-from registry.scaffold.new_manifest import About, flow_text, manifest_text
+from registry.scaffold.new_manifest import About, manifest_text
 from registry.yamldoc.reader import parse_yaml
 
 
@@ -26,7 +24,7 @@ def test_manifest_has_expressions_and_reasons() -> None:
 # yaml-language-server: $schema=s.json
 datasets:
   # registry: ignore missing-license -- not known yet: say it, such as `license: mit`
-  "1e3":
+  '1e3':
     description: Questions.
     source:
       type: csv
@@ -34,7 +32,7 @@ datasets:
     fields:
       input: question  # known column name
       target: why  # the only other column: please check
-      id: {"hash": ["question"], "prefix": "1e3", "length": 8}  # no column looks like unique ids, so they are derived
+      id: {hash: [question], prefix: '1e3', length: 8}  # no column looks like unique ids, so they are derived
       choices: null  # nothing found
     expect: {samples: 2}
 """
@@ -70,15 +68,6 @@ def test_records_without_input_are_left_out_visibly() -> None:
     records = [{"question": "?"}, {"question": ""}, {"question": "!"}]
     text = text_of("d", *records)
     assert "    where: {value: question, empty: false}  # without input: 1\n" in text
-
-
-@pytest.mark.parametrize(
-    "value", ["a: b", "x\ny", "010", "1e3", "null", "", " x ", "# x", [1, "2"], {"a": ["b"]}, "é"]
-)
-def test_flow_text_is_read_back(value: object) -> None:
-    text = flow_text(value)
-    assert "\n" not in text
-    assert parse_yaml(f"x: {text}\n", file="x").value == {"x": value}
 
 
 def test_what_the_user_says_comes_before_the_card() -> None:

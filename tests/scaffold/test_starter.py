@@ -82,7 +82,7 @@ def test_hooks_are_those_that_this_package_ships() -> None:
     ]
 
 
-@pytest.mark.parametrize("root", ["a b", "it's", "a: b", '"', "#x", "é"])
+@pytest.mark.parametrize("root", ["a b", "it's", "a: b", '"', "#x", "é", "😀"])
 def test_any_folder_is_quoted(root: str) -> None:
     (repository,) = yaml.safe_load(pre_commit(root))["repos"]
     assert shlex.split(repository["hooks"][0]["entry"])[-1] == root

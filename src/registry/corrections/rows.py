@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from registry.base.digest import encode_value
-from registry.base.escape import escape_double_quoted
 from registry.corrections.file import EVIDENCE, SampleName, metadata_key, same_value
+from registry.yamldoc.writer import quoted_text
 
 if TYPE_CHECKING:
     from registry.samples.sample import Sample
@@ -77,7 +76,8 @@ def row_text(
     values = {name[0]: name[1], **keys}
     values |= {key: evidence[key] for key in EVIDENCE if key in evidence}
     lines = [
-        f"{key}: {_yaml(value)}" + (f"  # {comments[key]}" if comments and key in comments else "")
+        f"{key}: {quoted_text(value)}"
+        + (f"  # {comments[key]}" if comments and key in comments else "")
         for key, value in values.items()
     ]
     return "  - " + "\n    ".join(lines) + "\n"
@@ -96,7 +96,7 @@ def report_text(
     value = sample.target
     comments = {"now": "the correct value; or `drop: true` in its place", "reason": "why"}
     if with_choices:
-        comments["was"] = f"of the choices {_yaml(sample.choices)}"
+        comments["was"] = f"of the choices {quoted_text(sample.choices)}"
     row = row_text(name, {"reason": ""}, comments=comments, field="target", was=value, now=value)
     return f"{row}    # source: where it was reported\n    # by: who reviewed it\n"
 
@@ -131,8 +131,8 @@ def file_text(
 ) -> str:
     """Return a corrections file with what is the same for all rows at its top."""
     head = f"# yaml-language-server: $schema={schema}\n"
-    head += f"license: {_yaml(license)}\n" if license else ""
-    defaults = "".join(f"  {key}: {_yaml(value)}\n" for key, value in evidence.items())
+    head += f"license: {quoted_text(license)}\n" if license else ""
+    defaults = "".join(f"  {key}: {quoted_text(value)}\n" for key, value in evidence.items())
     return head + (f"defaults:\n{defaults}" if defaults else "") + "corrections:\n" + "".join(rows)
 
 
@@ -156,11 +156,3 @@ def infer_rows(
         changed += len(rows) > before
     added = tuple(f"{kind} {value!r}" for kind, value in corrected.keys() - original.keys())
     return Inferred(tuple(rows), changed, dropped, tuple(sorted(added)))
-
-
-def _yaml(value: Any) -> str:
-    """Return a value as YAML in one line; texts are quoted, so that none is another type."""
-    if value is True:
-        return "true"
-    # JSON allows characters within quotes that are no YAML, or that nobody sees.
-    return escape_double_quoted(json.dumps(value, ensure_ascii=False))

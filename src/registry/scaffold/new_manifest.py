@@ -1,19 +1,15 @@
-"""The text of a manifest for one new dataset, and of values in it."""
+"""The text of a manifest for one new dataset."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
-from registry.errors import ManifestError
 from registry.scaffold.fields import InferredMapping
-from registry.yamldoc.reader import parse_yaml
+from registry.yamldoc.writer import flow_text
 
-__all__ = ["About", "Join", "flow_text", "manifest_text"]
+__all__ = ["About", "Join", "manifest_text"]
 
 _MOST_UNUSED = 10
 
@@ -130,38 +126,3 @@ def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:
         yield f"      # no field reads {flow_text(list(mapping.unused[:_MOST_UNUSED]))}{more}"
     if mapping.repeated:
         yield "    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"
-
-
-class _OneLineDumper(yaml.SafeDumper):
-    """Writes a str of several lines on one line, and each value in full, without aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = '"' if len(value.splitlines()) > 1 or value.endswith("\n") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_OneLineDumper.add_representer(str, _represent_str)
-
-
-def flow_text(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    text = yaml.dump(
-        value,
-        Dumper=_OneLineDumper,
-        default_flow_style=True,
-        allow_unicode=True,
-        width=1 << 30,
-        sort_keys=False,
-    )
-    text = text.removesuffix("\n").removesuffix("\n...").strip()
-    # PyYAML writes YAML 1.1, which leaves quotes off what YAML 1.2 reads as a number.
-    try:
-        if parse_yaml(text, file="").value == value:
-            return text
-    except ManifestError:
-        pass
-    return json.dumps(value, ensure_ascii=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -13,6 +12,7 @@ from textwrap import indent
 
 from registry.manifest.schema import SCHEMAS, schema_text
 from registry.settings import builtin_root
+from registry.yamldoc.writer import quoted_text
 
 __all__ = [
     "EXAMPLE_DATA",
@@ -179,8 +179,8 @@ def pre_commit(root: str) -> str:
     """Return a configuration of pre-commit for the catalog in a folder of the repository."""
     folder = shlex.quote(root)  # pre-commit splits the entry as a shell does
     return _HOOKS.format(
-        validate=json.dumps(f"registry validate --root {folder}"),
-        check=json.dumps(f"registry lock --check --root {folder}"),
+        validate=quoted_text(f"registry validate --root {folder}"),
+        check=quoted_text(f"registry lock --check --root {folder}"),
     )
 
 
@@ -199,7 +199,7 @@ def workflow(root: str, requirement: str) -> str:
     }
     file = builtin_root().parent / "action.yml"
     _, _, steps = file.read_text(encoding="utf-8").partition("\n  steps:\n")
-    filled = _INPUT.sub(lambda found: json.dumps(inputs.get(found[1], "")), steps)
+    filled = _INPUT.sub(lambda found: quoted_text(inputs.get(found[1], "")), steps)
     # A workflow has no checkout of an action; `install` says what to install instead.
     filled = filled.replace("${{ github.action_path }}", '""')
     return _WORKFLOW + "\n" + indent(filled, "  ")

@@ -13,9 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from registry import get_dataset
-from registry.base.escape import escape_lines
 from registry.catalog.catalog import Catalog
-from registry.cli.commands.show import comment_start, marked_yaml, without_defaults, yaml_text
+from registry.cli.commands.show import comment_start, marked_yaml, without_defaults
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec
 from registry.manifest.origins import Origin
@@ -377,27 +376,6 @@ def test_lines_are_folded_whatever_the_length_of_a_path(length: int) -> None:
     described, path = text.split("    path: ")
     assert max(map(len, described.split("\n"))) <= 60
     assert path == "/" * length + "\n"
-
-
-def test_plain_text_is_written_as_usual() -> None:
-    data = {"b": ["x", "é 日本"], "a": {"long": "word " * 30}}
-    usual = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-    assert yaml_text(data) == usual
-
-
-@pytest.mark.parametrize("value", ["\x1b[2J", "\u202e", "##[error]x", f"{'x' * 99} ::error::x"])
-def test_other_text_is_in_double_quotes_with_escapes(value: str) -> None:
-    text = yaml_text({"a": value})
-    assert '"' in text
-    assert escape_lines(text) == text
-    assert yaml.safe_load(text) == {"a": value}
-
-
-@given(st.dictionaries(HOSTILE, HOSTILE | st.lists(HOSTILE)))
-def test_any_text_is_the_same_data(data: object) -> None:
-    text = yaml_text(data)
-    assert yaml.safe_load(text) == data
-    assert escape_lines(text) == text
 
 
 def test_provenance_is_that_of_the_dataset(run: Run, demo: Path) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from registry.diff.models import DatasetChange, KeyChange
-from registry.diff.report.edits import edits, facts, value_lines
+from registry.diff.report.edits import edits, facts
 from registry.manifest.origins import Origin
-from registry.yamldoc.reader import parse_yaml
 
 
 def change(key: str, old: Any, new: Any, **more: Any) -> KeyChange:
@@ -89,19 +86,6 @@ def test_what_is_left_out_of_a_long_change_is_counted() -> None:
 def test_untrusted_text_controls_nothing() -> None:
     text = "".join(shown(change("fields.input", {"a": "\x1b[31m\u202e"}, {"a\nb": "\u200b"})))
     assert not set(text) & set("\x1b\u202e\u200b\n")
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 1 << 40) | st.text("ab \n:-#'{", max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", min_size=1), inner),
-    max_leaves=8,
-)
-
-
-@given(json_values)
-def test_lines_are_yaml_of_the_value(value: Any) -> None:
-    made = {"key": value}
-    assert parse_yaml("\n".join([*value_lines(made), ""]), file="").value == made
 
 
 def test_facts_start_with_what_a_reviewer_reads_first() -> None:

@@ -27,10 +27,11 @@ from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
 from registry.scaffold.guess import Ask, Question
-from registry.scaffold.new_manifest import About, Join, flow_text, manifest_text
+from registry.scaffold.new_manifest import About, Join, manifest_text
 from registry.scaffold.several_files import Layout, joined_records
 from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
+from registry.yamldoc.writer import flow_text
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec

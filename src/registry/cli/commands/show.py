@@ -9,9 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-import yaml
 
-from registry.base.escape import escape_control, escape_double_quoted, escape_lines
+from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.catalog.catalog import Catalog
@@ -35,13 +34,14 @@ from registry.manifest.serialize import data_of, is_set
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.codegen import loader_call
 from registry.yamldoc.reader import DataPath, parse_yaml
+from registry.yamldoc.writer import block_text
 
 if TYPE_CHECKING:
     from registry.cache.cache import CacheEntry
     from registry.manifest.models import DatasetSpec
     from registry.settings import Settings
 
-__all__ = ["command", "comment_start", "marked_yaml", "without_defaults", "yaml_text"]
+__all__ = ["command", "comment_start", "marked_yaml", "without_defaults"]
 
 
 _SHOWN_DEPENDENTS = 20
@@ -110,7 +110,7 @@ def command(
         if as_json:
             print_json(data)
             return CLEAN
-        for line in lines_of(yaml_text(data).removesuffix("\n")):
+        for line in lines_of(block_text(data).removesuffix("\n")):
             print_line(line)
         return CLEAN
     if catalog.is_group(name) and not (call or origin or overrides):  # which are of one dataset
@@ -291,10 +291,10 @@ def _folded(data: Any, width: int) -> str:
     """Return YAML whose lines fit a width, where there is a space to fold them at."""
     # PyYAML folds a line at the first space behind its width.
     for narrower in range(width, max(width - _WORD, _WORD), -1):
-        text = yaml_text(data, width=narrower)
+        text = block_text(data, width=narrower)
         if all(len(line) <= width for line in lines_of(text) if _HAS_SPACE.match(line)):
             return text
-    return yaml_text(data, width=max(width - _WORD, _WORD))
+    return block_text(data, width=max(width - _WORD, _WORD))
 
 
 def comment_start(line: str) -> int:
@@ -334,23 +334,3 @@ def _without(value: Any, path: DataPath, left_out: set[DataPath]) -> Any:
         if (*path, key) not in left_out
     }
     return {key: item for key, item in kept.items() if item != {} or value[key] == {}}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes text that needs an escape in double quotes, where YAML has escapes."""
-
-
-def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    # A long scalar is folded, so that any part of it may begin a line.
-    needs_escape = "::" in value or escape_lines(value) != value
-    style = '"' if needs_escape else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _represent_str)
-
-
-def yaml_text(data: Any, *, width: int = 100) -> str:
-    """Return data as YAML, in the order of its keys; longer lines are folded between words."""
-    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
-    return escape_double_quoted(text)

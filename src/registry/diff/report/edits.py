@@ -19,8 +19,9 @@ from registry.diff.report.summary import SHA256, cut_middle, places, value_text
 from registry.diff.words import differences
 from registry.errors import count_text
 from registry.manifest.origins import Origin
+from registry.yamldoc.writer import block_lines
 
-__all__ = ["Edit", "Fact", "edits", "facts", "value_lines"]
+__all__ = ["Edit", "Fact", "edits", "facts"]
 
 _FIELD = re.compile(r"fields\.[^.\[]+")
 _CONTEXT = 2
@@ -59,18 +60,6 @@ class Fact(NamedTuple):
     """Its value as YAML, if that is better to read."""
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such."""
-
-
-def _represent_str(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in value.strip("\n") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _represent_str)
-
-
 def edits(changes: Iterable[KeyChange]) -> Iterator[Edit]:
     """Yield what changed; the keys of one sample field are one edit."""
     for (key, inherited_by), group in groupby(changes, _identity):
@@ -80,7 +69,7 @@ def edits(changes: Iterable[KeyChange]) -> Iterator[Edit]:
             values = (value_text(found[0].old), value_text(found[0].new))
             lines: tuple[Chunk, ...] = (Chunk("-", values[0]), Chunk("+", values[1]))
         else:
-            lines = tuple(_diff(value_lines(old), value_lines(new)))
+            lines = tuple(_diff(_value_lines(old), _value_lines(new)))
         where = dict.fromkeys(place for one in found for place in places(one).split(" → "))
         yield Edit(key=key, lines=lines, places=" → ".join(where), inherited_by=inherited_by)
 
@@ -95,7 +84,7 @@ def facts(change: DatasetChange) -> Iterator[Fact]:
     for key in sorted(change.facts, key=importance):
         origin = change.facts[key]
         yield Fact(
-            key, value_text(origin), value_lines(origin.value) if _is_block(origin.value) else ()
+            key, value_text(origin), _value_lines(origin.value) if _is_block(origin.value) else ()
         )
 
 
@@ -123,15 +112,14 @@ def _is_block(value: Any) -> bool:
     return isinstance(value, dict) and value != {}
 
 
-def value_lines(value: Any) -> list[str]:
+def _value_lines(value: Any) -> list[str]:
     """Return a value as lines of YAML."""
     if value is None:
         return []
     try:
-        text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+        return block_lines(value)
     except yaml.YAMLError:  # a value of a package's own type
-        text = str(value)
-    return text.removesuffix("\n").removesuffix("\n...").split("\n")
+        return str(value).split("\n")
 
 
 def _diff(old: list[str], new: list[str]) -> Iterator[Chunk]:

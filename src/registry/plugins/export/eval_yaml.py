@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import yaml
-
-from registry.api import SETTINGS, ExportError, HfSource, OwnColumn, data_of, is_not_default
+from registry.api import (
+    SETTINGS,
+    ExportError,
+    HfSource,
+    OwnColumn,
+    block_text,
+    data_of,
+    is_not_default,
+)
 
 if TYPE_CHECKING:
     from registry.api import DatasetSpec, FieldsSpec
@@ -39,8 +45,7 @@ def write(exported: Exported, file: BinaryIO) -> None:
         **_evaluation(spec, exported),
     }
     data = {"evaluation_framework": "inspect-ai", "tasks": [task]}
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-    file.write("".join([*_comments(spec, source), text]).encode())
+    file.write("".join([*_comments(spec, source), block_text(data)]).encode())
 
 
 def _refuse(spec_name: str, part: str, why: str) -> ExportError:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from registry.api import ExportError, choice_of, file_stem
+from registry.api import ExportError, block_text, choice_of, file_stem
 from registry.plugins.export.chat import convert_samples
 from registry.plugins.export.exported import Exported, provenance_text
 
@@ -43,7 +41,7 @@ def write(exported: Exported, folder: Path) -> None:
         message = "some samples have choices or several targets, and some do not"
         raise ExportError(f"{name}: lm-eval runs samples of one kind, but {message}")
     ((has_choices, _),) = kinds
-    text = yaml.safe_dump(_task(exported, task, has_choices=has_choices), sort_keys=False)
+    text = block_text(_task(exported, task, has_choices=has_choices))
     (folder / f"{task}.yaml").write_text(text, encoding="utf-8")
     text = f"{provenance_text(exported.provenance)}\n"
     (folder / "provenance.json").write_text(text, encoding="utf-8")
