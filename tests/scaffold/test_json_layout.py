@@ -61,10 +61,11 @@ def test_table_by_columns_is_an_error_and_not_read_as_records(document: Any) -> 
 
 
 def test_several_lists_are_asked() -> None:
-    document = {"train": ROWS, "test": ROWS[:1]}
+    document = {"train": ROWS, "test set": ROWS[:1]}
     found = sniff_records(document, file="q.json", ask=lambda question: list(question.choices)[1])
     assert found is not None
-    assert found.value == "test"
+    assert found.value == "test set"
     with pytest.raises(DecodeError) as caught:
         sniff_records(document, file="q.json")
-    assert "--records train gives 2 records; --records test gives 1 record" in str(caught.value)
+    ways = "--records train gives 2 records; --records 'test set' gives 1 record"
+    assert ways in str(caught.value)

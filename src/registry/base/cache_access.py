@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from registry.errors import CacheError
@@ -48,7 +49,7 @@ def refuse_unsafe_cache(folder: Path) -> None:
         return  # reported by whatever reads or creates it
     own = "or set REGISTRY_CACHE_DIR to a new folder of your own"
     if found.st_mode & stat.S_IWOTH:
-        hint = f"if nobody else put files there, `chmod o-w {folder}`; {own}"
+        hint = f"if nobody else put files there, `chmod o-w {quote(str(folder))}`; {own}"
         raise CacheError(f"the cache {folder} is writable by every user of this machine ({hint})")
     # Root can write everywhere anyway; its cache may be shared by everyone who can read it.
     if found.st_uid not in (os.getuid(), 0) and not is_on(_GROUP):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from msgspec import structs
@@ -192,7 +193,8 @@ def _folder_of(argument: str, index: Path) -> Path | None:
     if argument and own.name.endswith((".yaml", ".yml")) and own.is_file():
         if not is_path and _is_revision(argument, index):
             # The change must not choose its base by adding a folder that is called `main`.
-            hint = f"`./{argument}` is the folder; a full name as refs/heads/… is the branch"
+            folder = quote(f"./{argument}")
+            hint = f"`{folder}` is the folder; a full name as refs/heads/… is the branch"
             raise RevisionError(f"'{argument}' is both a folder and a revision ({hint})")
         return own
     if is_path:

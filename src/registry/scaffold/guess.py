@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from registry.errors import DecodeError, shorten
@@ -19,6 +20,7 @@ __all__ = [
     "Ask",
     "Guess",
     "Question",
+    "option_text",
     "refuse",
 ]
 
@@ -71,6 +73,11 @@ class Question:
     """How to say each reading on the command line → what it gives."""
     hint: str = ""
     """What else to do, where nobody can be asked."""
+
+
+def option_text(option: str, value: str) -> str:
+    """Return an option with its value as it is written in a shell: `--target 'right answer'`."""
+    return f"{option} {quote(value)}"
 
 
 Ask = Callable[[Question], str]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from registry.errors import DecodeError, count_text
-from registry.scaffold.guess import INPUTS, MESSAGES, Ask, Guess, Question, refuse
+from registry.scaffold.guess import INPUTS, MESSAGES, Ask, Guess, Question, option_text, refuse
 
 __all__ = ["sniff_records"]
 
@@ -42,8 +42,9 @@ def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | Non
         return None
     path = next(iter(found))
     if len(found) > 1:
-        options = {f"--records {path}": count_text(size, "record") for path, size in found.items()}
-        path = ask(Question(file, "list of records", options)).partition(" ")[2]
+        paths = {option_text("--records", path): path for path in found}
+        options = {way: count_text(found[path], "record") for way, path in paths.items()}
+        path = paths[ask(Question(file, "list of records", options))]
     reason = f"the list of {count_text(found[path], 'object')} in the document"
     return Guess("records", path, reason)
 

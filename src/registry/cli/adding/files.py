@@ -20,7 +20,7 @@ from registry.errors import RegistryError, SourceError, count_text, list_names
 from registry.load.records import inspect_source
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
-from registry.scaffold.guess import INPUTS, Ask, Guess, Question, refuse
+from registry.scaffold.guess import INPUTS, Ask, Guess, Question, option_text, refuse
 from registry.scaffold.new_manifest import Join
 from registry.scaffold.several_files import Layout, infer_join, infer_layout, nearest_join
 from registry.sources.pins import SourceContext
@@ -103,7 +103,9 @@ def choose_files(
 
 def _ask_for(place: _Place, ask: Ask) -> str:
     """Return the file that the user chooses."""
-    ways = {f"--file {place.location(name)}": name for name in place.names[:_MOST_OFFERED]}
+    ways = {
+        option_text("--file", place.location(name)): name for name in place.names[:_MOST_OFFERED]
+    }
     more = len(place.names) - len(ways)
     what = f"file of {place.name}" + (f" ({more} more are not shown)" if more > 0 else "")
     return ways[ask(Question(place.name, what, dict.fromkeys(ways, "this file")))]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ from registry.cli.progress_bars import bars
 from registry.errors import SourceError
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
+from registry.scaffold.guess import option_text
 from registry.sources.filesystem import similar_file
 from registry.sources.pins import SourceContext
 
@@ -60,7 +60,9 @@ def check_options(name: str, options: SourceOptions) -> None:
         is_file = "://" in name or os.path.lexists(os.path.expanduser(name))
         if is_file or name.count("/") == 1:
             option = "--file" if is_file else "--hf"
-            raise click.UsageError(f"name the dataset: registry add NAME {option} {quote(name)}")
+            raise click.UsageError(
+                f"name the dataset: registry add NAME {option_text(option, name)}"
+            )
         raise click.UsageError("name the source: --file data.csv (or a URL), or --hf owner/name")
     if options.hf is not None and options.file is not None:
         raise click.UsageError("pass either --hf PATH or --file URL")
@@ -85,7 +87,9 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
         raise click.UsageError(f"{file} is a page of the Hub: pass --hf {found[1]}")
     if found := _BLOB.fullmatch(file):
         raw = f"https://raw.githubusercontent.com/{found[1]}/{found[2]}"
-        raise click.UsageError(f"{file} is a page about the file: pass --file {raw}")
+        raise click.UsageError(
+            f"{file} is a page about the file: pass {option_text('--file', raw)}"
+        )
     inferred = infer_source_keys(file) or {}
     kind = options.type or inferred.get("type")
     if kind is None:

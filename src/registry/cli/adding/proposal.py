@@ -26,7 +26,7 @@ from registry.manifest.checks import license_fault
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
-from registry.scaffold.guess import Ask, Question
+from registry.scaffold.guess import Ask, Question, option_text
 from registry.scaffold.new_manifest import About, Join, manifest_text
 from registry.scaffold.several_files import Layout, joined_records
 from registry.sources.pins import SourceContext
@@ -189,20 +189,18 @@ class Draft:
         if self.join is None:
             notes.append("--join FILE names a second file that has it")
         hint = "; ".join(notes)
-        answer = ask(Question(file, "target", self._targets(mapping), hint))
-        if answer == _NO_TARGET:
-            return replace(self, no_target=True)
-        columns = {**self.columns, "target": answer.removeprefix("--target ")}
-        return replace(self, columns=columns).settled(ask)
-
-    def _targets(self, mapping: InferredMapping) -> dict[str, str]:
-        """Return how to say each target that may be meant, with what it gives."""
         metadata = mapping.fields.get("metadata")
         short = metadata.expression if metadata else []
         free = [*(short if isinstance(short, list) else []), *mapping.unused]
+        targets = {option_text("--target", name): name for name in free[:_OFFERED]}
         first = self._records()[0]
-        ways = {f"--target {name}": shorten(first.get(name), width=40) for name in free[:_OFFERED]}
-        return {**ways, _NO_TARGET: "samples without a target"}
+        ways = {way: shorten(first.get(name), width=40) for way, name in targets.items()}
+        ways[_NO_TARGET] = "samples without a target"
+        answer = ask(Question(file, "target", ways, hint))
+        if answer == _NO_TARGET:
+            return replace(self, no_target=True)
+        columns = {**self.columns, "target": targets[answer]}
+        return replace(self, columns=columns).settled(ask)
 
     def propose(self) -> Proposal:
         """Return the manifest and its samples, so that `add` never writes one that doesn't work.

@@ -27,7 +27,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys, is_folder
 from registry.scaffold.csv_dialect import name_columns, sniff_csv, sniff_header
 from registry.scaffold.encoding import sniff_encoding
-from registry.scaffold.guess import Ask, Guess, Question
+from registry.scaffold.guess import Ask, Guess, Question, option_text
 from registry.scaffold.json_layout import sniff_records
 from registry.scaffold.new_manifest import About
 from registry.sources.hub.api import is_unknown_revision
@@ -242,13 +242,10 @@ def _choose(path: str, card: Card, config: str | None, ask: Ask) -> tuple[str | 
             names = list_names(configs if len(configs) > 1 else splits, _MOST_NAMES)
             what = "configurations: pass --name and" if len(configs) > 1 else "splits: pass"
             raise click.UsageError(f"{path} has several {what} --split ({names})")
-        ways = {
-            (f"--split {split}" if name == "default" else f"--name {name} --split {split}"): (
-                name,
-                split,
-            )
-            for name, split in pairs
-        }
+        ways = {}
+        for name, split in pairs:
+            config = "" if name == "default" else f"{option_text('--name', name)} "
+            ways[config + option_text("--split", split)] = name, split
         results = {way: f"the split {split} of {name}" for way, (name, split) in ways.items()}
         name, split = ways[ask(Question(path, "split", results))]
         return _config(name), Guess("split", split, "chosen")
