@@ -112,6 +112,22 @@ def test_a_file_system_that_renames(memory: FsspecStore, tmp_path: Path) -> None
     check_store(memory, tmp_path)
 
 
+def test_a_folder_that_can_not_be_listed_is_no_empty_one(
+    memory: FsspecStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.write("v2/a/entry.json", b"ours")
+    found = MemoryFileSystem.ls
+
+    def ls(self: Any, path: str, **options: Any) -> Any:
+        if path.endswith("/a"):
+            raise PermissionError(path)
+        return found(self, path, **options)
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", ls)
+    with pytest.raises(PermissionError):
+        list(memory.objects())
+
+
 def test_of_two_writers_that_rename_the_slower_one_gives_way(
     memory: FsspecStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

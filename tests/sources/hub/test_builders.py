@@ -15,6 +15,7 @@ from registry.sources.hub.builders import builder_of, check_split, prepare, spli
 from registry.sources.hub.files import Commit
 from registry.sources.pins import SourceContext
 from tests.servers.hub import HubEmulator
+from tests.sources.hub.test_records import parquet
 
 LINES = {"test.jsonl": b'{"q": 1}\n', "train.jsonl": b'{"q": 2}\n'}
 
@@ -44,9 +45,19 @@ def test_records_are_made_of_downloads_in_the_folder_of_the_load(
     commit = hub.commit("org/prepare", LINES)
     source = HfSource(path="org/prepare", split="test", revision=commit)
     made = prepare(source, context, commit, tmp_path, {})
-    (table,) = made.tables(10)
+    (table,) = made.tables()
     assert table.to_pylist() == [{"q": 1}]
     assert (tmp_path / "files" / "test.jsonl").read_bytes() == LINES["test.jsonl"]
+
+
+def test_an_empty_parquet_file_has_no_records(
+    hub: HubEmulator, context: SourceContext, tmp_path: Path
+) -> None:
+    files = {f"data/test-0000{rows}-of-00002.parquet": parquet(rows) for rows in (0, 1)}
+    commit = hub.commit("org/empty", files)
+    source = HfSource(path="org/empty", split="test", revision=commit)
+    (table,) = prepare(source, context, commit, tmp_path, {}).tables()
+    assert table.to_pylist() == [{"q": "q0"}]
 
 
 def test_the_card_is_read_with_the_token_of_the_load(

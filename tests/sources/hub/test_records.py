@@ -24,7 +24,8 @@ from tests.sources.conftest import context_of
 
 def parquet(rows: int) -> bytes:
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({"q": [f"q{row}" for row in range(rows)]}), sink, row_group_size=10)
+    texts = pa.array([f"q{row}" for row in range(rows)], pa.string())
+    pq.write_table(pa.table({"q": texts}), sink, row_group_size=10)
     return bytes(sink.getvalue())
 
 

@@ -138,7 +138,7 @@ class FolderStore:
     def objects(self) -> Iterator[StoredObject]:
         """Yield all files under the folder."""
         self._check_root()
-        for folder, _, names in os.walk(self._root):
+        for folder, _, names in os.walk(self._root, onerror=_raise_unless_gone):
             for name in sorted(names):
                 path = Path(folder, name)
                 with contextlib.suppress(FileNotFoundError):  # another process removed it
@@ -173,6 +173,11 @@ class FolderStore:
                 yield file, temporary
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):  # else another process removed the folder
+        raise error
 
 
 def _create(path: Path) -> BinaryIO:

@@ -134,16 +134,27 @@ class FsspecStore:
         Raises:
             CacheError: the file system does not tell when they were written.
         """
-        try:
-            found = self._fs.find(self._path(""), detail=True)
-        except FileNotFoundError as error:
-            self._check_bucket(error)
-            return
-        if not found:
-            self.size("nothing")  # raises that a server does not answer, which `find` hides
-        for path, info in found.items():
-            name = path[len(self._root) :].strip("/")
+        is_empty = True
+        for info in self._files(self._path("")):
+            is_empty = False
+            name = info["name"][len(self._root) :].strip("/")
             yield StoredObject(name, int(info["size"] or 0), _time_of(info))
+        if is_empty:
+            self.size("nothing")  # raises that a server does not answer, which some listings hide
+
+    def _files(self, path: str) -> Iterator[dict[str, Any]]:
+        try:
+            if self._is_object_store:
+                yield from self._fs.find(path, detail=True).values()
+                return
+            # Not `find`, which leaves out folders that it can't list.
+            for info in self._fs.ls(path, detail=True):
+                if info["type"] != "directory":
+                    yield info
+                elif info["name"].strip("/") != path.strip("/"):  # some list the folder itself
+                    yield from self._files(info["name"])
+        except FileNotFoundError as error:  # no place, or a folder that another process removed
+            self._check_bucket(error)
 
     def remove(self, name: str) -> None:
         """Remove an object."""

@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from registry.sources.pins import SourceContext
 
 __all__ = [
+    "BATCH_ROWS",
     "Prepared",
     "builder_of",
     "check_split",
+    "is_parquet",
     "missing_split",
     "parse_cards_by_libyaml",
     "prepare",
@@ -48,6 +50,7 @@ __all__ = [
 
 # Arguments of `load_dataset` that are not those of `load_dataset_builder`.
 _OF_LOADING = ("keep_in_memory", "num_proc", "save_infos", "streaming", "verification_mode")
+BATCH_ROWS = 4096
 # Arrow's offsets are 32 bits: what has files as values must have few of them in a batch.
 _MEDIA_ROWS = 100
 _LOCKING = ("builder", "utils.extract", "utils.file_utils")
@@ -62,9 +65,10 @@ class Prepared(Struct):
     has_paths: bool
     """Whether media are paths in the folder of the download, which is removed."""
 
-    def tables(self, rows: int) -> Iterator[Any]:
+    def tables(self) -> Iterator[Any]:
         """Yield the records as Arrow tables, with media as bytes."""
-        batches = self.dataset.with_format("arrow").iter(_MEDIA_ROWS if self.has_paths else rows)
+        rows = _MEDIA_ROWS if self.has_paths else BATCH_ROWS
+        batches = self.dataset.with_format("arrow").iter(rows)
         return map(embed_table_storage, batches) if self.has_paths else batches
 
 
@@ -81,6 +85,9 @@ def prepare(
     if loading.get("streaming"):
         raise SourceError(f"{source.path}: a stream can't be cached (omit `streaming`)")
     builder = builder_of(source, context, revision, str(work), **rest)
+    if is_parquet(builder) and not builder.config.batch_size:
+        # By default as many as the first row group of a file has, and none is an error there.
+        builder.config.batch_size = BATCH_ROWS
     downloads = None
     if source.repository is not None:
         check_split(source, builder)
@@ -170,6 +177,11 @@ def builder_of(
         for location in chain.from_iterable((builder.config.data_files or {}).values()):
             context.boundary.check_path(location)
     return builder
+
+
+def is_parquet(builder: Any) -> bool:
+    """Return whether a builder reads Parquet files."""
+    return type(builder).__module__.endswith(".parquet")
 
 
 def missing_split(source: HfSource, builder: Any) -> Missing | None:

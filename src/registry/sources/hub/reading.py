@@ -27,8 +27,10 @@ from registry.progress import Progress
 from registry.sources.facts import Missing, SourceFacts
 from registry.sources.hub.api import ask_hub, request_commit
 from registry.sources.hub.builders import (
+    BATCH_ROWS,
     builder_of,
     check_split,
+    is_parquet,
     missing_split,
     prepare,
     quiet,
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_first", "write_records", "write_some"]
 
-_BATCH_ROWS = 4096
 # Smaller files are downloaded completely, and checked: they are one or two ranges anyway.
 _SMALL_BYTES = 1 << 20
 
@@ -78,7 +79,7 @@ def write_records(
         context.report(Progress("parse", rows, total))
 
     schema = records.dataset.features.arrow_schema
-    return _write(records.tables(_BATCH_ROWS), path, schema, report=report)
+    return _write(records.tables(), path, schema, report=report)
 
 
 def write_first(
@@ -92,14 +93,14 @@ def write_first(
 
     def request() -> int:
         builder = builder_of(source, context, commit, str(work))
-        if not _is_parquet(builder):
+        if not is_parquet(builder):
             # `datasets` infers the types of JSON and CSV from all rows.
             raise UnknownDigestError(source.path)
         check_split(source, builder)
         parts = _Parts(builder, source, commit, context)
         if builder.config.columns not in (None, list(parts.features)):
             raise UnknownDigestError(source.path)  # a card that leaves out columns, which is rare
-        return _write(parts.tables(_BATCH_ROWS), path, parts.features.arrow_schema, rows)
+        return _write(parts.tables(BATCH_ROWS), path, parts.features.arrow_schema, rows)
 
     quiet()
     request_commit(source, commit, context.deadline, report=context.report)
@@ -117,8 +118,8 @@ def write_some(
         if missing is not None:
             return SourceFacts(revision=commit, missing=missing), 0
         count: int | None
-        at_a_time = min(rows or _BATCH_ROWS, _BATCH_ROWS)
-        if _is_parquet(builder):
+        at_a_time = min(rows or BATCH_ROWS, BATCH_ROWS)
+        if is_parquet(builder):
             parts = _Parts(builder, source, commit, context)
             count, tables = parts.rows, parts.tables(at_a_time)
         else:
@@ -190,10 +191,6 @@ class _Parts:
 
 def _stream(location: Location, files: CommitFiles, deadline: Deadline) -> IO[bytes]:
     return cast("IO[bytes]", io.BufferedReader(RemoteFile(location, files, deadline)))
-
-
-def _is_parquet(builder: Any) -> bool:
-    return type(builder).__module__.endswith(".parquet")
 
 
 def _builder(
