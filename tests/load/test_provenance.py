@@ -73,6 +73,21 @@ def test_state_and_digest_are_those_of_the_lock_while_it_pins_the_manifest(catal
     assert get_dataset("qa").provenance.state == "floating"
 
 
+def test_digest_of_the_lock_is_not_that_of_an_equal_value_of_another_type(catalog: Path) -> None:
+    rows = '{"q": "1", "level": 1}\n{"q": "True", "level": true}\n{"q": "1.0", "level": 1.0}\n'
+    (catalog / "data" / "v.jsonl").write_text(rows)
+    source = {"type": "json", "path": "data/v.jsonl"}
+    fields = {"input": "q", "target": "q", "metadata": ["level"]}
+    write(catalog, {"v": {"source": source, "fields": fields, "only": {"level": 1}}})
+    assert main(["lock"]) == 0
+    digests = set()
+    for value in (1, True, 1.0):
+        found = get_dataset("v", only={"level": value})
+        assert found[0].input == str(value)
+        digests.add(found.provenance.ordered)
+    assert len(digests) == 3
+
+
 def change(dataset: Dataset) -> None:
     dataset[1].target = "other"
 

@@ -164,7 +164,8 @@ def for_call(
     lock: PinnedSources | None, *, unmodified: DatasetSpec, spec: DatasetSpec
 ) -> PinnedSources | None:
     """Return what is pinned for a dataset as a call asks for it, given that for its manifest."""
-    if lock is None or unmodified == spec:
+    # Not `==` alone, for which True equals 1.
+    if lock is None or (unmodified == spec and str(unmodified.view) == str(spec.view)):
         return lock
     if not spec.is_original:
         return replace(lock, samples=None)

@@ -148,7 +148,7 @@ class Here(Struct, frozen=True, dict=True):
         overrides = {
             key: getattr(then, key)
             for key in View.__struct_fields__
-            if getattr(then, key) != getattr(now, key)
+            if repr(getattr(then, key)) != repr(getattr(now, key))  # 1 == True
         }
         pin = self.pin(name)
         if stated.original:
