@@ -127,7 +127,7 @@ def test_a_local_archive_is_read_in_place_and_pinned_by_a_relative_path(
     assert main(["lock", "--root", str(root)]) == 0
     assert pinned_by(root)[0].location == "zip://in/x.csv::data/a.zip"
     assert questions(root, locked=True) == QUESTIONS
-    assert not (cache_dir / "v2" / "blobs").exists()
+    assert not (cache_dir / "v3" / "blobs").exists()
     (root / "data" / "a.zip").write_bytes(zip_bytes(members(ROWS[1:])))
     with pytest.raises(DigestMismatchError):
         get_dataset("data", root=root, locked=True)

@@ -46,7 +46,7 @@ def write_aged(path: Path, content: bytes) -> None:
 
 
 def entries(cache_dir: Path, kind: str = "samples") -> list[Path]:
-    folder = cache_dir / "v2" / kind
+    folder = cache_dir / "v3" / kind
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -96,7 +96,7 @@ def test_digest_cached_in_an_older_format_is_recomputed(
     root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_dataset("data", root=root)
-    (memory,) = (cache_dir / "v2/sources").iterdir()
+    (memory,) = (cache_dir / "v3/sources").iterdir()
     known = json.loads(memory.read_text())
     stat = (root / "data.jsonl").stat()
     old = {"state": [stat.st_size, stat.st_mtime_ns, stat.st_ino], "settled": True}

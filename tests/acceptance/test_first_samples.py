@@ -60,7 +60,7 @@ def test_half_a_megabyte_of_a_file_on_s3_is_read(
     s3_bytes.clear()
     read_only_the_beginning(root, 100)
     assert s3_bytes == []
-    assert not list(cache_dir.glob("v2/blobs/*"))
+    assert not list(cache_dir.glob("v3/blobs/*"))
 
 
 def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:

@@ -190,7 +190,7 @@ def test_bytes_with_a_different_digest_never_enter_the_cache(
         f" has {error.found} (damaged on the way, or changed: try again, and look at the change before"
         " `registry lock --upgrade data` pins it)"
     )
-    assert [*folder.glob("v2/blobs/*"), *folder.glob("v2/samples/*")] == []
+    assert [*folder.glob("v3/blobs/*"), *folder.glob("v3/samples/*")] == []
 
 
 LONG = [{"q": f"{number} {'x' * 300}", "a": str(number)} for number in range(4_000)]
@@ -206,7 +206,7 @@ def test_start_is_read_only_if_the_file_still_matches_its_pin(
     assert lock(root) == 0
     folder = machine("other")
     assert rows_of(get_dataset("data", root=root, limit=3)) == LONG[:3]
-    assert [*folder.glob("v2/blobs/*")] == [], "the file was read as a whole"
+    assert [*folder.glob("v3/blobs/*")] == [], "the file was read as a whole"
     before = upstream.requests()
     assert rows_of(get_dataset("data", root=root, limit=3)) == LONG[:3]
     assert upstream.requests() == before, "a pinned warm load asks for nothing"

@@ -52,8 +52,8 @@ def questions(dataset: Dataset) -> list[str]:
 def files_under(folder: Path, *parts: str) -> list[str]:
     """Name the files of some parts of a cache; without `parts`, of all that hold data."""
     no_data = {"index", "locks"}
-    every = [path.name for path in (folder / "v2").glob("*") if path.name not in no_data]
-    found = [path for part in parts or every for path in (folder / "v2" / part).rglob("*")]
+    every = [path.name for path in (folder / "v3").glob("*") if path.name not in no_data]
+    found = [path for part in parts or every for path in (folder / "v3" / part).rglob("*")]
     return sorted(str(path.relative_to(folder)) for path in found if path.is_file())
 
 

@@ -127,7 +127,7 @@ def test_a_cache_of_another_user_is_refused_unless_its_group_is_trusted(
 def test_entries_and_best_effort_files_are_in_the_folder_of_the_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v2"
+    assert cache_format.versioned_folder(tmp_path) == tmp_path / "v3"
     monkeypatch.setattr(cache_format, "CACHE_FORMAT", 7)
     assert Cache(tmp_path).blob("0") == tmp_path / "v7" / "blobs" / "0"
     catalog = best_effort_path(tmp_path / "datasets.yaml", tmp_path, "catalog")

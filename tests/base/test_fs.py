@@ -309,5 +309,5 @@ def test_a_path_is_named_by_the_hash_of_its_subject(tmp_path: Path) -> None:
 
 def test_catalog_files_are_in_the_index_folder_of_the_cache(tmp_path: Path) -> None:
     index = Path("/catalog/datasets.yaml")
-    folder = tmp_path / "v2" / "index"
+    folder = tmp_path / "v3" / "index"
     assert best_effort_path(index, tmp_path, "check") == hashed_path(index, folder, "check")

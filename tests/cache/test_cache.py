@@ -50,7 +50,7 @@ def publish(
 
 
 def quarantined(cache: Cache) -> list[str]:
-    folder = cache.root / "v2" / "quarantine"
+    folder = cache.root / "v3" / "quarantine"
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
@@ -62,16 +62,16 @@ def test_published_entry_is_found(cache: Cache, kind: EntryKind) -> None:
     published = publish(cache, kind)
     found = cache.find(kind, FINGERPRINT)
     assert found is not None
-    assert found.folder == published.folder == cache.root / "v2" / kind / ("0" * 64)
+    assert found.folder == published.folder == cache.root / "v3" / kind / ("0" * 64)
     digest = "3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7"
     assert found.meta == {
         **META[kind],
-        "format": 2,
+        "format": 3,
         "fingerprint": FINGERPRINT,
         "files": {"file": {"size": 4, "sha256": digest}},
     }
     assert found.size == 4
-    assert list((cache.root / "v2" / "tmp").iterdir()) == []
+    assert list((cache.root / "v3" / "tmp").iterdir()) == []
 
 
 @KINDS
@@ -91,7 +91,7 @@ def test_first_of_two_entries_with_the_same_fingerprint_wins_unless_it_is_to_be_
         entry = publish(cache, content=b"second", replace=True)
         assert (entry.folder / "file").read_bytes() == b"second"
         assert opened.read() == b"first"
-    assert list((cache.root / "v2" / "tmp").iterdir()) == []
+    assert list((cache.root / "v3" / "tmp").iterdir()) == []
 
 
 def test_known_digest_is_not_computed_again(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +171,7 @@ def test_entry_can_be_quarantined_twice_and_stays_where_that_is_not_permitted(
         cache.quarantine("samples", FINGERPRINT)
     assert len(quarantined(cache)) == 2
     # It is kept for as long as from now on, however old it is.
-    folder = cache.root / "v2" / "quarantine"
+    folder = cache.root / "v3" / "quarantine"
     assert all((folder / name).stat().st_mtime > 0 for name in quarantined(cache))
     entry = publish(cache)
     monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
@@ -290,7 +290,7 @@ def test_blob_is_moved_to_its_digest(cache: Cache) -> None:
         (folder / "part").write_bytes(b"bytes")
         path = cache.store_blob(folder / "part", "ab12")
         assert not (folder / "part").exists()
-    assert path == cache.blob("ab12") == cache.root / "v2" / "blobs" / "ab12"
+    assert path == cache.blob("ab12") == cache.root / "v3" / "blobs" / "ab12"
     assert path.read_bytes() == b"bytes"
 
 
@@ -384,7 +384,7 @@ def writing(content: bytes) -> Callable[[Path], object]:
 )
 def test_damaged_source_state_is_quarantined(cache: Cache, harm: Callable[[Path], object]) -> None:
     cache.remember("sha256:1", {"x": 1})
-    harm(cache.root / "v2" / "sources" / "1.json")
+    harm(cache.root / "v3" / "sources" / "1.json")
     assert cache.recall("sha256:1") is None
     assert len(quarantined(cache)) == 1
     cache.remember("sha256:1", {"x": 2})
@@ -485,7 +485,7 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
     for name in ("b", "a", "c"):
         with cache.temporary() as folder:
             cache.publish(folder, "views", f"sha256:{name}", META["views"])
-    (cache.root / "v2" / "views" / "c" / "meta.json").write_text("{")
+    (cache.root / "v3" / "views" / "c" / "meta.json").write_text("{")
     names = [entry.meta["fingerprint"] for entry in cache.entries("views")]
     assert names == ["sha256:a", "sha256:b"]
     assert len(quarantined(cache)) == 1
@@ -493,4 +493,4 @@ def test_entries_are_listed_by_fingerprint_without_damaged_ones(cache: Cache) ->
 
 def test_lock_of_an_entry_is_in_the_cache(cache: Cache) -> None:
     with cache.working("blobs", "sha256:ab", dataset="d", report=silent, deadline=Deadline()):
-        assert (cache.root / "v2" / "locks" / "blobs-ab.lock").exists()
+        assert (cache.root / "v3" / "locks" / "blobs-ab.lock").exists()

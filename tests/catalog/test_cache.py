@@ -317,7 +317,7 @@ def test_cached_index_is_json(cached_index: Path) -> None:
     assert all(json.loads(line) is not None for line in lines)
 
 
-@pytest.mark.parametrize("what", ["cache", "cache/v2", "cache/v2/index"])
+@pytest.mark.parametrize("what", ["cache", "cache/v3", "cache/v3/index"])
 def test_catalog_works_without_a_writable_cache(root: Path, cache_dir: Path, what: str) -> None:
     blocked = cache_dir.parent / what
     blocked.parent.mkdir(parents=True, exist_ok=True)
@@ -371,7 +371,7 @@ def test_possible_secrets_are_not_cached(
         # Uncached files are read again; the check reads `validate` from the index.
         assert sorted(set(parsed)) == ["d.yaml", "datasets.yaml"]
         check_catalog(Catalog.open(), cache_dir)
-    written = [path.read_bytes() for path in (cache_dir / "v2/index").iterdir()]
+    written = [path.read_bytes() for path in (cache_dir / "v3/index").iterdir()]
     assert written
     assert not any(b"HUSH" in data for data in written)
 

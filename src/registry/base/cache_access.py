@@ -145,7 +145,7 @@ def _is_shared(folder: str | Path) -> bool:
     return is_on(_GROUP) or os.stat(folder).st_mode & _SHARED == _SHARED
 
 
-CACHE_FORMAT = 2
+CACHE_FORMAT = 3
 """Increment it when older entries can't be read or would be wrong; they are then never found."""
 
 

@@ -1,13 +1,13 @@
 """The cache folder: atomic entries, found by fingerprint.
 
-    v2/samples/<fingerprint>/   samples.arrow, meta.json
-    v2/views/<fingerprint>/     rows.npy, choices.npy, meta.json
-    v2/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
-    v2/exports/<key>/           data.<suffix>, meta.json: what `registry://` serves
-    v2/blobs/<sha256>           bytes of remote files
-    v2/sources/<key>.json       state and digests of a location when it was last read
-    v2/index/                   files that only save work, see `base.fs`
-    v2/tmp/ v2/locks/ v2/quarantine/
+    v3/samples/<fingerprint>/   samples.arrow, meta.json
+    v3/views/<fingerprint>/     rows.npy, choices.npy, meta.json
+    v3/records/<fingerprint>/   records.arrow, meta.json: what the `datasets` package loaded
+    v3/exports/<key>/           data.<suffix>, meta.json: what `registry://` serves
+    v3/blobs/<sha256>           bytes of remote files
+    v3/sources/<key>.json       state and digests of a location when it was last read
+    v3/index/                   files that only save work, see `base.fs`
+    v3/tmp/ v3/locks/ v3/quarantine/
 
 Readers take no lock and need no write permission. `meta.json` is written last, and then the folder
 is renamed into place, so that no reader ever sees a partial entry. Every file has a checksum: JSON

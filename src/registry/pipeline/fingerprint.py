@@ -121,8 +121,7 @@ def _with_examples(spec: DatasetSpec, pins: Pins, plain: str) -> str:
     companion = samples_fingerprint(spec.companion, pins.companion)
     how = with_order(data_of(spec.examples, without={"apply", "dataset", "split"}))
     how["order"] = [source.shuffle_order for source in spec.companion.sources]
-    if not is_beside(spec, spec.companion):  # then no example may name a file
-        how["beside"] = False
+    how["beside"] = is_beside(spec, spec.companion)  # if not, no example may name a file
     return digest_of({"samples": plain, "fewshot": how, "of": companion, "rules": _RULES})
 
 
@@ -142,12 +141,13 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     if spec.join is not None and pins.side is not None:
         how = data_of(spec.join, without={"source", "strict"})
         join = [how, pins.side.identity, _decoding(spec.join.source)]
-    # No key without corrections, so that what was cached before there were any stays valid.
-    corrected = {} if pins.corrections is None else {"corrections": pins.corrections.identity}
+    metadata = spec.fields.metadata
     return digest_of(
         {
             **with_order(data_of(spec, without=_OTHER_KEYS)),
-            **corrected,
+            # The digests of samples do not depend on it, but what is shown and exported does.
+            "metadata": [*metadata] if isinstance(metadata, dict) else None,
+            "corrections": None if pins.corrections is None else pins.corrections.identity,
             # `target: target` must find its column; without the key the column may be absent.
             "named": sorted(spec.fields.named),
             "format": CACHE_FORMAT,
@@ -158,13 +158,11 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "on_duplicate": spec.duplicate_rule,
             "remote_folder": remote and remote.rpartition("/")[0],
             # Without this word, an empty input is an error of the record.
-            **({"empty_inputs": True} if "blank_inputs" in spec.accept else {}),
+            "empty_inputs": "blank_inputs" in spec.accept,
         }
     )
 
 
 def _decoding(source: Source) -> dict[str, Any]:
     """Return the options that determine how the bytes of a source become records."""
-    # A key that was added later is left out at its default, so that what is cached stays valid.
-    added = set() if getattr(source, "lines", False) else {"lines"}
-    return data_of(source, without=source.location_keys | added)
+    return data_of(source, without=source.location_keys)

@@ -133,10 +133,15 @@ class _View(Struct, frozen=True):
     @property
     def fingerprint(self) -> str:
         """Key of the arrays in the cache."""
-        order = None if self.seed is None else [self.order, self.seed]
-        key = {"format": CACHE_FORMAT, "samples": self.samples, "choices": self.choice_seed}
-        only = {} if self.only is None else {"only": self.only}
-        return digest_of({**key, "order": order, **only})
+        return digest_of(
+            {
+                "format": CACHE_FORMAT,
+                "samples": self.samples,
+                "choices": self.choice_seed,
+                "order": None if self.seed is None else [self.order, self.seed],
+                "only": self.only,
+            }
+        )
 
     def open(self, entry: CacheEntry) -> ViewArrays:
         """Return the arrays of an entry; none is read."""

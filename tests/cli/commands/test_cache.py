@@ -267,7 +267,7 @@ def test_clear_asks_for_confirmation(
 def test_the_remote_cache_is_pruned_by_age(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = f"v2/samples/{'0a' * 32}/entry.json"
+    name = f"v3/samples/{'0a' * 32}/entry.json"
     old = tmp_path / "shared" / name
     old.parent.mkdir(parents=True)
     old.write_bytes(b"x" * 10)

@@ -77,7 +77,7 @@ def test_local_records_are_mapped_without_a_request(
         {"input": "Four?", "target": "4"},
         {"input": "Five, or six?", "target": "5"},
     ]
-    assert not (cache_dir / "v2" / "samples").exists()
+    assert not (cache_dir / "v3" / "samples").exists()
 
 
 def test_local_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None:

@@ -107,15 +107,15 @@ def test_content_is_counted(run: Run, own: Path, cache_dir: Path) -> None:
 
 def test_damaged_old_and_foreign_files_are_named(run: Run, own: Path, cache_dir: Path) -> None:
     assert run("sync", "qa").code == 0
-    (entry,) = cache_dir.glob("v2/samples/*")
+    (entry,) = cache_dir.glob("v3/samples/*")
     (entry / "meta.json").write_bytes(b"{}")
-    (cache_dir / "v2" / "notes.txt").write_text("mine", encoding="utf-8")
+    (cache_dir / "v3" / "notes.txt").write_text("mine", encoding="utf-8")
     (cache_dir / "v1").mkdir()
     observations = found_in(cache_dir)
     content = observations["cache content"]
     assert (content.status, content.text) == ("warn", "1 item damaged")
     assert content.next == "registry cache verify"
-    assert observations["cache files"].text.endswith("v2: notes.txt")
+    assert observations["cache files"].text.endswith("v3: notes.txt")
     assert str(cache_dir / "v1") in observations["cache formats"].next
     assert entry.exists()
 

@@ -21,17 +21,17 @@ def test_it_is_a_store(tmp_path: Path) -> None:
     folder.mkdir()
     check_store(FolderStore(folder), tmp_path)
     # Folders and files under other names are removed, too.
-    assert [path.name for path in (folder / "v2").rglob("*")] == []
+    assert [path.name for path in (folder / "v3").rglob("*")] == []
 
 
 def test_of_many_writers_one_is_first(tmp_path: Path) -> None:
     def write(number: int) -> bool:
-        return FolderStore(tmp_path).write_new("v2/a/entry.json", b"%d" % number)
+        return FolderStore(tmp_path).write_new("v3/a/entry.json", b"%d" % number)
 
     with ThreadPoolExecutor(8) as pool:
         firsts = [number for number, is_new in enumerate(pool.map(write, range(32))) if is_new]
     (first,) = firsts
-    assert FolderStore(tmp_path).read("v2/a/entry.json", 10) == b"%d" % first
+    assert FolderStore(tmp_path).read("v3/a/entry.json", 10) == b"%d" % first
 
 
 def test_a_folder_that_is_removed_meanwhile_is_made_again(
@@ -42,11 +42,11 @@ def test_a_folder_that_is_removed_meanwhile_is_made_again(
     def mkdir(self: Path, *arguments: Any, **options: Any) -> None:
         make(self, *arguments, **options)
         monkeypatch.undo()
-        FolderStore(tmp_path).remove("v2/a/old")  # as `prune` of another machine does
+        FolderStore(tmp_path).remove("v3/a/old")  # as `prune` of another machine does
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    FolderStore(tmp_path).write("v2/a/new", b"1")
-    assert FolderStore(tmp_path).read("v2/a/new", 9) == b"1"
+    FolderStore(tmp_path).write("v3/a/new", b"1")
+    assert FolderStore(tmp_path).read("v3/a/new", 9) == b"1"
 
 
 def test_without_hard_links_what_is_there_stays(

@@ -28,12 +28,12 @@ def test_of_many_writers_s3_chooses_one(s3: S3) -> None:
     store = FsspecStore("s3://remote-cache")
 
     def write(number: int) -> bool:
-        return store.write_new("v2/a/entry.json", b"%d" % number)
+        return store.write_new("v3/a/entry.json", b"%d" % number)
 
     with ThreadPoolExecutor(4) as pool:
         firsts = [number for number, is_new in enumerate(pool.map(write, range(12))) if is_new]
     (first,) = firsts
-    assert store.read("v2/a/entry.json", 10) == b"%d" % first
+    assert store.read("v3/a/entry.json", 10) == b"%d" % first
 
 
 def test_a_missing_bucket_is_no_empty_cache(s3: S3) -> None:
@@ -75,17 +75,17 @@ def test_of_many_writers_each_finds_a_complete_object(
     texts = [b"%d" % number * 10_000 for number in range(8)]
 
     def write(text: bytes) -> bool:
-        shared.call(lambda store, _: store.write("v2/a/data", text))
-        return shared.call(lambda store, _: store.write_new("v2/a/entry.json", text))
+        shared.call(lambda store, _: store.write("v3/a/data", text))
+        return shared.call(lambda store, _: store.write_new("v3/a/entry.json", text))
 
     with ThreadPoolExecutor(4) as pool:
         firsts = [
             text for text, is_new in zip(texts, pool.map(write, texts), strict=True) if is_new
         ]
     store = open_store(url)
-    assert {one.name for one in store.objects()} == {"v2/a/data", "v2/a/entry.json"}
-    assert store.read("v2/a/data", 1 << 20) in texts
-    assert store.read("v2/a/entry.json", 1 << 20) in firsts
+    assert {one.name for one in store.objects()} == {"v3/a/data", "v3/a/entry.json"}
+    assert store.read("v3/a/data", 1 << 20) in texts
+    assert store.read("v3/a/entry.json", 1 << 20) in firsts
     if kind != "sftp":
         assert len(firsts) == 1
 
@@ -139,12 +139,12 @@ def test_of_two_writers_that_rename_the_slower_one_gives_way(
         raise RuntimeError("the name is taken")
 
     monkeypatch.setattr(MemoryFileSystem, "mv", move)
-    memory.write("v2/a/entry.json", b"ours")
-    assert memory.read("v2/a/entry.json", 100) == b"of the other"
-    assert [one.name for one in memory.objects()] == ["v2/a/entry.json"]
+    memory.write("v3/a/entry.json", b"ours")
+    assert memory.read("v3/a/entry.json", 100) == b"of the other"
+    assert [one.name for one in memory.objects()] == ["v3/a/entry.json"]
     is_faster = False
     with pytest.raises(RuntimeError, match="the name is taken"):
-        memory.write("v2/a/entry.json", b"ours")
+        memory.write("v3/a/entry.json", b"ours")
     assert list(memory.objects()) == []
 
 
@@ -159,9 +159,9 @@ def test_a_name_that_other_writers_take_and_leave_again_is_tried_again(
         move(self, source, target)
 
     monkeypatch.setattr(MemoryFileSystem, "mv", busy_move)
-    memory.write("v2/a/entry.json", b"ours")
-    assert memory.read("v2/a/entry.json", 100) == b"ours"
-    assert [one.name for one in memory.objects()] == ["v2/a/entry.json"]
+    memory.write("v3/a/entry.json", b"ours")
+    assert memory.read("v3/a/entry.json", 100) == b"ours"
+    assert [one.name for one in memory.objects()] == ["v3/a/entry.json"]
 
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -39,7 +39,7 @@ def pruned(tmp_path: Path) -> Path:
     write(pruned, f"{ENTRIES}/{key('uploading')}/{STORED}", 0.5)
     write(pruned, f"v1/samples/{key('older format')}/entry.json", 100)
     write(pruned, "notes/of somebody.txt", 1000)
-    write(pruned, "v2/other/file", 1000)
+    write(pruned, "v3/other/file", 1000)
     write(pruned, "v1/samples/raw/a.csv", 1000)
     write(pruned, f"v1/samples/{key('old')}/notes.txt", 1000)
     write(pruned, f"mine/v1/samples/{key('old')}/entry.json", 1000)

@@ -30,7 +30,7 @@ META: dict[str, Any] = {
     "limit": None,
 }
 FILES = {"samples.arrow": {"size": 5, "sha256": "a" * 64}}
-RECORD = record_of(FINGERPRINT, {**META, "files": FILES, "format": 2, "fingerprint": FINGERPRINT})
+RECORD = record_of(FINGERPRINT, {**META, "files": FILES, "format": 3, "fingerprint": FINGERPRINT})
 CI = Writer("ci", b"0123456789abcdef")
 
 

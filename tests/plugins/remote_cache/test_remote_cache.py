@@ -31,7 +31,7 @@ META: dict[str, Any] = {
 CI = ("ci", "0123456789abcdef")
 
 DAY = 24 * 60 * 60
-ENTRIES = "v2/samples"
+ENTRIES = "v3/samples"
 STORED = f"{'a' * 64}.arrow"
 
 
@@ -211,7 +211,7 @@ def test_a_download_that_fails_leaves_nothing(
     store = Failing(folder, ConnectionResetError("reset"), "download")
     one = RemoteCache(Remote(url=str(folder)), store=store)
     assert fetch(tmp_path, one, found(one)) is None
-    assert list((tmp_path / "reader" / "v2" / "tmp").iterdir()) == []
+    assert list((tmp_path / "reader" / "v3" / "tmp").iterdir()) == []
     assert "ConnectionResetError: reset; the sources are used" in told(caplog)[0]
 
 

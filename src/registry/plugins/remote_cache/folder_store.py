@@ -36,7 +36,7 @@ class StoredObject(Struct, frozen=True):
 
 
 class Store(Protocol):
-    """Objects by names such as `v2/samples/KEY/entry.json`.
+    """Objects by names such as `v3/samples/KEY/entry.json`.
 
     Any method may raise whatever its library raises; `RemoteCache` translates it.
     """

@@ -1,7 +1,7 @@
 """Packs: the samples of many datasets in few objects, so that a cold machine makes few requests.
 
-    v2/packs/<sha256>.pack                   files of samples, one after the other
-    v2/packs/<digest of the lockfile>.json   their records, with pack and offset; written last
+    v3/packs/<sha256>.pack                   files of samples, one after the other
+    v3/packs/<digest of the lockfile>.json   their records, with pack and offset; written last
 
 A record proves what an entry holds, wherever its bytes are. So a pack needs no trust of its own:
 each part is compared with its digest, as an object of its own would be.

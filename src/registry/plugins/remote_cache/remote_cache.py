@@ -1,8 +1,8 @@
 """A second cache that many machines share: asked for what the local one lacks.
 
-    v2/samples/<fingerprint>/<sha256>.arrow   the samples, by the digest of their bytes
-    v2/samples/<fingerprint>/entry.json       what they are, and who wrote them; written last
-    v2/packs/…                                the samples of many entries, see `pack`
+    v3/samples/<fingerprint>/<sha256>.arrow   the samples, by the digest of their bytes
+    v3/samples/<fingerprint>/entry.json       what they are, and who wrote them; written last
+    v3/packs/…                                the samples of many entries, see `pack`
 
 What is there is trusted only as far as it is proven: by a digest that the lockfile holds, or by the
 signature of a writer that a setting names. Its bytes are compared with their digests, and its
