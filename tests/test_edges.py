@@ -47,7 +47,7 @@ EDGES = {
     "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline extensions",
     "inspect": "errors samples manifest catalog load",
     "loaders": "errors progress settings base samples cache boundary manifest store decode sources mapping pipeline",
-    "diff": "errors settings base samples yamldoc cache boundary manifest corrections catalog lockfile load",
+    "diff": "errors settings base samples yamldoc cache boundary manifest corrections catalog lockfile mapping load",
     "workflows": "errors progress base samples cache boundary manifest catalog lockfile sources pipeline load diff",
 }
 ANYTHING = {"cli", "docgen", "registry", "__main__"}

@@ -138,16 +138,20 @@ def test_mapper_is_named_with_its_function() -> None:
 SECRETS = ["/proc/self/environ", "~/.netrc", "../x", "file:///etc/passwd"]
 READERS: dict[str, Any] = {
     "an operation": {"input": {"from": {"const": "PATH"}, "do": ["data_uri"]}},
-    "files of the sandbox": {"files": {"a.txt": {"const": "PATH"}}},
+    "files of the sandbox": {"files": {"object": {"key": {"const": "PATH"}}}},
     "files of the sandbox by a dict": {
         "files": {"from": "x", "do": [{"dict": {"key": "item", "value": {"template": "PATH"}}}]}
     },
     "the sandbox": {"sandbox": ["docker", {"const": "PATH"}]},
-    "a default": {"files": {"a.txt": {"from": "x", "do": [{"default": "PATH"}]}}},
+    "a default": {"files": {"object": {"a.txt": {"from": "x", "do": [{"default": "PATH"}]}}}},
     "a table": {"setup": {"from": "x", "do": ["lower", {"map": {"a": "PATH"}}]}},
     "a replacement": {"setup": {"from": "x", "do": [{"each": [{"replace": {"a": "PATH"}}]}]}},
     "a substitution": {"setup": {"from": "x", "do": [{"sub": {"pattern": "/etc", "to": "PATH"}}]}},
-    "media": {"input": {"messages": [{"user": [{"image": {"const": "PATH"}}]}]}},
+    "a separator": {"setup": {"from": "x", "do": [{"join": "PATH"}]}},
+    "a separator of items": {"setup": {"from": "x", "do": [{"items": "PATH"}]}},
+    "a format": {"setup": {"from": "x", "do": [{"lettered": {"format": "PATH"}}]}},
+    "a fallback": {"setup": {"from": "x", "do": [{"coalesce": ["y", {"const": "PATH"}]}]}},
+    "media": {"input": {"messages": [{"role": "user", "content": [{"image": {"const": "PATH"}}]}]}},
 }
 
 
@@ -180,7 +184,8 @@ def test_constant_url_is_a_host(case: str) -> None:
                 "do": [{"dict": {"key": {"template": "/in/{item}"}, "value": "item"}}],
             }
         },
-        {"files": {"/in/a.txt": "column"}},
+        {"files": {"object": {"/in/a.txt": "column"}}},
+        {"metadata": {"from": "sender", "do": {"template": "{a}", "with": {"a": "b"}}}},
     ],
 )
 def test_other_constants_reach_nothing(fields: dict[str, Any]) -> None:

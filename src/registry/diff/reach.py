@@ -13,10 +13,12 @@ from registry.boundary.hosts import HUB, host_of
 from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot
 from registry.errors import ReachError
-from registry.manifest.expressions import MEDIA_KINDS
+from registry.manifest.expressions import MEDIA_KINDS, parse_expression, parse_operations
 from registry.manifest.models import DatasetSpec
 from registry.manifest.paths import strings_in
 from registry.manifest.source import Source
+from registry.mapping.columns_used import operations_in
+from registry.mapping.operations import find_operation
 
 __all__ = [
     "fields_of",
@@ -33,12 +35,10 @@ _EXPLICIT = ("account_key", "anon", "connection_string", "key", "profile", "sas_
 """Options that say which credentials are used, if any."""
 _WITHOUT_BUCKETS = ("http", "https", "hf")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_DATA_URI = "data_uri"
-"""The operation that reads the file that its input names."""
 _FILES = ("files", "sandbox", "setup")
 """Fields whose values name files that an evaluation reads."""
-_CONSTANTS = ("const", "template", "default", "map", "replace", "to")
-"""Keys of expressions and of operations whose texts a value may have, or be."""
+_CONSTANTS = ("const", "template")
+"""Keys of expressions whose texts a value may be."""
 _LISTS = ("trust", "hosts", "paths")
 """Permissions of the index that are lists; the others are mappings."""
 
@@ -114,17 +114,25 @@ def reads_files(spec: DatasetSpec) -> bool:
     if spec.companion is not None and reads_files(spec.companion):
         return True
     fields = fields_of(spec)
-    return "files" in fields or any(_DATA_URI in _texts(field) for field in fields.values())
+    return "files" in fields or any(map(_opens, fields.values()))
+
+
+def _opens(field: Any) -> bool:
+    calls = operations_in(parse_expression(field))
+    return any(find_operation(call).reads_files for call in calls)
 
 
 def fields_of(spec: DatasetSpec) -> dict[str, Any]:
-    """Return the expressions in the manifest; none beside a mapper."""
-    return {name: getattr(spec.fields, name) for name in spec.fields.named}
+    """Return the expressions in the manifest, those of metadata in a list; none beside a mapper."""
+    fields = {name: getattr(spec.fields, name) for name in spec.fields.named}
+    if isinstance(metadata := fields.get("metadata"), Mapping):
+        fields["metadata"] = list(metadata.values())
+    return fields
 
 
 def file_texts(field: Any, name: str) -> Iterator[str]:
     """Yield the constants in a field that are URLs, or that name a file where one is read."""
-    yield from _constants(field, name in _FILES or _DATA_URI in _texts(field))
+    yield from _constants(field, name in _FILES or _opens(field))
 
 
 def _of_constant(text: str) -> Iterator[Reach]:
@@ -217,11 +225,6 @@ def _looks_outside(path: str) -> bool:
 # --- values of unknown structure ---
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Return all str values in JSON data."""
-    return (text for _, text in strings_in(value))
-
-
 def _constants(value: Any, reads: bool) -> Iterator[str]:
     """Yield the constants anywhere in an expression that are URLs.
 
@@ -230,12 +233,28 @@ def _constants(value: Any, reads: bool) -> Iterator[str]:
         reads: Whether it is for a file, so that all its texts count.
     """
     match value:
+        case {"from": start}:
+            yield from _constants(start, reads)
+            yield from _of_steps(value.get("do", []), reads)
         case Mapping():
             for key, item in value.items():
                 if key in _CONSTANTS:
-                    yield from (text for text in _texts(item) if reads or _URL.match(text))
-                elif key != "key":  # the name of a file in the sandbox
+                    texts = (text for _, text in strings_in(item))
+                    yield from (text for text in texts if reads or _URL.match(text))
+                else:
                     yield from _constants(item, reads or key in MEDIA_KINDS)
         case list() | tuple():
             for item in value:
                 yield from _constants(item, reads)
+
+
+def _of_steps(steps: Any, reads: bool) -> Iterator[str]:
+    """Yield the constants that operations may put into their results."""
+    for call in parse_operations(steps):
+        operation, argument = find_operation(call), call.arguments
+        yield from _constants({"const": operation.texts(argument)}, reads)
+        yield from _of_steps(operation.steps(argument), reads)
+        # A `key` is the name of a file in the sandbox.
+        name = argument.get("key") if isinstance(argument, Mapping) else None
+        values = (one for one in operation.expressions(argument) if one is not name)
+        yield from _constants(list(values), reads)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnDependencies",
+    "all_nodes",
     "argument_nodes",
     "join_dependencies",
     "mapping_dependencies",
@@ -112,12 +113,12 @@ def uses_row_number(node: Node) -> bool:
 
     If so, its value can't be shared between records with equal columns.
     """
-    return any(isinstance(one, RowNumber) for one in _nodes(node))
+    return any(isinstance(one, RowNumber) for one in all_nodes(node))
 
 
 def operations_in(node: Node) -> Iterator[OperationCall]:
     """Yield all operations of an expression or condition, including those in arguments."""
-    for one in _nodes(node):
+    for one in all_nodes(node):
         if isinstance(one, Pipe):
             yield from _with_nested(one.operations)
 
@@ -127,12 +128,12 @@ def argument_nodes(call: OperationCall) -> list[Expression]:
     return list(map(parse_expression, find_operation(call).expressions(call.arguments)))
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def all_nodes(node: Node) -> Iterator[Node]:
     """Yield a node and all below it, including those in the arguments of operations."""
     yield node
     calls = _with_nested(node.operations if isinstance(node, Pipe) else ())
     for child in (*children(node), *chain.from_iterable(map(argument_nodes, calls))):
-        yield from _nodes(child)
+        yield from all_nodes(child)
 
 
 def _with_nested(calls: Iterable[OperationCall]) -> Iterator[OperationCall]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from registry.errors import MappingError
 from registry.manifest.expressions import OperationCall
+from registry.manifest.paths import strings_in
 from registry.manifest.schema import read_schema
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.operations import OPERATIONS, build_operation
@@ -37,6 +40,17 @@ def test_each_operation_is_documented_under_its_own_name(operation: Operation) -
     assert operation.name == (step if isinstance(step, str) else next(iter(step)))
     assert operation.summary.endswith(".")
     assert "\n" not in operation.summary
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_texts_that_an_argument_puts_into_results_are_named(operation: Operation) -> None:
+    example = operation.example
+    argument = None if isinstance(example.step, str) else example.step[operation.name]
+    for _, text in strings_in(argument):
+        changed = json.loads(json.dumps(argument).replace(json.dumps(text), '"MARK"'))
+        with suppress(MappingError, ValueError):
+            if "MARK" in repr(run({operation.name: changed}, example.value, example.record)):
+                assert "MARK" in repr((operation.texts(changed), operation.expressions(changed)))
 
 
 @pytest.mark.parametrize(

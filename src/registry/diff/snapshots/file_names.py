@@ -16,8 +16,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
-
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.diff.checkout import Checkout
@@ -28,11 +26,12 @@ from registry.manifest.expressions import (
     MEDIA_KINDS,
     Hash,
     Messages,
-    Pipe,
     RowNumber,
     parse_expression,
 )
 from registry.manifest.models import DatasetSpec
+from registry.mapping.columns_used import all_nodes, operations_in
+from registry.mapping.operations import find_operation
 
 __all__ = [
     "BUILT",
@@ -256,9 +255,6 @@ def _file_parts(field: str, raw: Any) -> list[Any]:
 
 
 def _has_steps(node: Any) -> bool:
-    if isinstance(node, Pipe):
-        return any(one.name != "data_uri" for one in node.operations) or _has_steps(node.start)
-    if isinstance(node, Hash | RowNumber):
+    if any(isinstance(one, Hash | RowNumber) for one in all_nodes(node)):
         return True
-    parts = structs.astuple(node) if isinstance(node, Struct) else node
-    return isinstance(parts, tuple) and any(map(_has_steps, parts))
+    return any(not find_operation(call).reads_files for call in operations_in(node))

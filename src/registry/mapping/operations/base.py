@@ -159,6 +159,8 @@ class Operation:
     """Whether the function takes a Boundary after the value."""
     steps: Callable[[Any], list[Any]] = lambda argument: []
     """Returns the operations in an argument."""
+    texts: Callable[[Any], Any] = lambda argument: None
+    """Returns the part of an argument whose texts a result may be, or have."""
     own_columns: Callable[[Any], tuple[str, ...]] = lambda argument: ()
     """Returns the columns that an argument adds to the record for the expressions in it."""
 

@@ -149,5 +149,6 @@ OPERATIONS = (
         OperationExample(
             {"lettered": {"format": "({letter}) {item}"}}, ["red", "blue"], "(A) red\n(B) blue"
         ),
+        texts=lambda argument: list((argument or {}).values()),
     ),
 )

@@ -189,6 +189,7 @@ OPERATIONS = (
         "Join a list of strings with a separator.",
         _join,
         OperationExample({"join": " "}, ["two", "words"], "two words"),
+        texts=lambda argument: argument,
     ),
     Operation(
         "drop_null",
@@ -233,6 +234,7 @@ OPERATIONS = (
         "The values of a dict; with a separator, each key and value joined by it.",
         _items,
         OperationExample({"items": ") "}, {"A": "red", "B": "blue"}, ["A) red", "B) blue"]),
+        texts=lambda argument: argument,
     ),
     Operation(
         "len",

@@ -99,6 +99,7 @@ OPERATIONS = (
         "Look the value up in a table; the key `*` matches any other value.",
         _map,
         OperationExample({"map": {"0": "No", "1": "Yes"}}, 1, "Yes"),
+        texts=lambda argument: list(argument.values()),
     ),
     Operation(
         "default",
@@ -106,6 +107,7 @@ OPERATIONS = (
         _default,
         OperationExample({"default": "none"}, None, "none"),
         takes_missing=True,
+        texts=lambda argument: argument,
     ),
     Operation(
         "coalesce",

@@ -123,6 +123,7 @@ OPERATIONS = (
         "Replace substrings with others, in the order given.",
         _replace,
         OperationExample({"replace": {"_": "[BLANK]"}}, "The _ fell.", "The [BLANK] fell."),
+        texts=lambda argument: list(argument.values()),
     ),
     Operation(
         "regex",
@@ -135,5 +136,6 @@ OPERATIONS = (
         "Replace every match of a regular expression.",
         _sub,
         OperationExample({"sub": {"pattern": r"^\([A-E]\) ?", "to": ""}}, "(B) blue", "blue"),
+        texts=lambda argument: argument.get("to"),
     ),
 )
