@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from registry.base.conversion import convert
 from registry.base.locations import Location
 from registry.boundary import boundary as module
 from registry.boundary.boundary import UNBOUNDED, UNLIMITED, Boundary, Limits
-from registry.errors import ReachError
+from registry.errors import ReachError, SourceError
 from registry.manifest.schema import read_schema
 from registry.settings import BYTES
 from tests.git_repository import write_files
@@ -25,6 +27,16 @@ def boundary(tmp_path: Path) -> Boundary:
     """Return the boundary of a catalog in a folder beside a secret file."""
     write_files(tmp_path, {"catalog/data.csv": "a\n1\n", "catalog-secret": "hunter2"})
     return Boundary().allowing([str(tmp_path / "catalog")])
+
+
+def test_a_file_of_a_source_is_as_large_as_the_limit_allows(tmp_path: Path) -> None:
+    location = Location(str(tmp_path / "a.csv"))
+    Path(location).write_bytes(b"12345")
+    with replace(UNBOUNDED, limits=Limits(unpacked_bytes=5)).open_location(location) as file:
+        assert file.read() == b"12345"
+    message = re.escape(f"{location}: the file has more than 4 bytes (`limits: {{unpacked_bytes:")
+    with pytest.raises(SourceError, match=message):
+        replace(UNBOUNDED, limits=Limits(unpacked_bytes=4)).open_location(location)
 
 
 def test_files_below_the_folder_are_read(boundary: Boundary, tmp_path: Path) -> None:

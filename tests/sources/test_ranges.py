@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
+import math
 import os
 import random
 
@@ -20,6 +23,7 @@ from tests.servers.hub import HubEmulator
 from tests.servers.static import StaticFiles
 
 DATA = os.urandom(6_000_000)
+MD5 = base64.b64encode(hashlib.md5(DATA, usedforsecurity=False).digest()).decode()
 
 
 def opened(url: str, *, etag: str = "", size: int | None = len(DATA)) -> RemoteRanges:
@@ -114,18 +118,19 @@ def test_the_file_is_the_one_that_was_looked_up(site: StaticFiles) -> None:
         Fault(headers={"ETag": 'W/"weak"'}),
         Fault(without=("ETag",)),
         Fault(without=("Content-Range",)),
+        Fault(ignore_range=True, flip=150, headers={"Content-MD5": MD5}),
     ],
-    ids=["no ranges", "weak", "no etag", "unknown place"],
+    ids=["no ranges", "weak", "no etag", "unknown place", "damaged once"],
 )
 def test_without_parts_of_one_version_the_whole_file_is_read(
     proxy: FaultProxy, fault: Fault
 ) -> None:
-    proxy.add(fault)
+    proxy.add(fault, times=1 if fault.flip else math.inf)
     with opened(proxy.url) as file:
         for start in (5_000_000, 100):
             file.seek(start)
-            assert file.read(50) == DATA[start : start + 50]
-    assert len(proxy.log) <= 2
+            assert file.read(100) == DATA[start : start + 100]
+    assert len(proxy.log) <= (4 if fault.flip else 2)
 
 
 def test_a_file_of_the_hub_is_read_in_parts(hub: HubEmulator) -> None:

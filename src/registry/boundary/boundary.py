@@ -20,7 +20,7 @@ from registry.base.conversion import convert
 from registry.base.local_files import NOT_A_FILE, is_open_at, open_regular
 from registry.base.locations import Location
 from registry.base.packages import PACKAGE, package_folders
-from registry.errors import ReachError
+from registry.errors import ReachError, SourceError
 from registry.settings import BYTES, amount
 
 __all__ = ["MAX_TEXT", "UNBOUNDED", "UNLIMITED", "Boundary", "Limits"]
@@ -190,8 +190,17 @@ class Boundary(Struct, frozen=True, kw_only=True):
         return _open(self.check_path(path), path)
 
     def open_location(self, location: Location) -> BufferedReader:
-        """Open the file of a local location, as `open_file` does."""
-        return _open(self.check_location(location), location.local_path())
+        """Open the file of a local location, as `open_file` does.
+
+        Raises:
+            SourceError: it is larger than the limit of files.
+        """
+        file = _open(self.check_location(location), location.local_path())
+        if os.fstat(file.fileno()).st_size > self.limits.unpacked_bytes:
+            file.close()
+            message = self.limits.message("unpacked_bytes", "the file has", "bytes")
+            raise SourceError(f"{location.public}: {message}")
+        return file
 
 
 def _open(real: str, path: str) -> BufferedReader:

@@ -26,6 +26,7 @@ __all__ = [
     "Body",
     "DamagedError",
     "check_digests",
+    "compared",
     "describe",
     "is_strong",
     "new_hash",
@@ -82,6 +83,14 @@ class Body(Struct, kw_only=True):
     def hashes(self) -> dict[str, Any]:
         """Return new hashes, to compare with the digests when all of the file has arrived."""
         return {name: new_hash(name, self.size) for name in self.digests}
+
+    def check_end(self, name: str) -> None:
+        """Raise an error for a body without a length and digests that may have been cut."""
+        if self.size is None and not self.digests and not self.is_ended():
+            raise passing_error(
+                f"{name}: TLS ended without close_notify, and the server names no length, so the"
+                " file may be cut"
+            )
 
 
 def open_body(
@@ -223,7 +232,8 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
 
     sent = _named_digests(headers.get("Content-Digest", ""))
     if sent:
-        receive = _compared(receive, sent, location.public)
+        hashes = {name: new_hash(name, None) for name in sent}
+        receive = compared(receive, sent, hashes, location.public)
     # Then nothing but the end of the connection ends the body.
     is_open = "Content-Length" not in headers and "Transfer-Encoding" not in headers
     return Body(
@@ -240,11 +250,10 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
     )
 
 
-def _compared(
-    receive: Callable[[], bytes], digests: Mapping[str, bytes], name: str
+def compared(
+    receive: Callable[[], bytes], digests: Mapping[str, bytes], hashes: Mapping[str, Any], name: str
 ) -> Callable[[], bytes]:
-    """Return what reads a body, and compares it with the digests of Content-Digest at its end."""
-    hashes = {one: new_hash(one, None) for one in digests}
+    """Return what reads a body, and compares it with digests at its end."""
 
     def read() -> bytes:
         chunk = receive()

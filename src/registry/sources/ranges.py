@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from registry.base.locations import Location
 from registry.decode.stream import PositionedFile, merged
 from registry.progress import Deadline, Report, silent
-from registry.sources.bodies import GONE_ON, Body, is_strong, open_body, same_version
+from registry.sources.bodies import GONE_ON, Body, compared, is_strong, open_body, same_version
 from registry.sources.filesystem import changed_error, limited_requests, source_errors
 from registry.sources.retry import Meter, network_policy, short_error, status_of, with_retries
 
@@ -213,11 +213,13 @@ class RemoteRanges(PositionedFile):
         meter = Meter(self._location.public, self._deadline, network_policy())
         with contextlib.ExitStack() as failed:
             copy = failed.enter_context(tempfile.TemporaryFile())
-            while chunk := body.read():
+            read = compared(body.read, body.digests, body.hashes(), self._location.public)
+            while chunk := read():
                 copy.write(chunk)
                 meter.add(len(chunk), copy.tell())
             if body.size not in (None, copy.tell()):
                 raise short_error(self._location.public, copy.tell(), body.size)
+            body.check_end(self._location.public)
             failed.pop_all()  # `close` closes it
         return copy
 

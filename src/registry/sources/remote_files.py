@@ -270,10 +270,6 @@ def _copy_local(file: PinnedFile, context: SourceContext) -> None:
             context.boundary.open_location(file.location) as opened,
             HashedFile(folder / "copy") as written,
         ):
-            limits = context.boundary.limits
-            if os.fstat(opened.fileno()).st_size > limits.unpacked_bytes:
-                message = limits.message("unpacked_bytes", "the file has", "bytes")
-                raise SourceError(f"{file.location.public}: {message}")
             shutil.copyfileobj(opened, written)
         if written.sha256 != file.sha256:
             raise digest_mismatch(file, written.sha256, context)

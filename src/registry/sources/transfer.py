@@ -33,7 +33,6 @@ from registry.sources.parts_ahead import PartsAhead
 from registry.sources.retry import (
     Meter,
     network_policy,
-    passing_error,
     short_error,
     status_of,
     with_retries,
@@ -253,8 +252,8 @@ class Transfer:
                 return False
         if size is not None and self._file.tell() < size:
             raise short_error(self._name, self._file.tell(), size)
-        if size is None and not self._hashes:
-            _check_end(body, self._name)
+        if size is None:
+            body.check_end(self._name)
         return True
 
     def _count(self, chunk: bytes, size: int | None) -> None:
@@ -353,8 +352,8 @@ class RemoteFile(io.RawIOBase):
         self._spent += time.monotonic() - begun
         if not chunk and self._size not in (None, self._position):
             raise short_error(self._location.public, self._position, self._size)
-        if not chunk and self._size is None and not self._hashes:
-            _check_end(self._body, self._location.public)
+        if not chunk and self._size is None:
+            self._body.check_end(self._location.public)
         return chunk
 
     def _open(self) -> Body:
@@ -379,12 +378,3 @@ class RemoteFile(io.RawIOBase):
         if self._body is not None:
             self._body.close()
             self._body = None
-
-
-def _check_end(body: Body, name: str) -> None:
-    """Raise an error for a body without a length that may have been cut."""
-    if not body.is_ended():
-        raise passing_error(
-            f"{name}: TLS ended without close_notify, and the server names no length, so the file"
-            " may be cut"
-        )

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from registry.boundary.boundary import UNBOUNDED, Limits
 from registry.errors import MappingError
 from registry.mapping.field_mapper import FieldMapper, map_fields
 from tests.mapping.operations.one_step import forbids, refuses, returns
@@ -46,6 +48,8 @@ def test_data_uri_of_a_path_contains_the_file(tmp_path: Path) -> None:
     for image in (str(path), {"bytes": None, "path": str(path)}):
         assert mapper({"image": image}).input == "data:image/gif;base64,R0lGODlh"
     inside = FieldMapper(mapper.fields)
+    small = replace(UNBOUNDED, limits=Limits(sample_bytes=5))
+    bounded = FieldMapper(mapper.fields, boundary=small)
     unread = "can't read the file:"
     for image, by, message in (
         ("dot.gif", mapper, "needs the bytes of an image, {bytes, path}, or an absolute path"),
@@ -53,6 +57,7 @@ def test_data_uri_of_a_path_contains_the_file(tmp_path: Path) -> None:
         (f"{tmp_path}/gone.gif", mapper, f"{unread} No such file or directory, value"),
         (str(tmp_path), mapper, f"{unread} Is a directory, value"),
         (str(path), inside, f"{path}: is outside"),
+        (str(path), bounded, f"{unread} it has more than 5 bytes (`limits: {{sample_bytes: …}}`"),
     ):
         with pytest.raises(MappingError, match=re.escape(f"operation data_uri: {message}")):
             by({"image": image})

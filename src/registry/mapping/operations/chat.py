@@ -98,6 +98,8 @@ def _bytes_of(value: Any, boundary: Boundary) -> bytes:
         raise MappingError(message, value=value)
     try:
         with boundary.open_file(path) as file:
+            if os.fstat(file.fileno()).st_size > boundary.limits.sample_bytes:
+                raise ValueError(boundary.limits.message("sample_bytes", "it has", "bytes"))
             return file.read()
     except ReachError as error:
         raise MappingError(str(error)) from error
