@@ -14,6 +14,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
+import venv
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict
@@ -23,7 +25,11 @@ from tempfile import TemporaryDirectory
 from tests.mutants.plant import Mutant, mutants, planted
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("mapping", "lockfile", "diff", "manifest", "cache", "sources")
+PACKAGES = (
+    *("mapping", "lockfile", "diff", "manifest", "cache", "sources", "load", "boundary", "samples"),
+    *("store", "corrections", "workflows", "catalog", "cli", "plugins/results", "plugins/export"),
+    *("plugins/bundle", "plugins/remote_cache", "plugins/importers"),
+)
 SECONDS = 900
 """Longer than the slowest package: a mistake that makes a loop endless counts as seen."""
 
@@ -44,7 +50,7 @@ def main() -> None:
     given.json.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="mutants-") as folder:
         checkout = copied(Path(folder, "checkout"))
-        for package in sorted({one.module.split("/")[0] for one in drawn[: given.count]}):
+        for package in sorted({package_of(one.module) for one in drawn[: given.count]}):
             if fails(checkout, [f"tests/{package}"]):
                 parser.error(f"tests/{package} fails without any mistake")
         for mutant in drawn[: given.count]:
@@ -73,8 +79,16 @@ def draw(seed: int) -> list[Mutant]:
     return found
 
 
+def package_of(module: str | Path) -> str:
+    """Return the package that a module is in."""
+    return next(one for one in PACKAGES if Path(module).is_relative_to(one))
+
+
 def copied(checkout: Path) -> Path:
-    """Copy the files that git knows: the sources beside this file stay as they are."""
+    """Copy the files that git knows, which an environment in the copy imports.
+
+    Of PYTHONPATH alone, the processes that tests isolate would know nothing.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -86,6 +100,10 @@ def copied(checkout: Path) -> Path:
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
+    venv.create(checkout / ".venv", symlinks=True)
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(checkout / ".venv")}))
+    lines = f"{checkout / 'src'}\n{sysconfig.get_path('purelib')}\n"
+    (packages / "checkout.pth").write_text(lines, "utf-8")
     return checkout
 
 
@@ -109,13 +127,14 @@ def attempt(checkout: Path, mutant: Mutant) -> str:
 def tests_of(checkout: Path, module: Path) -> dict[str, list[str]]:
     """Return the tests to run, round by round; a later one runs what the earlier ones let pass."""
     own = Path("tests", module.parent, f"test_{module.name}")
-    package = f"tests/{module.parts[0]}"
+    package = f"tests/{package_of(module)}"
     name = f"registry.{'.'.join(module.with_suffix('').parts)}".removesuffix(".__init__")
     importing = [
         str(path.relative_to(checkout))
         for path in sorted((checkout / "tests").rglob("test_*.py"))
         if f"{name} import" in path.read_text("utf-8")
-        and path.relative_to(checkout).parts[1] not in {module.parts[0], "browser", "interop"}
+        and not path.is_relative_to(checkout / package)
+        and path.relative_to(checkout).parts[1] not in {"browser", "interop"}
     ]
     others = ["tests/roads", *importing]
     rounds = {"own": [str(own)], "package": [package, f"--ignore={own}"], "others": others}
@@ -126,12 +145,11 @@ def fails(checkout: Path, tests: list[str]) -> bool:
     """Return whether the tests see that something is wrong."""
     if not tests:
         return False
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--numprocesses", "0", *tests]
-    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "CI": "true"}
+    python = str(checkout / ".venv" / "bin" / "python")
     process = subprocess.Popen(
-        command,
+        [python, "-m", "pytest", "-q", "-x", "--numprocesses", "0", *tests],
         cwd=checkout,
-        env=environment,
+        env={**os.environ, "CI": "true"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
