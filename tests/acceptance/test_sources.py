@@ -182,25 +182,28 @@ def test_s3_error_includes_the_reason(
     assert files_under(cache_dir) == []
 
 
+OBJECT, MEMBER = "s3://bucket/data.jsonl", {"client_kwargs": {"verified": True}}
+
+
 @pytest.mark.parametrize(
-    ("path", "options"),
+    ("path", "options", "words"),
     [
-        ("s3://bucket/data.jsonl", {"anonn": True}),
-        ("s3://bucket/data.jsonl", {"client_kwargs": "verify"}),
-        ("s3://bucket/data.jsonl", {"client_kwargs": {"verified": True}}),
-        ("s3://bucket/data.jsonl", {"anon": True, "endpoint_url": "nowhere"}),
-        ("s3://", {}),
-        ("s4://bucket/data.jsonl", {}),
-        ("https://localhost/data.jsonl", {"client_kwargs": {"verified": True}}),
-        ("https://[localhost/data.jsonl", {}),
-        ("da\0ta.jsonl", {}),
+        (OBJECT, {"anonn": True}, "s3 takes no option 'anonn'"),
+        (OBJECT, {"client_kwargs": "verify"}, "s3 takes no option 'client_kwargs'"),
+        (OBJECT, MEMBER, "s3 takes no option 'client_kwargs.verified'"),
+        (OBJECT, {"anon": True, "endpoint_url": "nowhere"}, f"{OBJECT}: '' is not a host"),
+        ("s3://", {}, "Invalid bucket name"),
+        ("s4://bucket/data.jsonl", {}, "the protocol 's4' is not allowed"),
+        ("https://localhost/x.jsonl", MEMBER, "https takes no option 'client_kwargs.verified'"),
+        ("https://[localhost/x.jsonl", {}, "'[localhost' is not a host"),
+        ("da\0ta.jsonl", {}, "has a NUL, which no path has"),
     ],
 )
 def test_invalid_location_or_option_is_a_source_error(
-    s3: S3, one_dataset: OneDataset, path: str, options: dict[str, Any]
+    s3: S3, one_dataset: OneDataset, path: str, options: dict[str, Any], words: str
 ) -> None:
     root = one_dataset({"type": "json", "path": path, "fs_options": options})
-    with pytest.raises((SourceError, ManifestError)):
+    with pytest.raises((SourceError, ManifestError), match=re.escape(words)):
         get_dataset("data", root=root)
 
 

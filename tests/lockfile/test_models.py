@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -307,10 +308,18 @@ def test_all_problems_are_reported_at_once(path: Path) -> None:
     assert len(caught.value.problems) == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"datasets: {}\n", b"[]\n"])
-def test_file_that_is_not_a_lockfile_is_an_error(path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "must be a mapping, is None"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"datasets: {}\n", "the key 'version' is missing"),
+        (b"[]\n", "must be a mapping, is []"),
+    ],
+)
+def test_file_that_is_not_a_lockfile_is_an_error(path: Path, content: bytes, words: str) -> None:
     path.write_bytes(content)
-    with pytest.raises(LockError):
+    with pytest.raises(LockError, match=re.escape(words)):
         read_lock(path)
 
 

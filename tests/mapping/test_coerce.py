@@ -147,11 +147,16 @@ def test_message_ids_are_deterministic() -> None:
     ]
 
 
+NO_CONTENT = "content not specified for chat input"
+
+
 @pytest.mark.parametrize(
     ("messages", "place", "message"),
     [
         (["hi"], "input[0]", "a message must be a dict"),
-        ([{"role": "user"}], "input[0]", "content not specified for chat input"),
+        ([{"role": "user"}], "input[0]", NO_CONTENT),
+        *[([{"role": "assistant", key: []}], "input[0]", f"{NO_CONTENT} (add `do: [messages]`, which reads tool calls beside no content)")
+          for key in ("tool_calls", "function_call")],
         (
             [{"role": "user", "content": "a"}, {"role": "robot", "content": "b"}],
             "input[1]",

@@ -169,14 +169,17 @@ def test_the_deadline_ends_pauses_and_attempts() -> None:
 
 
 def test_attempts_count_anew_after_progress() -> None:
-    deadline = Deadline(60)
-    attempts = failing(8, lambda: transient(0.01))
+    deadline, made = Deadline(60), list[int]()
 
-    def attempt() -> str:
-        deadline.progress()
-        return attempts()
+    def attempt() -> None:
+        made.append(1)
+        if len(made) < 8:
+            deadline.progress()
+        raise transient(0.01)
 
-    assert with_retries(attempt, deadline, policy=POLICY) == "done"
+    # The seventh is the last that made progress: two more are made.
+    with pytest.raises(SourceError, match=", 9 attempts in 0 s"):
+        with_retries(attempt, deadline, policy=POLICY)
 
 
 def test_a_transfer_below_the_lowest_rate_has_failed() -> None:

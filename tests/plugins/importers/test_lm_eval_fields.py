@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -65,9 +66,17 @@ def test_choices(raw: Any, expression: Any) -> None:
     assert choices_of({"doc_to_choice": raw}) == expression
 
 
-@pytest.mark.parametrize("raw", [None, Tagged("!function", "f"), "{{a}}, {{b}}", [["a"]]])
-def test_choices_that_have_no_equivalent(raw: Any) -> None:
-    with pytest.raises(UntranslatableError):
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (None, "it is missing"),
+        (Tagged("!function", "f"), "`!function f` is Python code, which is not executed"),
+        ("{{a}}, {{b}}", "`{{a}}, {{b}}` is not one expression"),
+        ([["a"]], "a choice is neither a string nor a number"),
+    ],
+)
+def test_choices_that_have_no_equivalent(raw: Any, reason: str) -> None:
+    with pytest.raises(UntranslatableError, match=f"^{re.escape(reason)}$"):
         choices_of({"doc_to_choice": raw})
 
 
@@ -102,10 +111,16 @@ def test_items_other_than_the_choices_are_compared_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [True, -1, "1" * 5_000, Tagged("!function", "f"), "{{['A', 'B'][x-2]}}"]
+    ("raw", "reason"),
+    [
+        (True, "true or false is not the number of a choice"),
+        (-1, "-1 is not the number of a choice"),
+        ("1" * 5_000, "111111111… is not the number of a choice"),
+        ("{{['A', 'B'][x-2]}}", "the index `x - 2` has no equivalent"),
+    ],
 )
-def test_letters_that_have_no_equivalent(raw: Any) -> None:
-    with pytest.raises(UntranslatableError):
+def test_letters_that_have_no_equivalent(raw: Any, reason: str) -> None:
+    with pytest.raises(UntranslatableError, match=f"^{re.escape(reason)}$"):
         target_of({"doc_to_target": raw}, LETTERS)
 
 
