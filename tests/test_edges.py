@@ -27,7 +27,7 @@ EDGES = {
     "settings": "errors progress",
     "rules": "errors",
     "base": "errors progress settings",
-    "plots": "base",
+    "plots": "errors base",
     "display": "errors progress base plots",
     "samples": "errors installation base display plots",
     "yamldoc": "errors rules base",

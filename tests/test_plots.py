@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+from collections import Counter
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,7 +16,7 @@ from registry.plots import (
     Bar,
     Plot,
     frequencies,
-    histogram,
+    histogram_of_counts,
     label_line,
     median_of,
     plain_lines,
@@ -47,20 +48,21 @@ def bars(plot: object) -> list[tuple[str, int]]:
         ([0, 7, 99, 60], 5, [("0–19", 2), ("20–39", 0), ("40–59", 0), ("60–79", 1), ("80–99", 1)],
          "median 33.5 letters"),
         ([*range(100), 10**6], 4, [("0–49", 50), ("50–99", 50), ("≥ 100", 1)], "median 50 letters"),
+        ([1], 12, [("1", 1)], "median 1 letter"),
         ([], 12, [], "no values"),
     ],
 )  # fmt: skip
 def test_ranges_are_of_round_widths_and_few_large_numbers_share_the_last(
     values: list[int], most: int, expected: list[tuple[str, int]], note: str
 ) -> None:
-    plot = histogram("Numbers", values, most=most, unit="letters")
+    plot = histogram_of_counts("Numbers", Counter(values), most=most, unit="letter")
     assert (bars(plot), plot.note) == (expected, note)
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(-5000, 10**9), min_size=1), st.integers(3, 20))
 def test_every_number_is_counted_in_its_range(values: list[int], most: int) -> None:
-    plot = histogram("Any", values, most=most)
+    plot = histogram_of_counts("Any", Counter(values), most=most, unit="letter")
     assert sum(bar.count for bar in plot.bars) == len(values)
     assert len(plot.bars) <= most
     for bar in plot.bars:
@@ -136,7 +138,9 @@ def test_any_text_is_escaped(title: str, label: str, note: str) -> None:
 
 
 def test_labels_of_numbers_are_whole_also_in_wide_fonts() -> None:
-    shape = ET.fromstring(svg(histogram("Lengths", range(0, 200_000, 1000))))
+    shape = ET.fromstring(
+        svg(histogram_of_counts("Lengths", Counter(range(0, 200_000, 1000)), unit="letter"))
+    )
     labels = [one for one in shape.iter(f"{NAME}text") if one.get("text-anchor") == "end"]
     # A digit of DejaVu Sans, the font of many Linux browsers, is 7.63 pixels wide.
     assert all(float(one.attrib["x"]) >= 7.63 * len(one.text or "") - 8 for one in labels)
@@ -161,7 +165,11 @@ def test_ascii_has_no_other_characters() -> None:
     assert all(line.isascii() for line in lines)
     assert lines[1] == "  A               1,000    #################"
     assert lines[3].endswith("  #")
-    ranges = text_lines(histogram("Größe", [*range(100), 10**6]), width=40, ascii_only=True)
+    ranges = text_lines(
+        histogram_of_counts("Größe", Counter([*range(100), 10**6]), unit="letter"),
+        width=40,
+        ascii_only=True,
+    )
     assert any(line.startswith("  90-99   10    ######") for line in ranges)
     assert ranges[0] == "Gr\\xf6\\xdfe"
     assert any(line.startswith("  >= 100") for line in ranges)

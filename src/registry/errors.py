@@ -108,9 +108,9 @@ def check_arguments(given: Iterable[str], known: Sequence[str]) -> None:
             raise TypeError(f"get_dataset() has no argument '{key}' ({hint})")
 
 
-def count_text(number: int, word: str) -> str:
-    """Return a count with its noun: `1 dataset`, `1,200 datasets`."""
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
+def count_text(number: float, word: str) -> str:
+    """Return a count with its noun: `1 dataset`, `1,200 datasets`, `2.5 choices`."""
+    return f"{number:,} {word}".replace(".0 ", " ", 1) + ("" if number == 1 else "s")
 
 
 def list_names(names: Sequence[str], most: int) -> str:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
 from registry.base.cells import cell_len, fit, pad
 from registry.base.escape import escape_control, start_of
+from registry.errors import count_text
 
 __all__ = [
     "Bar",
     "Plot",
     "frequencies",
-    "histogram",
     "histogram_of_counts",
     "label_line",
     "median_of",
@@ -66,27 +65,21 @@ class Plot:
     """What the bars do not show, such as `median 213 characters` or `12 more`."""
 
 
-def histogram(title: str, values: Sequence[int], *, most: int = 12, unit: str = "") -> Plot:
+def histogram_of_counts(
+    title: str, counts: Mapping[int, int], *, most: int = 12, unit: str
+) -> Plot:
     """Return how many numbers lie in ranges of equal width.
 
     Args:
         title: Title of the plot.
-        values: The numbers.
+        counts: How many there are of each number.
         most: Most bars, 3 or more. If few numbers are much larger than the others, the last bar
             has them all.
-        unit: What the numbers count, in the note.
+        unit: What one of the numbers counts, in the note.
     """
-    return histogram_of_counts(title, Counter(values), most=most, unit=unit)
-
-
-def histogram_of_counts(
-    title: str, counts: Mapping[int, int], *, most: int = 12, unit: str = ""
-) -> Plot:
-    """Return `histogram` of numbers of which each is given once, with its count."""
     if not counts:
         return Plot(title=title, bars=(), note="no values")
-    median = f"{median_of(counts):,.1f}".removesuffix(".0")
-    note = " ".join(filter(None, (f"median {median}", unit)))
+    note = f"median {count_text(median_of(counts), unit)}"
     return Plot(title=title, bars=tuple(_ranges(counts, most)), note=note)
 
 

@@ -102,16 +102,16 @@ def test_misspelt_groups_and_members(root: Path, run: Run) -> None:
 def test_more_examples_than_the_companion_has(root: Path, run: Run) -> None:
     result = run("preview", "quiz", "--fewshot", "4")
     assert result.code == 1
-    assert "4 examples are wanted, and quiz:dev has 3 samples (a smaller `n`)" in result.err
+    assert "4 examples wanted, and quiz:dev has 3 samples (a smaller `n`)" in result.err
     add(root, "datasets:\n  shots: {extends: quiz, fewshot: {n: 9, apply: true}}\n")
     result = run("sync", "shots")
     assert result.code == 1
-    assert "9 examples are wanted, and shots:dev has 3 samples (a smaller `n`)" in result.err
+    assert "9 examples wanted, and shots:dev has 3 samples (a smaller `n`)" in result.err
     assert "at m/more.yaml:2:36" in result.err
     add(root, "datasets:\n  shots: {extends: quiz, fewshot: {by: subject, apply: true}}\n")
     result = run("sync", "shots")
     assert result.code == 1
-    text = "2 examples of each `subject` are wanted, and shots:dev has fewer of 1 value: music: 1"
+    text = "2 examples of each `subject` wanted, and shots:dev has fewer of 1 value: music: 1"
     assert text in result.err
 
 

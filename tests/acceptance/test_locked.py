@@ -371,7 +371,7 @@ def test_upgrade_lists_the_changes(
     assert output == [
         f"data: {moved}, 20 samples, 3 changed",
         "data: version 1-A → 2-A",
-        f"{pinned / 'datasets.lock'}: 1 of 1 datasets pinned",
+        f"{pinned / 'datasets.lock'}: 1 of 1 dataset pinned",
     ]
     assert rows_of(get_dataset("data", root=pinned, locked=True)) == NEW
     assert lock(pinned, "--upgrade") == 0
@@ -428,7 +428,7 @@ def test_commit_is_locked_without_a_request_and_accepted_by_locked_and_frozen(
     hub.requests.clear()
     assert lock(at_commit, "--offline") == 0
     shown = capsys.readouterr().out
-    assert "datasets.lock: 0 of 1 datasets pinned, 1 by the commit alone" in shown
+    assert "datasets.lock: 0 of 1 dataset pinned, 1 by the commit alone" in shown
     assert hub.requests == []
     found = read_lock(at_commit / "datasets.lock")
     assert found is not None

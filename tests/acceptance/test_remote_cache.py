@@ -248,7 +248,7 @@ def test_a_server_that_does_not_answer_costs_one_wait_and_one_warning(
     assert len(get_dataset("data", refresh=True)) == 2000
     (warning,) = told(caplog)
     assert warning == (
-        "remote cache s3://slow-bucket: no progress for 1 seconds"
+        "remote cache s3://slow-bucket: no progress for 1 second"
         " (REGISTRY_REMOTE_TIMEOUT sets the limit); the sources are used"
     )
     assert push() == 1

@@ -135,7 +135,7 @@ def test_data_files_are_normalized_to_one_list(data_files: Any, expected: list[s
     [
         (CsvSource(path=("x.csv",)), "csv_dataset", {"csv_file": "x.csv", "k": 1}, []),
         (CsvSource(path=(URL,), skip_rows=2), "csv_dataset", {"csv_file": Location(URL).public, "k": 1}, ["add the query (after `?`) or user of the URL, which may be secret", "skip the first 2 rows"]),
-        (CsvSource(path=("a", "b"), dialect="excel-tab", delimiter=","), "csv_dataset", {"csv_file": "a", "k": 1}, ["read 1 more paths: b", "use commas: the loader reads its default delimiter as the dialect's tab"]),
+        (CsvSource(path=("a", "b"), dialect="excel-tab", delimiter=","), "csv_dataset", {"csv_file": "a", "k": 1}, ["read 1 more path: b", "use commas: the loader reads its default delimiter as the dialect's tab"]),
         (JsonSource(path=("x.json",)), "json_dataset", {"json_file": "x.json", "k": 1}, []),
         (ParquetSource(path=("a", URL)), "hf_dataset", {"path": "parquet", "split": "train", "data_files": ["a", Location(URL).public]}, ["add the query (after `?`) or user of the URL, which may be secret"]),
         (HUB, "hf_dataset", {"path": "owner/name", "k": 1}, []),

@@ -45,7 +45,7 @@ def test_key_has_a_row_for_each_record(
     [
         (rows(n=["1", "2", "3"]), "have the same values, but of the types int and str"),
         (rows(n=[1, 2]), "share 2 of 3 values (3 has no row)"),
-        (rows(n=[1, 2, 3, 3]), "match, but 1 keys have several rows (3)"),
+        (rows(n=[1, 2, 3, 3]), "match, but the rows repeat 1 key (3)"),
         (rows(n=["a"]), ""),
     ],
 )

@@ -18,6 +18,7 @@ from inspect_ai.util import resource
 from msgspec.structs import replace
 
 from registry.catalog.catalog import Catalog
+from registry.errors import count_text
 from registry.load.dataset import get_dataset
 from registry.load.groups import get_group
 from registry.manifest.paths import strings_in
@@ -141,7 +142,7 @@ def _has_several_answers(samples: Iterable[OwnSample]) -> bool:
         if not letters or not all(_is_letter(one, sample.choices or []) for one in letters):
             raise ValueError(
                 f"sample {number}: the target {sample.target!r} is not the letter of one of its"
-                f" {len(sample.choices or [])} choices (map it by `do: [letter]` or"
+                f" {count_text(len(sample.choices or []), 'choice')} (map it by `do: [letter]` or"
                 " `letter_in`, or name a solver and a scorer under `eval`)"
             )
     return several

@@ -143,7 +143,7 @@ def _bad_ids(ids: list[Any], value: dict[str, Any], *, is_random: bool) -> Itera
         message = "`ids` and `pick: random` exclude each other"
         yield Finding(("fewshot", "ids"), message, "remove one")
     elif "by" not in value and value.get("n", len(ids)) != len(ids):
-        message = f"`n` is {value['n']}, and {len(ids)} ids are listed"
+        message = f"`n` is {value['n']}, and `ids` lists {len(ids)}"
         yield Finding(("fewshot", "n"), message, "leave `n` out")
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from registry.base.conversion import Text, convert
 from registry.base.locations import Location
 from registry.base.materials import Sha256
-from registry.errors import ExtensionError
+from registry.errors import ExtensionError, count_text
 from registry.extensions import extension
 from registry.manifest.source import Repository, Source, SourceModel, is_commit
 
@@ -109,7 +109,7 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
             yield "compare the bytes with their sha256"
         if len(self.path) > 1:
             others = ", ".join(Location(one).public for one in self.path[1:])
-            yield f"read {len(self.path) - 1} more paths: {others}"
+            yield f"read {count_text(len(self.path) - 1, 'more path')}: {others}"
 
     @classmethod
     def absolute_paths(

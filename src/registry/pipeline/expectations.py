@@ -182,9 +182,10 @@ def _message(kind: str, found: Mapping[str, Any], meta: Mapping[str, Any]) -> st
     if kind == _UNUSED_ROWS:
         return f"{phrase} {first[0]['value']}"
     count, samples = found["count"], meta["samples"]
-    share = f"all {count:,}" if count == samples else f"{count:,} of {samples:,}"
+    share = "all" if count == samples else f"{count:,} of"
     places = _places(first) + ([] if count <= len(first) else ["…"])
-    return f"{phrase} in {share} samples" + (f": {', '.join(places)}" if first else "")
+    share = "the only sample" if samples == 1 else f"{share} {samples:,} samples"
+    return f"{phrase} in {share}" + (f": {', '.join(places)}" if first else "")
 
 
 def _places(first: list[dict[str, Any]]) -> list[str]:

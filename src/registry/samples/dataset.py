@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import operator
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from msgspec.structs import replace
 
-from registry.errors import MappingError, MissingDependencyError
+from registry.errors import MappingError, MissingDependencyError, count_text
 from registry.installation import install_advice
 from registry.samples.display.methods import DisplayMethods
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
 from registry.samples.sample import Sample, sample_input_len
-from registry.samples.selection import Positions, is_index, positions_of, shuffle_list
+from registry.samples.selection import Positions, is_index, position_in, positions_of, shuffle_list
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
@@ -220,7 +219,9 @@ def permute_choices(sample: Sample, positions: Sequence[int], *, where: str) -> 
         else:
             sample.target = letters[index_of(target)]
     except (KeyError, ValueError) as error:
-        known = f"a letter of its {len(choices)} choices, which `shuffle_choices` needs"
+        known = (
+            f"a letter of its {count_text(len(choices), 'choice')}, which `shuffle_choices` needs"
+        )
         raise MappingError(f"{where}: the target {sample.target!r} is not {known}") from error
     sample.choices = [choices[old] for old in positions]
 
@@ -300,7 +301,7 @@ class MemoryDataset(Dataset):
         if isinstance(index, slice):
             return self._of(_copies(self.samples[index]))
         if is_index(index):
-            return self.samples[operator.index(index)]
+            return self.samples[position_in(index, len(self))]
         chosen = [self.samples[one] for one in positions_of(index, len(self))]
         return self._of(_copies(chosen))
 

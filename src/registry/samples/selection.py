@@ -8,7 +8,17 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol, SupportsIndex, TypeGuard
 
-__all__ = ["ArrayLike", "Positions", "int_of", "is_index", "positions_of", "shuffle_list"]
+from registry.errors import count_text
+
+__all__ = [
+    "ArrayLike",
+    "Positions",
+    "int_of",
+    "is_index",
+    "position_in",
+    "positions_of",
+    "shuffle_list",
+]
 
 
 class ArrayLike(Protocol):
@@ -47,7 +57,8 @@ def positions_of(selected: Any, count: int) -> list[int]:
         )
     if values and all(type(value) is bool for value in values):
         if len(values) != count:
-            raise IndexError(f"{len(values)} bools for a dataset of {count} samples")
+            samples = count_text(count, "sample")
+            raise IndexError(f"{count_text(len(values), 'bool')} for a dataset of {samples}")
         return [position for position, is_selected in enumerate(values) if is_selected]
     return [_position(value, count) for value in values]
 
@@ -55,9 +66,18 @@ def positions_of(selected: Any, count: int) -> list[int]:
 def _position(value: Any, count: int) -> int:
     if type(value) is bool:
         raise TypeError("a dataset is indexed by integers or by bools, not by both")
-    position = operator.index(value)
+    return position_in(value, count)
+
+
+def position_in(index: SupportsIndex, count: int) -> int:
+    """Return a position, from 0, among `count` samples.
+
+    Raises:
+        IndexError: it is out of range.
+    """
+    position = operator.index(index)
     if not -count <= position < count:
-        raise IndexError(f"index {position} of a dataset of {count} samples")
+        raise IndexError(f"index {position} of a dataset of {count_text(count, 'sample')}")
     return position % count
 
 

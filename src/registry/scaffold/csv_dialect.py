@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from registry.base.escape import start_of
-from registry.errors import DecodeError
+from registry.errors import DecodeError, count_text
 from registry.scaffold.guess import KNOWN, Ask, Guess, Question, refuse
 
 __all__ = ["CsvReading", "name_columns", "shown_cells", "sniff_csv", "sniff_header"]
@@ -42,7 +42,7 @@ class CsvReading:
     @property
     def columns(self) -> str:
         """The first cells, for people."""
-        return f"{len(self.rows[0])} columns: {shown_cells(self.rows[0])}"
+        return f"{count_text(len(self.rows[0]), 'column')}: {shown_cells(self.rows[0])}"
 
 
 def shown_cells(row: Sequence[str]) -> str:

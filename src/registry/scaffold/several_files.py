@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from registry.errors import count_text
 from registry.mapping.conditions import equal
 from registry.scaffold.guess import IDS
 
@@ -63,9 +64,10 @@ def nearest_join(records: Records, table: Records) -> str:
                 kinds = (type(next(iter(one))[1]).__name__ for one in (asked, keys))
                 fault = f"have the same values, but of the types {' and '.join(kinds)}"
             elif missing:
-                fault = f"share {same:,} of {len(asked):,} values ({missing[0]!r} has no row)"
+                values = count_text(len(asked), "value")
+                fault = f"share {same:,} of {values} ({missing[0]!r} has no row)"
             else:
-                fault = f"match, but {len(twice):,} keys have several rows ({twice[0]!r})"
+                fault = f"match, but the rows repeat {count_text(len(twice), 'key')} ({twice[0]!r})"
             found.append((max(same, alike), f"{names} {fault}"))
     return max(found, default=(0, ""), key=lambda one: one[0])[1]
 

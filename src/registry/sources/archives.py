@@ -22,7 +22,7 @@ from registry.boundary.boundary import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
 from registry.decode.stream import HTML_START, html_fault
-from registry.errors import DecodeError, SourceError, close_matches
+from registry.errors import DecodeError, SourceError, close_matches, count_text
 
 __all__ = ["OpenArchive", "match_members", "open_member"]
 
@@ -69,7 +69,8 @@ def open_member(
     with _opened(location, open_archive, limits) as (archive, name, limit):
         if name not in archive.entries:
             near = _near(name, archive.entries)
-            hint = f"did you mean {near}?" if near else f"it has {len(archive.entries)} files"
+            files = count_text(len(archive.entries), "file")
+            hint = f"did you mean {near}?" if near else f"it has {files}"
             raise SourceError(f"{location.public}: no such member ({hint})")
         entry = archive.entries[name]
         if archive.size_of(entry) > limit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -22,7 +21,7 @@ from registry.samples.sample import (
     sample_input_len,
     state_of,
 )
-from registry.samples.selection import Positions, is_index, positions_of, shuffle_list
+from registry.samples.selection import Positions, is_index, position_in, positions_of, shuffle_list
 from registry.store.checked_file import StoredArray
 from registry.store.frames.methods import StoredFrameMethods
 from registry.store.lazy import LazyModule
@@ -183,11 +182,7 @@ class ArrowDataset(StoredFrameMethods, Dataset):
             return self._part("sliced", part, self._rows(index))
         if not is_index(index):
             return self._part("selected", positions_of(index, len(self)))
-        position = operator.index(index)
-        count = len(self)
-        if not -count <= position < count:
-            raise IndexError(f"index {position} of a dataset of {count} samples")
-        position %= count
+        position = position_in(index, len(self))
         (slot,) = self._slots_at([position])
         if slot not in self._kept:
             self._kept.setdefault(slot, self._made(position))

@@ -109,7 +109,7 @@ def test_names_do_not_change_the_other_pins(own: Catalog) -> None:
     assert own.lock("qa-one").lines == [
         "qa-one: pinned again, 1 sample",
         f"qa-one: version 1-A → 2-A{NOT_HERE} (if they are, `registry lock qa-one --version 1-B`)",
-        "datasets.lock: 1 of 1 datasets pinned",
+        "datasets.lock: 1 of 1 dataset pinned",
     ]
     assert own.pins["qa"] == before["qa"]
 

@@ -195,7 +195,7 @@ def test_call_of_any_dataset_returns_the_same_samples(run: Run, own: Path, keys:
 def test_call_names_features_that_no_loader_has(run: Run, own: Path) -> None:
     write(own, "everything", EVERYTHING)
     out = run("show", "everything", "--call").out
-    features = ("concat, join, explode, where, sample", "1 more paths")
+    features = ("concat, join, explode, where, sample", "1 more path:")
     assert [words for words in features if words not in out] == []
 
 

@@ -66,14 +66,14 @@ def test_an_unknown_id_is_an_error_with_a_similar_one() -> None:
 
 
 def test_too_few_samples_are_counted() -> None:
-    message = "4 examples are wanted, and quiz:dev has 3 samples"
+    message = "4 examples wanted, and quiz:dev has 3 samples"
     with pytest.raises(MappingError, match=message):
         selection(3, n=4).check([None])
 
 
 def test_the_sample_itself_does_not_count() -> None:
     selection(3, n=3).check([None])
-    message = "3 examples are wanted besides the sample itself, and quiz:dev has 3 samples"
+    message = "3 examples wanted besides the sample itself, and quiz:dev has 3 samples"
     with pytest.raises(MappingError, match=message):
         selection(3, n=3, own=True).check([None])
 

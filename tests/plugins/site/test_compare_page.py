@@ -93,7 +93,7 @@ def test_site_has_the_pages_of_what_is_cached_and_as_many_samples_as_it_may(cata
         "compare/qa~original@qa@1.html",
     ]
     page = files["compare/qa~original@qa@1.html"]
-    assert "1 to 2 of 2 shown; 1 more are not on these pages" in page
+    assert "1 to 2 of 2 shown; 1 more not on these pages" in page
     for link in ("qa~original@qa@1", "qa@qa+dev@1"):
         assert f'href="../compare/{link}.html"' in files["datasets/qa.html"]
     # The page of two splits is one of the default one.

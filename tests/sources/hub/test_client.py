@@ -54,7 +54,7 @@ def test_a_header_must_arrive_in_time_as_a_whole(
     with FaultProxy(hub.url) as proxy:
         proxy.add(Fault(begin=b"HTTP/1.1 200 OK\r\nX-Endless: ", repeat=b"x"), times=1)
         with limited_client("org/client", Deadline(1)):
-            with pytest.raises(httpx2.ReadTimeout, match="no whole header in 1 seconds"):
+            with pytest.raises(httpx2.ReadTimeout, match="no whole header in 1 second"):
                 get_session().get(proxy.url)
             assert get_session().get(f"{proxy.url}/api/datasets/org/nowhere").status_code == 401
             with get_session().stream("GET", f"{proxy.url}/api/whoami-v2") as response:
@@ -74,7 +74,7 @@ def test_pieces_of_a_body_must_arrive_in_time(
         with (
             limited_client("org/client", Deadline(1)),
             get_session().stream("GET", proxy.url, extensions=extensions) as response,
-            pytest.raises(expected, match="no more of the body in 1 seconds") as caught,
+            pytest.raises(expected, match="no more of the body in 1 second") as caught,
         ):
             list(response.iter_bytes())
     assert is_transient(caught.value)

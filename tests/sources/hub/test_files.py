@@ -147,7 +147,7 @@ def test_a_header_without_end_is_an_error_in_a_thread_too(
     short = replace(context, deadline=Deadline(0))
     with ThreadPoolExecutor() as pool:  # as many files are fetched
         later = pool.submit(fetched, short)
-        with pytest.raises(SourceError, match=r"a: .*no whole header in 1 seconds"):
+        with pytest.raises(SourceError, match=r"a: .*no whole header in 1 second"):
             later.result(timeout=60)
 
 

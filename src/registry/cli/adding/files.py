@@ -107,7 +107,7 @@ def _ask_for(place: _Place, ask: Ask) -> str:
         option_text("--file", place.location(name)): name for name in place.names[:_MOST_OFFERED]
     }
     more = len(place.names) - len(ways)
-    what = f"file of {place.name}" + (f" ({more} more are not shown)" if more > 0 else "")
+    what = f"file of {place.name}" + (f" ({more:,} more not shown)" if more > 0 else "")
     return ways[ask(Question(place.name, what, dict.fromkeys(ways, "this file")))]
 
 

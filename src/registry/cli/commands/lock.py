@@ -284,7 +284,8 @@ def _print_packages(catalog: Catalog, names: Iterable[str]) -> None:
 
 def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) -> list[str]:
     """Return how many pins there are, how many do not hold, and what could not be asked."""
-    counts = [f"{sum(one.pin is not None for one in results)} of {len(results)} datasets pinned"]
+    pinned = sum(one.pin is not None for one in results)
+    counts = [f"{pinned:,} of {count_text(len(results), 'dataset')} pinned"]
     if commits := sum(one.commit is not None for one in results):
         counts.append(f"{commits} by the commit alone")
     if broken := sum(one.status == "broken" for one in results):

@@ -86,16 +86,14 @@ class Selection:
 
     def _too_few(self, short: Mapping[str | None, int]) -> str:
         own = " besides the sample itself" if self._own else ""
+        needed = count_text(self._needed, "example")
         if self._fewshot.by is None:
             found = count_text(next(iter(short.values())), "sample")
-            return (
-                f"{self._needed} examples are wanted{own}, and {self._name} has {found}"
-                " (a smaller `n`)"
-            )
+            return f"{needed} wanted{own}, and {self._name} has {found} (a smaller `n`)"
         by = self._fewshot.by
         listed = [f"{group}: {count}" for group, count in short.items()]
         return (
-            f"{self._needed} examples of each `{by}` are wanted{own}, and {self._name} has fewer of"
+            f"{needed} of each `{by}` wanted{own}, and {self._name} has fewer of"
             f" {count_text(len(short), 'value')}: {list_names(listed, _FEW)}"
             " (a smaller `n`, or add samples)"
         )

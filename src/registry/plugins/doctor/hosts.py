@@ -33,7 +33,7 @@ def host_observations(catalog: Catalog) -> Iterator[Observation]:
     faults = asyncio.run(_faults(asked, catalog.boundary))
     silent = [(origin, fault) for origin, fault in zip(asked, faults, strict=True) if fault]
     left = len(origins) - len(asked)
-    more = f" ({left:,} more were not asked)" if left else ""
+    more = f" ({left:,} more not asked)" if left else ""
     if len(silent) < len(asked):
         text = f"{len(asked) - len(silent):,} of {count_text(len(asked), 'server')} answer{more}"
         yield fine("sources", text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from registry.api import ExportError, block_text, choice_of, file_stem
+from registry.api import ExportError, block_text, choice_of, count_text, file_stem
 from registry.plugins.export.chat import convert_samples
 from registry.plugins.export.exported import Exported, provenance_text
 
@@ -86,5 +86,7 @@ def _record(sample: Sample) -> dict[str, Any]:
 def _index(target: str, choices: list[str]) -> int:
     index = choice_of(target, choices)
     if index is None:
-        raise ExportError(f"its target {target!r} is none of its {len(choices)} choices")
+        raise ExportError(
+            f"its target {target!r} is none of its {count_text(len(choices), 'choice')}"
+        )
     return index

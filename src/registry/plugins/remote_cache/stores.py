@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from registry import CacheError
-from registry.api import LibraryError, Location, NoProgressError, install_advice, run_limited
+from registry.api import (
+    LibraryError,
+    Location,
+    NoProgressError,
+    count_text,
+    install_advice,
+    run_limited,
+)
 
 if TYPE_CHECKING:
     from registry.plugins.remote_cache.folder_store import Store
@@ -149,7 +156,8 @@ class LimitedStore:
         try:
             return run_limited(lambda progress: self._work(work, progress), seconds, tick=tick)
         except NoProgressError:
-            text = f"no progress for {seconds:g} seconds (REGISTRY_REMOTE_TIMEOUT sets the limit)"
+            waited = count_text(seconds, "second")
+            text = f"no progress for {waited} (REGISTRY_REMOTE_TIMEOUT sets the limit)"
             raise NoAnswerError(text) from None
         except LibraryError as error:
             text = shown_without_secrets(str(error.__cause__), self._url)

@@ -156,7 +156,7 @@ def compare_page(
         ],
         line=sample_line(change) if change else "",
         position=f"{part.first:,} to {part.last:,} of {shown:,}"
-        + (f" shown; {total - shown:,} more are not on these pages" if total > shown else ""),
+        + (f" shown; {total - shown:,} more not on these pages" if total > shown else ""),
         previous=link(part.previous),
         following=link(part.following),
         jumps=[(one, link(one)) for one in part.jumps] if part.starts else [],

@@ -140,7 +140,7 @@ def _part_text(part: Any) -> str:
         case "reasoning":
             return f"[reasoning: {_reasoning(part)}]"
     size = len(str(getattr(part, part.type, "")))
-    return f"[{part.type}, {size:,} characters]"
+    return f"[{part.type}, {count_text(size, 'character')}]"
 
 
 def _reasoning(part: Any) -> str:

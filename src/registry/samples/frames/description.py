@@ -96,11 +96,11 @@ class Description(Struct, frozen=True, kw_only=True):
 
     def _plots(self) -> Iterator[Plot]:
         if self.length_counts:
-            yield histogram_of_counts("Input length", self.length_counts, unit="characters")
+            yield histogram_of_counts("Input length", self.length_counts, unit="character")
         if self.targets:
             yield _target_plot(self.targets, self.other_targets)
         if self.choices:
-            yield histogram_of_counts("Number of choices", self.choices, unit="choices")
+            yield histogram_of_counts("Number of choices", self.choices, unit="choice")
         if self.duplicates:
             first = Bar(label="different", count=self.samples - self.duplicates)
             again = Bar(label="repeated", count=self.duplicates, marked=True)
@@ -134,7 +134,9 @@ class Description(Struct, frozen=True, kw_only=True):
         details = {
             "input": str(self.input_lengths or ""),
             "messages": _counts(self.roles),
-            "choices": _counts({f"{number} choices": n for number, n in self.choices.items()}),
+            "choices": _counts(
+                {count_text(number, "choice"): n for number, n in self.choices.items()}
+            ),
             # Of both columns, in the first that has any.
             "target" if self.filled["target"] else "targets": _balance(
                 self.targets, self.other_targets

@@ -23,7 +23,7 @@ from huggingface_hub.utils import _http
 
 from registry.base.processes.forks import ForkSafeLock
 from registry.base.threads import NoProgressError, run_limited
-from registry.errors import AccessError, SourceError
+from registry.errors import AccessError, SourceError, count_text
 from registry.progress import Deadline
 from registry.sources.retry import Meter, causes, hub_host, is_transient, network_policy
 
@@ -122,7 +122,7 @@ def _send(
         response = run_limited(receive_header, seconds)
     except NoProgressError:
         is_given_up.set()
-        message = f"no whole header in {seconds:.0f} seconds"
+        message = f"no whole header in {count_text(round(seconds), 'second')}"
         raise httpx2.ReadTimeout(message, request=request) from None
     if isinstance(response, Exception):
         raise response
@@ -198,7 +198,7 @@ class _Limited(httpx2.SyncByteStream):
                 yield chunk
         except httpx2.TransportError as error:
             if self._is_late:
-                text = f"no more of the body in {self._seconds:.0f} seconds"
+                text = f"no more of the body in {count_text(round(self._seconds), 'second')}"
                 late = httpx2.ReadTimeout(text, request=self._response.request)
                 raise self._own(late) from error
             if self._meter is None:
