@@ -105,6 +105,7 @@ def test_column_is_used_for_one_field_only() -> None:
 
 def test_long_values_are_not_metadata() -> None:
     assert "metadata" not in fields({"question": "?", "text": "x" * 61, "none": None})
+    assert fields({"question": "?", "metadata": "x" * 61})["metadata"] is None
 
 
 @pytest.mark.parametrize(

@@ -260,4 +260,7 @@ def _infer_metadata(columns: Columns, *, has_tools: bool) -> Inference | None:
     found = found[:_MAX_METADATA_COLUMNS]
     found += [name for name in columns.free() if has_tools and name in TOOLS]
     columns.use(*found)
-    return Inference(found, "short values; remove what nobody needs") if found else None
+    if found:
+        return Inference(found, "short values; remove what nobody needs")
+    # Left out, it would be the column of that name.
+    return Inference(None, "no objects") if "metadata" in columns.names else None
