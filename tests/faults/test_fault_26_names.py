@@ -8,7 +8,7 @@ from tests.faults.process import datasets_of, registry_each, write_catalog
 
 NAMES = {
     "con": "Windows reserves it for a device",
-    "NUL.txt": "Windows reserves it for a device",
+    "nul.txt": "Windows reserves it for a device",
     "lpt1": "Windows reserves it for a device",
     "com\u00b9": "Windows reserves it for a device",
     "Good": "use lower-case letters",
