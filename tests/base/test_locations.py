@@ -39,6 +39,7 @@ def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert Location("~/data.csv").local_path() == "/home/me/data.csv"
     assert Location("file:///x/data.csv").local_path() == "/x/data.csv"
     assert Location("file://~/data.csv").local_path() == "/home/me/data.csv"
+    assert Location("local://a/../data.csv").local_path("/b") == "/b/data.csv"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,9 @@ def test_local_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("s3://bucket/what?.csv", "s3://bucket/what?.csv"),
         ("ftp://me@host/x", "ftp://host/x"),
         ("https://host", "https://host"),
+        *((f"HTTPS://me:a{sign}b@host/x", "HTTPS://…") for sign in "/?#"),
+        ("HTTPS://host/x?token=1", "HTTPS://host/x?…"),
+        ("https://host:81/x@y.csv", "https://host:81/x@y.csv"),
         ("/a@b/x?y.csv", "/a@b/x?y.csv"),
         ("file:///a@b/x?y.csv", "file:///a@b/x?y.csv"),
     ],
@@ -101,12 +105,27 @@ def test_locations_that_can_be_taken_apart(location: str) -> None:
     Location(location).check()
 
 
-@pytest.mark.parametrize("url", ["http://[::1/x", "https://u:secret@h:x/y?k=secret", "s3://[b/x"])
-def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str) -> None:
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("http://[::1/x", "not a URL: "),
+        ("https://u:secret@h:x/y?k=secret", "not a URL: "),
+        ("s3://[b/x", "not a URL: "),
+        ("https://u:se/cret@h/x", "a user or a password has a character that ends a host"),
+        ("HTTPS://h/x?k=secret", "a protocol has no capital letters (write https://)"),
+    ],
+)
+def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str, fault: str) -> None:
     for location in (url, f"zip://x.csv::{url}"):
-        message = re.escape(f"{Location(location).public}: not a URL: ")
+        message = re.escape(f"{Location(location).public}: {fault}")
         with pytest.raises(SourceError, match=message):
             Location(location).check()
+
+
+@pytest.mark.parametrize("location", ["", "file://", "zip://x.csv::"])
+def test_a_location_of_no_file_is_refused(location: str) -> None:
+    with pytest.raises(SourceError, match=f"'{location}' names no file"):
+        Location(location).check()
 
 
 def test_a_location_with_a_nul_is_refused() -> None:

@@ -151,7 +151,8 @@ SECRETS: list[tuple[Any, bool]] = [
     ({"fs_options": {"key": "literal"}}, True),
     ({"fs_options": {"key": {"env": "NAME"}}}, False),
     ({"fs_options": {"anon": True}}, False),
-    ({"homepage": "https://host/?id=1", "description": "https://a:b@c/"}, False),
+    ({"homepage": "https://host/?page=1", "description": "https://a:b@c/"}, False),
+    ({"fs_options": {"access": "literal"}}, True),
     ([{"source": {"path": ["s3://a/b", "https://host/x?sig=1"]}}], True),
 ]
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from registry.boundary.boundary import Boundary
+from registry.catalog.cached_files import contains_secret
 from registry.manifest import source_checks
 from registry.manifest.merge import Layer, Merged
 from registry.yamldoc.reader import json_path, parse_yaml
@@ -73,6 +74,7 @@ def test_options_of_every_source_are_checked() -> None:
         ("https://h/x?a=b&access-key=abc#part", "'access-key'"),
         ("https://me@h/x", "a user or password before the host"),
         ("simplecache::sftp://me:hush@h/x", "a user or password before the host"),
+        ("https://me:hu/sh@h/x", "a user or password before the host"),
         ("sftp://me@h/x", None),
         ("github://org:repo@v1/x", None),
         ("https://h/x?sig=", None),
@@ -85,12 +87,16 @@ def test_secret_in_a_url_is_reported_but_not_shown(url: str, named: str | None) 
     assert problems == ([f"source.path: a secret in the URL: {named}"] if named else [])
 
 
-def test_secret_in_the_homepage_is_reported_but_not_shown() -> None:
-    source = {"type": "csv", "path": "x.csv"}
-    (problem,) = found(
-        source_checks.secret_in_url, source=source, homepage="https://me:hunter2@example.org/page"
-    )
-    assert problem == "homepage: a secret in the URL: a user or password before the host"
+@pytest.mark.parametrize(
+    ("key", "read_at"), [("homepage", ""), ("license", "read-at"), ("access", "gated")]
+)
+def test_secret_in_another_address_is_reported_and_not_cached(key: str, read_at: str) -> None:
+    url = "https://me:hunter2@example.org/page"
+    value: dict[str, Any] = {key: {read_at: url} if read_at else url}
+    (problem,) = found(source_checks.secret_in_url, source={"type": "csv", "path": "x"}, **value)
+    place = f"{key}.{read_at}" if read_at else key
+    assert problem == f"{place}: a secret in the URL: a user or password before the host"
+    assert contains_secret(value)
 
 
 def test_a_split_called_env_hides_no_url() -> None:
@@ -166,7 +172,7 @@ def test_revision_that_is_not_a_full_commit_is_reported(
         ("zip://x.csv", "a member needs its archive"),
         ("tar://::https://h/x.tar", "no member of the archive"),
         ("data/x.ZIP", "an archive, not a file of records"),
-        ("https://h/x.tar.gz", "an archive, not a file of records"),
+        ("https://h/x.tar.zst?raw=1", "an archive, not a file of records"),
     ],
 )
 def test_a_location_that_names_no_file_is_reported(path: str, message: str) -> None:

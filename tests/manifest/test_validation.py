@@ -72,6 +72,7 @@ BAD_KEYS = [
     ("tags: [a, 1]", "tags[1]: must be a string, is 1"),
     ("description: 1", "description: must be a string, is 1"),
     ("license: ''", "license: must not be empty"),
+    ("access: ['https://me:hush@h/x']", "access: must be a string or a mapping, is ['https://h/x']"),
     ("fields: {id: {hash: []}}", "fields.id.hash: must not be empty"),
     ("where: []", "where: must not be empty"),
     ("concat: [1]", "concat[0]: must be a mapping, is 1"),

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from registry.base.locations import Location
@@ -44,6 +45,10 @@ def read(location: str) -> bytes:
     path = location.rpartition("::")[2]
     with open_member(Location(location), partial(open, path, "rb")) as member:  # type: ignore[arg-type]
         return member.read()
+
+
+def zstandard(data: bytes) -> bytes:
+    return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
 
 def matched(location: str) -> list[Location]:
@@ -253,7 +258,7 @@ def test_a_tar_that_leads_back_to_itself_is_damaged(tmp_path: Path) -> None:
         read(f"tar://x.csv::{tmp_path}/a.tar")
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstandard])
 def test_a_large_member_of_an_ordinary_archive_is_read(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -7,6 +7,7 @@ of an archive at another location (`zip://member::ARCHIVE`, as fsspec writes it)
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -33,6 +34,7 @@ MAX_ARCHIVES = 8
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files."""
 
+_ARCHIVES = {"zip": (".zip",), "tar": (".tar", ".tgz", *(f".tar{one}" for one in PACKED_SUFFIXES))}
 _WEB = ("http", "https")
 _PUBLIC_PARAMETERS = frozenset({"confirm", "download", "export", "id", "raw"})
 """Parameters of a query that are no secret; a catalog with a secret is not cached."""
@@ -106,12 +108,26 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         return self.public != self
 
     @property
+    def has_divided_user(self) -> bool:
+        """Whether a password has what ends a host, as in `https://me:a/b@host`: `a` is no port."""
+        scheme, _, rest = self.partition("://")
+        if scheme.lower() not in _WEB:
+            return False
+        host = re.split("[/?#]", rest, maxsplit=1)[0]
+        port = host.rpartition("]")[2].partition(":")[2]
+        return "@" in rest and "@" not in host and bool(port) and not port.isdecimal()
+
+    @property
     def file_name(self) -> str:
         """The name of the file that has its bytes."""
-        file: str = self.file
-        if self.protocol in _WEB:
-            file = unquote(file.partition("#")[0].partition("?")[0])  # the URL may be invalid
-        return file.rpartition("/")[2]
+        name = self.without_query.rpartition("/")[2]
+        return unquote(name) if self.protocol in _WEB else name
+
+    @property
+    def without_query(self) -> str:
+        """The file that has its bytes, without the query and the fragment of a URL of the web."""
+        file = self.file
+        return file.partition("#")[0].partition("?")[0] if self.protocol in _WEB else str(file)
 
     @cached_property
     def packed_suffix(self) -> str:
@@ -125,14 +141,21 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         return os.path.splitext(self._path.removesuffix(self.packed_suffix))[1]
 
     @property
+    def archive_protocol(self) -> str:
+        """The protocol of the members of the archive that it is by its name; "" if it is none."""
+        return next((one for one, ends in _ARCHIVES.items() if self._path.endswith(ends)), "")
+
+    @property
     def _path(self) -> str:
         """Its path in lower case, for suffixes."""
         if self.member is not None:
             return self.member.path.lower()
         return (urlsplit(self).path if self.protocol in _WEB else self).lower()
 
-    def local_path(self) -> str:
+    def local_path(self, folder: str | os.PathLike[str] = "") -> str:
         """Return the absolute path of a local file; `~` is the home folder.
+
+        A relative path starts at the folder; "" is the working directory.
 
         Raises:
             MissingDependencyError: it is in a package that is not installed.
@@ -141,7 +164,7 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         if self.is_package:
             return package_file(self.file)
         path = self.file.partition("://")[2] if "://" in self.file else self.file
-        return os.path.abspath(os.path.expanduser(path))
+        return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
 
     def with_file(self, change: Callable[[Location], str]) -> Location:
         """Return the location with `change` applied to the file that has its bytes."""
@@ -151,12 +174,24 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         """Check a location that a user names in a call; those of manifests are checked with them.
 
         Raises:
-            SourceError: it has a NUL, or is a URL that can't be taken apart: `http://[::1/x.csv`.
+            SourceError: it is empty, has a NUL, or is a URL that can't be taken apart:
+                `http://[::1/x.csv`.
         """
+        if not self.file.removeprefix("file://"):
+            raise SourceError(f"'{self}' names no file (write its path or URL)")
         if "\0" in self:
             raise SourceError(f"{self.public!r} has a NUL, which no path has (correct it)")
         if self.is_local:
             return
+        if self.file.has_divided_user:
+            message = "a user or a password has a character that ends a host"
+            raise SourceError(
+                f"{self.public}: {message} (write `/` as %2F, `?` as %3F, `#` as %23)"
+            )
+        if self.protocol != (usual := self.protocol.lower()):
+            raise SourceError(
+                f"{self.public}: a protocol has no capital letters (write {usual}://)"
+            )
         try:
             parts = urlsplit(self.file)
             if parts.scheme in _WEB:  # the name of an S3 access point has colons
@@ -184,8 +219,11 @@ def _public(file: Location) -> str:
     if file.is_local:
         return file
     scheme, _, rest = file.partition("://")
-    rest, marked, fragment = rest.partition("#") if scheme in _WEB else (rest, "", "")
-    rest, asked, query = rest.partition("?") if scheme in _WEB else (rest, "", "")
+    if file.has_divided_user:
+        return f"{scheme}://…"
+    is_web = scheme.lower() in _WEB
+    rest, marked, fragment = rest.partition("#") if is_web else (rest, "", "")
+    rest, asked, query = rest.partition("?") if is_web else (rest, "", "")
     host, slash, path = rest.partition("/")
     if asked and not {one.partition("=")[0] for one in query.split("&")} <= _PUBLIC_PARAMETERS:
         query = "…"

@@ -87,6 +87,7 @@ def url_host(url: str) -> Host:
     scheme, _, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     is_odd = not authority.isprintable() or any(sign in authority for sign in "\\@% ")
+    is_odd = is_odd or Location(url).has_divided_user  # of which nothing may be shown
     if is_odd or (authority.count(":") > 1 and not authority.startswith("[")):
         raise ReachError(f"'{scheme}://…' does not name its host plainly (write {scheme}://HOST/…)")
     host = parse_host(authority)

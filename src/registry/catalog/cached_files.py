@@ -37,7 +37,6 @@ __all__ = [
     "package_version_key",
 ]
 
-_PROSE = {"description", "homepage"}
 # `json.dumps` with options creates an encoder on each call.
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 Key = tuple[str, "SchemaName"]
@@ -110,11 +109,18 @@ def may_contain_secret(body: bytes) -> bool:
 
 def contains_secret(value: Any, *, in_options: bool = False) -> bool:
     """Return whether a document may contain a secret: in a URL, or literally in `fs_options`."""
+    from registry.manifest.paths import strings_in  # few files may have secrets
+    from registry.manifest.source_checks import OF_PAGES, secret_of
+
     if isinstance(value, dict):
         return any(
-            contains_secret(item, in_options=(in_options and key != "env") or key == "fs_options")
+            any(secret_of(Location(text)) for _, text in strings_in(item))
+            if key in OF_PAGES and not in_options
+            else contains_secret(
+                item, in_options=(in_options and key != "env") or key == "fs_options"
+            )
             for key, item in value.items()
-            if key not in _PROSE
+            if key != "description"
         )
     if isinstance(value, list):
         return any(contains_secret(item, in_options=in_options) for item in value)

@@ -33,6 +33,7 @@ __all__ = [
     "HTML_START",
     "ByteRange",
     "CountedValues",
+    "FirstBytes",
     "PositionedFile",
     "Ranges",
     "RowGroups",
@@ -44,6 +45,7 @@ __all__ = [
     "line_ranges",
     "open_bytes",
     "open_text",
+    "open_zstandard",
     "text_codec",
     "unknown_encoding",
 ]
@@ -168,30 +170,34 @@ class SourceBytes:
         def opened() -> Iterator[IO[bytes]]:
             with self.open() as data:
                 data.seek(part.start)
-                yield cast("IO[bytes]", _FirstBytes(data, part.stop - part.start))
+                yield cast("IO[bytes]", FirstBytes(data, part.stop - part.start))
 
         return replace(self, open=opened, local_path=None)
 
 
-class _FirstBytes(io.RawIOBase):
-    """The next bytes of a file, and no more."""
+class FirstBytes(io.RawIOBase):
+    """The next bytes of a file, and no more; the file stays open."""
 
     def __init__(self, data: IO[bytes], size: int) -> None:
+        """Begin where the file is."""
         super().__init__()
         self._data = data
         self._left = size
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
+        """Read into a buffer."""
         found = self._data.read(min(len(buffer), self._left))
         buffer[: len(found)] = found
         self._left -= len(found)
         return len(found)
 
 
-def _open_zstandard(file: IO[bytes]) -> IO[bytes]:
+def open_zstandard(file: IO[bytes]) -> IO[bytes]:
+    """Open bytes that Zstandard has compressed; the result can't seek."""
     import pyarrow as pa
 
     return cast("IO[bytes]", pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"))
@@ -201,7 +207,7 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".gz": lambda file: cast("IO[bytes]", gzip.open(file)),  # noqa: SIM115 (its reader closes it)
     ".bz2": lambda file: cast("IO[bytes]", bz2.open(file)),  # noqa: SIM115
     ".xz": lambda file: cast("IO[bytes]", lzma.open(file)),  # noqa: SIM115
-    ".zst": _open_zstandard,
+    ".zst": open_zstandard,
 }
 _HTML = (b"<!doctype html", b"<html")
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)

@@ -24,6 +24,7 @@ from registry.rules import Finding
 from registry.yamldoc.reader import DataPath
 
 __all__ = [
+    "OF_PAGES",
     "bad_location",
     "literal_secret",
     "may_be_secret",
@@ -31,11 +32,14 @@ __all__ = [
     "refused_option",
     "refused_protocol",
     "secret_in_url",
+    "secret_of",
     "unlisted_host",
     "unlisted_secret",
     "unpinned_revision",
 ]
 
+OF_PAGES = ("homepage", "license", "access")
+"""Keys whose addresses are those of pages; most of their queries are no secret."""
 # Strings, not compiled patterns: `re` compiles and caches them on first use, and most datasets
 # need none.
 _SENSITIVE = (
@@ -44,7 +48,6 @@ _SENSITIVE = (
 )
 # Also the parameters with which cloud storage signs links and services pass credentials.
 _SENSITIVE_QUERY = rf"{_SENSITIVE}|signature|(^|[-_])sig($|[-_])|(^|[-_])auth([-_]|$)"
-_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 # `?` starts the query of a URL of the web, and is a wildcard elsewhere.
 _EXPANDED = re.compile(r"[*\[{]|^(?!https?://).*\?")
 _WEB = ("http", "https", "ftp")
@@ -66,11 +69,11 @@ def literal_secret(merged: Merged) -> Iterator[Finding]:
 
 
 def secret_in_url(merged: Merged) -> Iterator[Finding]:
-    """Report URLs that contain a password or a signature: of files, and of the homepage."""
-    homepage = merged.value.get("homepage")
-    named = _secret_of(Location(homepage)) if isinstance(homepage, str) else ""
-    if named and _is_written(merged, ("homepage",)):
-        yield Finding(("homepage",), f"a secret in the URL: {named}", "write it without")
+    """Report URLs that contain a password or a signature: of files, and of pages to read."""
+    for key in OF_PAGES:
+        for path, text in strings_in(merged.value.get(key), (key,)):
+            if (named := secret_of(Location(text))) and _is_written(merged, path):
+                yield Finding(path, f"a secret in the URL: {named}", "write it without")
     for path, location in _locations(merged.value):
         if not _is_written(merged, path):
             continue
@@ -98,8 +101,7 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
         elif member is not None and not member.path:
             hint = f"write {member.protocol}://MEMBER::ARCHIVE"
             yield Finding(place, "no member of the archive", hint)
-        elif member is None and location.lower().endswith(_ARCHIVES):
-            kind = "zip" if location.lower().endswith(".zip") else "tar"
+        elif member is None and (kind := location.archive_protocol):
             hint = f"write {kind}://MEMBER::ARCHIVE, with * for all of its files"
             yield Finding(place, "an archive, not a file of records", hint)
 
@@ -274,7 +276,7 @@ def _is_written(merged: Merged, path: DataPath) -> bool:
 
 def _secret_within(location: Location) -> str:
     parts = map(Location, location.split("::"))
-    return next(filter(None, map(_secret_of, parts)), "")
+    return next(filter(None, map(secret_of, parts)), "")
 
 
 def _sources_read(
@@ -316,12 +318,13 @@ def _located(
             yield place, Location(text)
 
 
-def _secret_of(url: Location) -> str:
+def secret_of(url: Location) -> str:
     """Return the name of the secret part of a URL, never the secret itself; "" if there is none."""
     scheme = url.protocol.lower()
     authority = url.partition("://")[2].partition("/")[0]
     user, at, _ = authority.rpartition("@")
-    if at and scheme not in _NO_PASSWORD and (scheme in _WEB or ":" in user):
+    is_user = at and scheme not in _NO_PASSWORD and (scheme in _WEB or ":" in user)
+    if is_user or url.has_divided_user:
         return "a user or password before the host"
     query = url.partition("?")[2].partition("#")[0]
     for name, item in parse_qsl(query):

@@ -5,7 +5,6 @@ definition in the manifest schema. No other code depends on the type of a source
 """
 
 import functools
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -451,7 +450,4 @@ def _absolute(path: str, folder: Path) -> str:
     location = Location(path)
     if not location.is_path:
         return path
-    absolute = location.with_file(
-        lambda file: os.path.normpath(folder / os.path.expanduser(file.removeprefix("file://")))
-    )
-    return str(absolute)  # keys are plain data
+    return str(location.with_file(lambda file: file.local_path(folder)))  # keys are plain data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -12,7 +13,9 @@ import msgspec
 
 from registry.base.conversion import convert
 from registry.base.digest import canonical_json
+from registry.base.escape import start_of
 from registry.base.names import name_fault
+from registry.boundary.secrets import redact
 from registry.errors import Problem, count_text, did_you_mean, shorten
 from registry.manifest.schema import (
     SchemaName,
@@ -103,7 +106,7 @@ def _distinct(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def _report(error: Violation) -> Iterator[Finding]:
     path, keyword, limit, instance = error.path, error.keyword, error.limit, error.instance
-    shown = shorten(instance)
+    shown = _shown(instance)
     match keyword:
         case "additionalProperties":
             yield from _unknown_keys(error, path)
@@ -142,6 +145,12 @@ def _report(error: Violation) -> Iterator[Finding]:
             yield Finding(path, message, hint, rule="wrong-value")
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message, without the secrets of URLs in it."""
+    text = shorten(value, width=sys.maxsize)
+    return shorten(value) if redact(text) == text else start_of(redact(text), 80)
+
+
 def _usage(path: DataPath) -> str:
     """Return how an operation is written, for its argument; empty for any other value."""
     if path[-1:] == ("do",):
@@ -161,11 +170,11 @@ def _repeated_items(items: Any, path: DataPath) -> Iterator[Finding]:
     seen: set[bytes] = set()
     for place, item in enumerate(items):
         if (key := canonical_json(item)) in seen:
-            message = f"{shorten(item)} is listed twice"
+            message = f"{_shown(item)} is listed twice"
             yield Finding((*path, place), message, "remove one of them", "wrong-value")
         seen.add(key)
     if len(seen) == len(items):  # to JSON Schema 1 and 1.0 are equal
-        yield Finding(path, f"must not contain equal items, is {shorten(items)}", "", "wrong-value")
+        yield Finding(path, f"must not contain equal items, is {_shown(items)}", "", "wrong-value")
 
 
 def _missing_keys(error: Violation, path: DataPath) -> Iterator[Finding]:

@@ -65,9 +65,8 @@ def remote_resolver(
         pool: Its file systems.
         context: Remembers what was found, for when no request may be made; None remembers nothing.
     """
-    location = location.file
-    folder = location.partition("?")[0].rpartition("/")[0]
-    shown = location.public.removesuffix("?…").rpartition("/")[0]
+    folder = location.without_query.rpartition("/")[0]
+    shown = Location(folder).public
     known: dict[str, str] = {}
 
     def resolve(value: str) -> str:

@@ -21,7 +21,7 @@ from registry.base.locations import Location, Member, member_name
 from registry.boundary.boundary import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
-from registry.decode.stream import HTML_START, html_fault
+from registry.decode.stream import HTML_START, FirstBytes, html_fault, open_zstandard
 from registry.errors import DecodeError, SourceError, close_matches, count_text
 
 __all__ = ["OpenArchive", "match_members", "open_member"]
@@ -33,11 +33,7 @@ _LIMITS = Limits()
 # The names and attributes in the headers of a tar archive; `tarfile` reads each of them at once.
 _LARGEST_HEADER = 1 << 20
 _TAR_BLOCK = 512
-_UNPACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
-}
+_CHUNK = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError)
 
 
@@ -200,6 +196,41 @@ class _TarBytes:
         return True
 
 
+class _Zstandard:
+    """The bytes that Zstandard has compressed; to seek back is to begin again, as with gzip."""
+
+    def __init__(self, data: IO[bytes]) -> None:
+        self._data = data
+        self._size = data.seek(0, io.SEEK_END)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._data.seek(0)
+        packed = cast("IO[bytes]", FirstBytes(self._data, self._size))
+        self._unpacked, self._position = open_zstandard(packed), 0
+
+    def read(self, size: int) -> bytes:
+        found = self._unpacked.read(size)
+        self._position += len(found)
+        return found
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            self._begin()
+        while self._position < position and self.read(min(_CHUNK, position - self._position)):
+            pass
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+
+_UNPACKERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+    b"\x28\xb5\x2f\xfd": _Zstandard,
+}
 _ARCHIVES: dict[str, Callable[[IO[bytes], int], _Archive]] = {"zip": _zip, "tar": _tar}
 
 

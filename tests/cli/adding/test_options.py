@@ -39,6 +39,9 @@ def test_options_that_contradict_each_other(options: dict[str, Any], words: str)
     with pytest.raises(click.UsageError) as caught:
         check_options("qa", SourceOptions(**options))
     assert words in caught.value.message
+    for empty in (SourceOptions(file=""), SourceOptions(file="q.csv", join="")):
+        with pytest.raises(SourceError, match="'' names no file"):
+            check_options("qa", empty)
 
 
 @pytest.mark.parametrize(

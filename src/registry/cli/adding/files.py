@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -28,10 +27,6 @@ from registry.sources.source_type import reader_of
 
 __all__ = ["ChosenFiles", "choose_files", "propose_join"]
 
-_ARCHIVES = {
-    ".zip": "zip",
-    **dict.fromkeys((".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz"), "tar"),
-}
 _MOST_COMPARED = 12
 """Files whose columns are compared."""
 _MOST_OFFERED = 8
@@ -122,9 +117,8 @@ def _place(file: str, folder: Path, context: SourceContext) -> _Place | None:
         root = os.path.expanduser(file)
         found = [os.path.relpath(one, root) for one in list_files(root, UNBOUNDED)]
         return _readable(file, found, lambda name: os.path.join(file, name))
-    path = urlsplit(file).path if "://" in file else file
-    protocol = next((one for end, one in _ARCHIVES.items() if path.casefold().endswith(end)), None)
-    if protocol is None or Location(file).member is not None:
+    protocol = Location(file).archive_protocol
+    if not protocol or Location(file).member is not None:
         return None
     # The type is of no use for a list of members, and any source has one.
     keys = file_keys(SourceOptions(file=f"{protocol}://**::{file}", type="csv"), folder)

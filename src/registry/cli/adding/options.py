@@ -66,6 +66,9 @@ def check_options(name: str, options: SourceOptions) -> None:
         raise click.UsageError("name the source: --file data.csv (or a URL), or --hf owner/name")
     if options.hf is not None and options.file is not None:
         raise click.UsageError("pass either --hf PATH or --file URL")
+    for file in (options.file, options.join):
+        if file is not None:
+            Location(file).check()
     if options.file is not None and (options.name or options.split or options.revision):
         raise click.UsageError("--name, --split and --revision go with --hf")
     of_files = (
@@ -100,7 +103,7 @@ def file_keys(options: SourceOptions, folder: Path) -> dict[str, Any]:
                 f"{file} is a spreadsheet: export the sheet as CSV, and add that"
             )
         hint = "its name must end in .csv, .tsv, .json, .jsonl or .parquet, or --type says it"
-        raise click.UsageError(f"can't infer the type of {file} ({hint})")
+        raise click.UsageError(f"can't infer the type of {Location(file).public} ({hint})")
     _check_type(options, str(kind))
     path = str(Location(file).with_file(partial(_relative, folder=folder)))
     return {"type": kind, "path": str(path)}
