@@ -147,6 +147,10 @@ class RegistryError(Exception):
         # By default, unpickling calls the class with `args`, the message; ours need more than that.
         return _restore, (type(self), self.args, self.__dict__)
 
+    def to_dict(self) -> dict[str, str]:
+        """Return the error as JSON data."""
+        return {"type": type(self).__name__, "message": str(self)}
+
 
 def _restore(cls: type[RegistryError], args: tuple[object], state: dict[str, object]) -> object:
     """Restore a pickled error without `__init__`, whose arguments are not stored."""

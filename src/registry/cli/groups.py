@@ -62,6 +62,7 @@ def _digest_line(group: Group, digest: str | None) -> str:
 def group_data(group: Group) -> dict[str, Any]:
     """Return a group as JSON data."""
     return {
+        "name": group.name,
         "group": group.name,
         "description": group.description,
         "tags": list(group.tags),

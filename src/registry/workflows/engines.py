@@ -68,11 +68,14 @@ class SyncResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        error = self.error
-        data = error and {"type": type(error).__name__, "message": str(error)}
-        warnings = [warning.to_dict() for warning in self.warnings]
-        seconds = round(self.seconds, 3)
-        return {**vars(self), "seconds": seconds, "error": data, "warnings": warnings}
+        return {
+            **vars(self),
+            "seconds": round(self.seconds, 3),
+            "error": self.error and self.error.to_dict(),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+            "pushed": self.pushed or None,
+            "push_error": self.push_error or None,
+        }
 
 
 class Job(Struct, frozen=True, kw_only=True):

@@ -82,7 +82,6 @@ class LockResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        error = self.error
         return {
             "name": self.name,
             "status": self.status,
@@ -93,7 +92,7 @@ class LockResult:
             "version_change": self.version or None,
             "merge": self.note or None,
             "stale": self.stale,
-            "error": error and {"type": type(error).__name__, "message": str(error)},
+            "error": self.error and self.error.to_dict(),
             "warnings": [warning.to_dict() for warning in self.warnings],
             "differences": [vars(one) for one in self.differences],
         }

@@ -261,7 +261,7 @@ def test_clear_asks_for_confirmation(
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     done = run("cache", "clear", *names)
     assert bool(entries(run)) is is_left
-    assert ("also used by qa-one" in done.out) is bool(names)
+    assert ("also used by qa-one" in done.err) is bool(names)
 
 
 def test_the_remote_cache_is_pruned_by_age(

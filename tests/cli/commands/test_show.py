@@ -142,7 +142,7 @@ def test_last_line_shows_whether_samples_are_cached(run: Run, own: Path, cache_d
 
 def test_json_has_spec_cache_and_pin(run: Run, own: Path) -> None:
     shown = run("show", "qa-one", "--json").json
-    assert set(shown) == {"spec", "cache", "pin", "state"}
+    assert set(shown) == {"name", "spec", "cache", "pin", "state"}
     assert shown["spec"]["limit"] == 1
     assert shown["spec"]["source"]["path"] == [str(own / "qa.csv")]
 

@@ -52,7 +52,8 @@ def test_several_datasets_go_to_a_folder_and_one_failure_does_not_stop_the_other
     write(own, "gone", MISSING_FILE)
     result = run("export", "gone", "qa", "qa-one", "--to", "out/", "--format", "jsonl", "--json")
     assert result.code == 1
-    assert "gone.csv" in result.json[0]["error"]
+    assert "gone.csv" in result.json[0]["error"]["message"]
+    assert len({tuple(one) for one in result.json}) == 1  # the same keys
     assert [one["samples"] for one in result.json[1:]] == [3, 1]
     files = {file["path"] for one in result.json[1:] for file in one["files"]}
     assert {str(path) for path in Path("out").iterdir()} == files

@@ -191,7 +191,8 @@ def test_json_has_every_log_and_every_error(pinned: Path, run: Run, log: Path) -
     assert (found["verdict"], found["found_by"], found["dataset"]) == ("same", "provenance", "qa")
     assert found["stated"] == stated("qa")
     assert found["rebuilt"]["equal"] is True
-    assert error == {"file": "gone.eval", "error": "gone.eval: no such file or folder"}
+    message = "gone.eval: no such file or folder"
+    assert error == {"file": "gone.eval", "error": {"type": "LogError", "message": message}}
 
 
 def test_unreadable_log_does_not_hide_the_others(

@@ -288,7 +288,7 @@ def clear(names: tuple[str, ...], yes: bool, as_json: bool, root: str | None) ->
     cache = _open()
     if not names:
         if not yes:
-            click.confirm(f"Remove everything under {cache.root}?", abort=True)
+            click.confirm(f"Remove everything under {cache.root}?", abort=True, err=True)
         return _report(housekeeping.clear(cache), cache, as_json=as_json)
     catalog, cache, usage = _open_with_usage(root)
     items = contents(cache)
@@ -302,7 +302,7 @@ def clear(names: tuple[str, ...], yes: bool, as_json: bool, root: str | None) ->
         size = size_text(sum(item.total for item in items))
         others = sorted({user for item in items for user in usage.users(item)}.difference(wanted))
         also = f", also used by {list_names(others, 3)}" if others else ""
-        click.confirm(f"Remove {size}{also}?", abort=True)
+        click.confirm(f"Remove {size}{also}?", abort=True, err=True)
     return _report(housekeeping.clear_items(cache, items), cache, as_json=as_json)
 
 

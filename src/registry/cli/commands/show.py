@@ -133,8 +133,8 @@ def command(
         cached = entry and _entry_data(entry, warnings)
         pinned = pin and {**data_of(pin, keep=is_set), "stale": stale}
         state = state_of(catalog[name], pin)
-        data = {"spec": _spec_data(spec), "cache": cached, "pin": pinned, "state": state}
-        print_json({**data, **_override_data(name, catalog)})
+        data = {"name": name, "spec": _spec_data(spec), "cache": cached, "pin": pinned}
+        print_json({**data, "state": state, **_override_data(name, catalog)})
         return CLEAN
     _print_spec(spec, catalog, show_all=show_all)
     for line in _override_lines(name, catalog):

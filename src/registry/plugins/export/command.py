@@ -141,12 +141,12 @@ def command(
                 else:
                     kind.write(exported, unescaped(sys.stdout).buffer)
             except RegistryError as error:
-                results.append({"dataset": name, "error": str(error)})
+                results.append(_row(name, kind, error=error.to_dict()))
     if as_json:
         print_json(results)
     else:
         _print(results)
-    return PROBLEMS if any("error" in result for result in results) else CLEAN
+    return PROBLEMS if any(result["error"] for result in results) else CLEAN
 
 
 def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format, dict[str, Path]]:
@@ -168,24 +168,30 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
 def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
     files = publish(exported, kind, target)
     warnings = quality_warnings(exported.spec, exported.entry.meta)
-    return {
-        "dataset": exported.name,
-        "format": kind.name,
-        "samples": len(exported.dataset),
-        "fingerprint": exported.provenance.fingerprint,
-        "files": [
+    return _row(
+        exported.name,
+        kind,
+        samples=len(exported.dataset),
+        fingerprint=exported.provenance.fingerprint,
+        files=[
             {"path": str(file), "bytes": file.stat().st_size, "sha256": file_sha256(file)}
             for file in files
         ],
-        "warnings": [warning.to_dict() for warning in warnings],
-    }
+        warnings=[warning.to_dict() for warning in warnings],
+    )
+
+
+def _row(name: str, kind: Format, **values: Any) -> dict[str, Any]:
+    """Return a dataset as JSON data, which has the same keys whether it was written or not."""
+    missing = {"samples": None, "fingerprint": None, "files": [], "warnings": [], "error": None}
+    return {"name": name, "format": kind.name, **missing, **values}
 
 
 def _print(results: list[dict[str, Any]]) -> None:
     for result in results:
-        name = result["dataset"]
-        if "error" in result:
-            print_error(name, result["error"])
+        name = result["name"]
+        if result["error"]:
+            print_error(name, result["error"]["message"])
             continue
         samples = count_text(result["samples"], "sample")
         size = size_text(sum(file["bytes"] for file in result["files"]))

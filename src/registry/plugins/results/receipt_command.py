@@ -56,12 +56,12 @@ def command(logs: tuple[str, ...], rebuild: bool, as_json: bool, root: str | Non
     """
     here: Here | None = None
     receipts: list[Receipt] = []
-    errors: list[dict[str, str]] = []
+    errors: list[dict[str, Any]] = []
     for log in logs:
         try:
             runs = read_runs(log)
         except RegistryError as error:
-            errors.append({"file": log, "error": str(error)})
+            errors.append({"file": log, "error": error.to_dict()})
             print_line(f"error: {error}", err=True)
             continue
         here = here or Here(*options.open_catalog(root))
