@@ -183,8 +183,8 @@ def _export(exported: Exported, kind: Format, target: Path) -> dict[str, Any]:
 
 def _row(name: str, kind: Format, **values: Any) -> dict[str, Any]:
     """Return a dataset as JSON data, which has the same keys whether it was written or not."""
-    missing = {"samples": None, "fingerprint": None, "files": [], "warnings": [], "error": None}
-    return {"name": name, "format": kind.name, **missing, **values}
+    missing: dict[str, Any] = {"samples": None, "fingerprint": None, "error": None}
+    return {"name": name, "format": kind.name, **missing, "files": [], "warnings": [], **values}
 
 
 def _print(results: list[dict[str, Any]]) -> None:
