@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from registry.cli import main
 from registry.errors import RegistryError
 from registry.settings import (
     INDEX_NAME,
@@ -166,13 +167,16 @@ def test_a_size_of_any_length_is_a_size_or_an_error() -> None:
 
 
 def test_a_working_folder_that_was_removed_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     with pytest.raises(RegistryError, match=r"working folder.*\(change to a folder that exists\)"):
         settings(root="/x")
+    for command in ("init", "init x", "import x.py", "receipt x"):
+        assert main(command.split()) == 1
+        assert "change to a folder that exists" in capsys.readouterr().err
 
 
 def test_times_of_the_network_are_settings() -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "remote_seconds",
     "usable_cores",
     "validate_seconds",
+    "working_folder",
 ]
 
 INDEX_NAME = "datasets.yaml"
@@ -102,7 +103,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         are separated as those of PATH.
         """
         given = root or environ.get("REGISTRY_ROOT")
-        here = _working_folder()
+        here = working_folder()
         index = _absolute(given) if given else find_root(here)
         if folder := environ.get("REGISTRY_CACHE_DIR"):
             cache_dir = _absolute(folder)
@@ -178,7 +179,12 @@ def _path(path: str | Path) -> Path:
     return Path(path)
 
 
-def _working_folder() -> Path:
+def working_folder() -> Path:
+    """Return the working directory.
+
+    Raises:
+        RegistryError: there is none, as it was removed.
+    """
     try:
         return Path.cwd()
     except OSError as error:

@@ -96,6 +96,16 @@ def test_dockerfile_names_what_it_copies(folder: Path, line: str) -> None:
     assert found.images == ()
 
 
+def test_stages_of_a_dockerfile_are_no_images(folder: Path) -> None:
+    (folder / "image" / "Dockerfile").write_text(
+        "FROM --platform=linux/amd64 debian:12 AS Base\nFROM base as next\nFROM next\n"
+        "COPY --from=BASE /x /y\nCOPY --from=0 /x /y\nCOPY --from=nginx:1 /x /y\n"
+        "COPY --from=redis@sha256:00 /x /y\nFROM later\nFROM scratch AS later\n"
+    )
+    found = found_in(folder, sandbox=("docker", "image/Dockerfile"))
+    assert found.images == ("debian:12", "later", "nginx:1")
+
+
 def test_setup_script_names_what_it_runs(folder: Path) -> None:
     found = found_in(folder, setup="setup.sh")
     assert names(folder, found.sandbox) == ["setup.sh", "steps/more.sh"]

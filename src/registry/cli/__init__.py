@@ -19,7 +19,7 @@ from registry.cli.streams import escaped_output
 from registry.errors import ExtensionError, RegistryError
 from registry.extensions import extension, extensions
 from registry.installation import DISTRIBUTION, install_advice
-from registry.settings import SWITCH
+from registry.settings import SWITCH, working_folder
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -262,6 +262,11 @@ def _memory_advice() -> str:
 
 
 def _unexpected(error: Exception) -> int:
+    try:
+        working_folder()
+    except RegistryError as gone:
+        print_failure(gone)
+        return PROBLEMS
     if SWITCH.get(os.environ.get("REGISTRY_TRACEBACK", "").lower(), True):
         traceback.print_exception(error)
     print(

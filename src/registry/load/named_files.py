@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -137,7 +137,7 @@ class _Search:
         """Yield the paths that a key of a compose file names."""
         texts = [one for one in _texts(node) if "$" not in one]
         if key == "image":
-            self.images.update(one for one in texts if "@sha256:" not in one)
+            self._note_images(texts, ())
         elif key == "build":
             inner = dict(_pairs(node, deep=False)) if isinstance(node, yaml.MappingNode) else {}
             context = _first(inner.get("context"), *texts, ".")
@@ -154,21 +154,29 @@ class _Search:
 
     def _copied(self, dockerfile: str, context: str) -> Iterator[str]:
         """Yield the paths that a Dockerfile copies; all of its context where that is unsure."""
+        stages = {"scratch"}
         for word, rest in _INSTRUCTION.findall(self._text(dockerfile)):
             words = _words(rest)
             options = [one for one in words if one.startswith("--")]
             names = [one for one in words if not one.startswith("--")]
             if word.upper() == "FROM":
-                if names and "@sha256:" not in names[0] and names[0] != "scratch":
-                    self.images.add(names[0])
+                self._note_images(names[:1], stages)
+                stages.update(one.lower() for one in names[2:])  # FROM image AS stage
             elif word.upper() == "RUN":
                 if any(one.startswith("--mount") for one in options):
                     yield context
-            elif not any(one.startswith("--from") for one in options):
+            elif origins := [one[7:] for one in options if one.startswith("--from=")]:
+                self._note_images([one for one in origins if not one.isdecimal()], stages)
+            else:
                 for name in names[:-1]:
                     path = os.path.normpath(os.path.join(context, name.lstrip("/")))
                     is_sure = not re.search(r"[$*?\[]|<<", name) and path.startswith(context)
                     yield path if is_sure else context
+
+    def _note_images(self, names: list[str], stages: Collection[str]) -> None:
+        """Note the images among what a Dockerfile takes files from: others are stages of it."""
+        named = (one for one in names if one.lower() not in stages)
+        self.images.update(one for one in named if "@sha256:" not in one)
 
     def _text(self, path: str) -> str:
         try:

@@ -12,6 +12,7 @@ from registry.base.packages import PACKAGE
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index
+from registry.catalog.discovery import package_of
 from registry.catalog.permissions import permissions_of
 from registry.diff.checkout import Checkout
 from registry.diff.git_tree import matching
@@ -26,10 +27,10 @@ from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.origins import pin_origins
 from registry.manifest.models import DatasetSpec
 from registry.manifest.origins import Origin
-from registry.settings import Settings, builtin_root, lock_file_of
+from registry.settings import Settings, lock_file_of
 from registry.yamldoc.reader import Document
 
-__all__ = ["Contents", "package_of", "read_contents"]
+__all__ = ["Contents", "read_contents"]
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,6 @@ class Contents:
                 inner = os.path.relpath(full, index.parent)
                 return f"{PACKAGE}{package_of(index.parent)}/{inner}"
         return self.checkout.file_name(path)
-
-
-def package_of(folder: Path) -> str:
-    """Return the name of the package whose catalog is in a folder."""
-    return "registry" if folder == builtin_root().parent else folder.name
 
 
 def read_contents(

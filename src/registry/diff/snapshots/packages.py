@@ -11,7 +11,8 @@ from dataclasses import replace
 from functools import cache
 from importlib import metadata
 
-from registry.diff.snapshots.contents import Contents, package_of
+from registry.catalog.discovery import package_of
+from registry.diff.snapshots.contents import Contents
 from registry.errors import count_text, list_names
 from registry.lockfile.models import PIN_FORMAT
 from registry.lockfile.spec_digest import spec_digest
