@@ -73,18 +73,15 @@ def parse_file(parsed: ParsedText, schema: SchemaName) -> ParsedFile:
         return ParsedFile(None, parsed.problems)
     found = validate(parsed.document, schema)
     if parsed.problems:
+        # A value that the parser refuses is null, and a key that is missing may be in the part that
+        # can't be parsed; what is below the place of a problem was parsed.
+        unsure = {one.path for one in parsed.problems} - {"$"}
+        unsure |= set(map(json_path, parsed.incomplete))
         found = sorted(
-            [*parsed.problems, *(one for one in found if not _follows(one, parsed))],
+            [*parsed.problems, *(one for one in found if one.path not in unsure)],
             key=lambda problem: (problem.line, problem.column),
         )
     return ParsedFile(parsed.document, tuple(found))
-
-
-def _follows(problem: Problem, parsed: ParsedText) -> bool:
-    """Return whether a violation of the schema may follow from a problem of the parser."""
-    if problem.path in map(json_path, parsed.incomplete):
-        return True  # a key that is missing may be in the part that can't be parsed
-    return any(is_within(problem.path, one.path) for one in parsed.problems if one.path != "$")
 
 
 def may_hide_datasets(problem: Problem) -> bool:
