@@ -18,11 +18,12 @@ from s3fs import S3FileSystem
 from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.cache.meta import seal, unseal
-from registry.catalog.catalog import Catalog
 from registry.cli import main
+from registry.load.request import OpenCatalog
 from registry.plugins.remote_cache.of_dataset import open_remote_cache
 from registry.plugins.remote_cache.record import SAMPLES, entry_folder, record_of, record_text
 from registry.plugins.remote_cache.stores import open_store, public_url
+from registry.settings import Settings
 from registry.workflows.sync import sync
 from tests.acceptance.conftest import Machine
 from tests.conftest import S3, Https, OneDataset, Page, permit
@@ -212,9 +213,8 @@ def test_without_a_lockfile_only_trusted_writers_count(
 
     def status(name: str) -> str:
         machine(name)
-        (result,) = sync(
-            ["data"], Catalog.open(root), Cache(tmp_path / name), jobs=1, report=lambda *_: None
-        )
+        opened = OpenCatalog.of(Settings.from_environment(root=root))
+        (result,) = sync(["data"], opened, jobs=1, report=lambda *_: None)
         return result.status
 
     assert status("nobody is trusted") == "built"

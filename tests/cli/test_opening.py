@@ -1,4 +1,4 @@
-"""A dataset is opened, or built, as the options say."""
+"""The datasets that commands list are the valid ones, and what is wrong with others is said."""
 
 from __future__ import annotations
 
@@ -6,27 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from registry.cli.opening import open_dataset
-from registry.cli.options import open_catalog
-from registry.errors import DatasetNotFoundError, LockStaleError, RegistryError
+from registry.catalog.catalog import Catalog
+from registry.cli.opening import valid_specs
 from tests.cli.invocation import write
 
 
-def test_dataset_is_built_and_comes_with_its_spec(own: Path) -> None:
-    opened = open_dataset("qa", open_catalog(None), as_json=True)
-    assert (opened.spec.name, len(opened.result.dataset)) == ("qa", 3)
-    assert opened.result.entry.meta["samples"] == 3
-
-
-def test_errors_name_the_manifest(own: Path) -> None:
-    text = "datasets: {bad: {source: {type: csv, path: qa.csv}, fields: {input: nothing}}}\n"
-    write(own, "bad", text)
-    with pytest.raises(RegistryError, match=r"m/bad\.yaml"):
-        open_dataset("bad", open_catalog(None), as_json=True)
-
-
-def test_unknown_names_and_missing_pins_are_errors(own: Path) -> None:
-    with pytest.raises(DatasetNotFoundError, match="qa"):
-        open_dataset("qb", open_catalog(None), as_json=True)
-    with pytest.raises(LockStaleError):
-        open_dataset("qa", open_catalog(None, locked=True), as_json=True)
+def test_all_problems_are_printed_once(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(own, "bad", "datasets:\n  bad: {bogus: 1, limit: few}\n  worse: {extends: bad}\n")
+    specs, has_invalid = valid_specs(Catalog.open(own), ["qa", "bad", "worse"])
+    assert ([one.name for one in specs], has_invalid) == (["qa"], True)
+    paths = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
+    assert paths == ["$.datasets.bad:", "$.datasets.bad.bogus:", "$.datasets.bad.limit:"]

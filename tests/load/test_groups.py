@@ -19,7 +19,8 @@ from registry import (
 )
 from registry.catalog.catalog import Catalog
 from registry.cli import main
-from registry.load.groups import check_group, group_digest
+from registry.load.groups import checked_group, group_digest
+from registry.load.request import OpenCatalog
 from registry.settings import Settings
 
 CATALOG = """\
@@ -87,11 +88,11 @@ def test_a_group_may_have_one_value_of_another_group(root: Path, member: str) ->
 
 def test_the_digest_is_that_of_the_pins(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings.from_environment(root=root)
-    catalog = Catalog.open(root)
-    group = catalog.group("board")
-    assert group_digest(group, catalog, settings) is None
+    group = Catalog.open(root).group("board")
+    assert group_digest(group, OpenCatalog.of(settings).pins) is None
     assert main(["lock", "board", "--root", str(root)]) == 0
-    assert group_digest(group, catalog, settings) == get_group("board", root=root).digest
+    digest = get_group("board", root=root).digest
+    assert group_digest(group, OpenCatalog.of(settings).pins) == digest
     assert get_dataset("topics/x", root=root, locked=True).provenance.state == "verified"
 
 
@@ -129,7 +130,7 @@ def test_a_call_selects_among_the_samples_of_a_member(root: Path) -> None:
 def test_a_group_is_checked_as_it_was_synced(root: Path) -> None:
     settings = Settings.from_environment(root=root, locked=True)
     with pytest.raises(LockStaleError, match=r"datasets\.lock does not pin it"):
-        check_group(Catalog.open(root).group("topics"), settings)
+        checked_group(Catalog.open(root).group("topics"), settings)
 
 
 def test_an_unknown_argument_is_an_error_before_any_member_is_opened(root: Path) -> None:

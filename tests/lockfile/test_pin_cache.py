@@ -177,8 +177,8 @@ def test_a_package_pins_its_own_datasets_alone(root: Path) -> None:
     lock = catalog_lock(catalog)
     assert {name: one.samples for name, one in lock.pins.items()} == {"theirs": 1, "both": 4}
     assert dict(lock.commits) == {"commit": COMMIT}
-    pins = CatalogPins.read(Settings.from_environment(root=root))
-    found = {name: pins.get(name, catalog.entries[name].folder) for name in catalog}
+    pins = CatalogPins.read(catalog, Settings.from_environment(root=root))
+    found = {name: pins.get(name) for name in catalog}
     assert {name: one for name, one in found.items() if one is not None} == lock.pins, "one meaning"
 
 

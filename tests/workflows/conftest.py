@@ -13,6 +13,8 @@ from registry.base.materials import SamplesId
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load.cached import find_samples_id
+from registry.load.request import OpenCatalog
+from registry.settings import Settings
 from registry.workflows.engines import Engine, engine_of
 from registry.workflows.sync import SyncResult, sync
 from tests.conftest import CatalogRoot
@@ -60,8 +62,11 @@ def run(
 ) -> dict[str, SyncResult]:
     """Return the result of each dataset."""
     chosen = engine_of(engine) if isinstance(engine, str) else engine
+    offline = options.pop("offline", None)
     keywords = {"jobs": 2, "processes": 2, "report": lambda name, progress: None, **options}
-    results = sync(list(catalog), catalog, Cache(folder), engine=chosen, **keywords)
+    settings = Settings.from_environment(root=catalog.index, offline=offline)
+    opened = OpenCatalog(catalog, Cache(folder), settings)
+    results = sync(list(catalog), opened, engine=chosen, **keywords)
     return {result.name: result for result in results}
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
+from registry.load.request import OpenCatalog
 from registry.lockfile.pin_cache import CatalogPins
 from registry.pipeline.parallel import whole
 from registry.settings import Settings, builtin_root
@@ -32,8 +33,8 @@ def synced(
     catalog: Catalog, cache_dir: Path, jobs: int = 1, **options: Any
 ) -> dict[str, SyncResult]:
     report = options.pop("report", lambda name, progress: None)
-    cache = Cache(cache_dir)
-    results = sync(list(catalog), catalog, cache, jobs=jobs, report=report, **options)
+    opened = OpenCatalog(catalog, Cache(cache_dir), Settings.from_environment(root=catalog.index))
+    results = sync(list(catalog), opened, jobs=jobs, report=report, **options)
     return {result.name: result for result in results}
 
 
@@ -129,13 +130,13 @@ def test_error_is_part_of_the_result(catalog: Catalog, cache_dir: Path, tmp_path
 
 @cache
 def built_in() -> tuple[Catalog, CatalogPins]:
-    found = Settings.from_environment(root=str(builtin_root()))
-    return Catalog.open(found.index), CatalogPins.read(found)
+    opened = OpenCatalog.of(Settings.from_environment(root=str(builtin_root())))
+    return opened.catalog, opened.pins
 
 
 def divided(names: list[str], count: int) -> Division:
     catalog, pins = built_in()
-    return divide(names, catalog, count, pin_of=lambda spec: pins.get(spec.name, spec.folder))
+    return divide(names, catalog, count, pins=pins)
 
 
 @pytest.mark.parametrize(
@@ -170,5 +171,6 @@ datasets:
             "broken": "datasets:\n  e: {source: {type: csv, path: two.csv}, fields: {inptu: q}}\n",
         }
     )
-    division = divide("abcde", Catalog.open(root), 4, pin_of=lambda spec: None)
+    opened = OpenCatalog.of(Settings.from_environment(root=root))
+    division = divide("abcde", opened.catalog, 4, pins=opened.pins)
     assert sorted(map(tuple, division.shards)) == [(), ("a", "b", "c"), ("d",), ("e",)]

@@ -8,14 +8,14 @@ from registry.cli import CLEAN
 from registry.cli.opening import read_states
 from registry.cli.output import print_json, print_line, print_table
 from registry.errors import ExpectationError, ManifestError
-from registry.load.groups import check_group, group_digest
+from registry.load.groups import checked_group, group_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from registry.cache.cache import Cache
     from registry.catalog.catalog import Catalog
     from registry.catalog.groups import Group
+    from registry.load.request import OpenCatalog
     from registry.settings import Settings
 
 __all__ = ["failed_groups", "group_data", "show_group"]
@@ -23,11 +23,9 @@ __all__ = ["failed_groups", "group_data", "show_group"]
 _HEADERS = ("member", "dataset", "samples", "cached", "state", "weight")
 
 
-def show_group(
-    group: Group, catalog: Catalog, cache: Cache, settings: Settings, *, as_json: bool
-) -> int:
+def show_group(group: Group, opened: OpenCatalog, *, as_json: bool) -> int:
     """Print the members of a group with their weights and states; return the exit code."""
-    digest = group_digest(group, catalog, settings)
+    digest, catalog = group_digest(group, opened.pins), opened.catalog
     if as_json:
         print_json({**group_data(group), "digest": digest})
         return CLEAN
@@ -37,7 +35,7 @@ def show_group(
     if group.description:
         print_line(group.description)
     specs = [catalog[name] for name in group.datasets]
-    states, _ = read_states(specs, catalog, cache, settings)
+    states, _ = read_states(specs, opened)
     rows = []
     for one in group.members:
         state = states[one.dataset]
@@ -89,8 +87,9 @@ def failed_groups(
         try:
             group = catalog.group(name)
             # Those of other groups are checked with these.
-            if "from" in catalog.groups[name].value and set(group.datasets) <= set(datasets):
-                check_group(group, settings)
+            is_own = group.is_complete and "from" in catalog.groups[name].value
+            if is_own and set(group.datasets) <= set(datasets):
+                checked_group(group, settings)
         except ExpectationError as error:
             print_line(f"error: {error}", err=True)
             failed += 1

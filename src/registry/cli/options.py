@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
-from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import RegistryError, ReviewError, RevisionError
 from registry.extensions import our_own
+from registry.load.request import OpenCatalog, Request
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache
 
 if TYPE_CHECKING:
     from registry.cache.remote import RemoteCache
     from registry.diff.snapshots.rules import Rules
-    from registry.manifest.models import DatasetSpec
 
 __all__ = [
     "Access",
@@ -45,10 +44,9 @@ __all__ = [
     "parsed",
     "plain",
     "print_stray_problems",
-    "refuse_changed_code",
     "refuse_several",
+    "request",
     "require_remote_cache",
-    "resolve",
     "root",
     "rules_of",
     "run_changed_code",
@@ -220,14 +218,13 @@ def open_catalog(
     locked: bool | None = None,
     frozen: bool | None = None,
     rules: Rules | None = None,
-) -> tuple[Catalog, Cache, Settings]:
+) -> OpenCatalog:
     """Return the catalog, the cache and the settings of this invocation.
 
     `rules` are those of `--config-from`, which decide what the catalog may reach.
     """
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
-    catalog = Catalog.open(settings.index, rules_from=None if rules is None else rules.index)
-    return catalog, Cache(settings.cache_dir), settings
+    return OpenCatalog.of(settings, rules_from=None if rules is None else rules.index)
 
 
 def require_remote_cache() -> RemoteCache:
@@ -287,14 +284,6 @@ def unrun_mappers(catalog: Catalog, rules: Rules) -> dict[str, str]:
     return {mapper: one.message for mapper, one in found.items()}
 
 
-def refuse_changed_code(catalog: Catalog, spec: DatasetSpec, rules: Rules | None) -> None:
-    """Raise a ReviewError if, by the rules of a base, the mapper of a dataset must not be run."""
-    if rules is not None and spec.mapper is not None:
-        reason = unrun_mappers(catalog, rules).get(spec.mapper)
-        if reason is not None:
-            raise ReviewError(f"{spec.name}: {reason} (read it; --run-changed-code runs it)")
-
-
 def current(catalog: Catalog, *names: str) -> list[str]:
     """Return the present names of datasets; a group gives the datasets of its members.
 
@@ -309,33 +298,66 @@ def current(catalog: Catalog, *names: str) -> list[str]:
         for name in dict.fromkeys(names)
         for one in (catalog.group(name).datasets if catalog.is_group(name) else [name])
     ]
-    found = list(dict.fromkeys(map(catalog.named, asked)))
+    return _named(catalog, asked, catalog.named)
+
+
+def with_members(opened: OpenCatalog, names: Sequence[str]) -> list[str]:
+    """Return what `current` does, but with members in the place of groups and of their datasets.
+
+    Raises:
+        RegistryError: as for `current`, or the values that make the members can't be read.
+    """
+    catalog, asked = opened.catalog, list[str]()
+    for name in names:
+        of, colon, split = name.partition(":")
+        if not catalog.is_group(of):
+            asked.append(name)
+            continue
+        group = catalog.group(of)
+        if not group.is_complete:
+            from registry.load.groups import checked_group  # few groups need it
+
+            group = checked_group(group, opened.settings)
+        asked += (
+            catalog.named(one.dataset, split)
+            if one.only is None
+            else f"{group.asked(one)}{colon}{split}"
+            for one in group.members
+        )
+    return _named(
+        catalog, asked, lambda name: name if catalog.is_member(name) else catalog.named(name)
+    )
+
+
+def _named(catalog: Catalog, asked: Sequence[str], present: Callable[[str], str]) -> list[str]:
+    found = list(dict.fromkeys(map(present, asked)))
     for notice in dict.fromkeys(filter(None, map(catalog.notice, asked))):
         print_line(f"warning: {notice}", err=True)
     return found
 
 
-def resolve(
-    catalog: Catalog,
+def request(
+    opened: OpenCatalog,
     name: str,
     overrides: Mapping[str, Any] | None = None,
     *,
     source: str | None = None,
-) -> DatasetSpec:
-    """Return a dataset, or a member of a group; say on stderr if the name is old or deprecated."""
-    spec = catalog.resolve(name, overrides=overrides, source=source)
-    if notice := catalog.notice(name):
+    rules: Rules | None = None,
+) -> Request:
+    """Return a dataset, or a member of a group; say on stderr if the name is old or deprecated.
+
+    Raises:
+        ReviewError: by the rules of a base, its mapper must not be run.
+    """
+    asked = opened.request(name, overrides, source=source)
+    if notice := opened.catalog.notice(name):
         print_line(f"warning: {notice}", err=True)
-    return spec
-
-
-def with_members(catalog: Catalog, names: Sequence[str]) -> list[str]:
-    """Return names with the members of groups in the place of the groups."""
-    found = []
-    for name in names:
-        group = catalog.group(name) if catalog.is_group(name) else None
-        found += list(map(group.asked, group.members)) if group and group.members else [name]
-    return found
+    spec = asked.spec
+    if rules is not None and spec.mapper is not None:
+        reason = unrun_mappers(opened.catalog, rules).get(spec.mapper)
+        if reason is not None:
+            raise ReviewError(f"{spec.name}: {reason} (read it; --run-changed-code runs it)")
+    return asked
 
 
 def choose(

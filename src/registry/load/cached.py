@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from registry.pipeline.expectations import QualityWarning
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["find_fingerprint", "find_samples_id", "open_cached", "open_pinned", "sample_warnings"]
+__all__ = [
+    "find_fingerprint",
+    "find_samples_id",
+    "open_cached",
+    "open_found",
+    "open_pinned",
+    "sample_warnings",
+]
 
 
 def find_fingerprint(
@@ -58,10 +65,13 @@ def open_cached(
 ) -> ArrowDataset | None:
     """Open a dataset if its samples are cached, else return None; as `find_fingerprint`."""
     _, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
-    return None if entry is None else _open(spec, cache, entry, boundary)
+    return None if entry is None else open_found(spec, cache, entry, boundary=boundary)
 
 
-def _open(spec: DatasetSpec, cache: Cache, entry: CacheEntry, boundary: Boundary) -> ArrowDataset:
+def open_found(
+    spec: DatasetSpec, cache: Cache, entry: CacheEntry, *, boundary: Boundary
+) -> ArrowDataset:
+    """Open the cached samples that were found for a dataset."""
     from registry.pipeline.open import Opening, open_entry
 
     return open_entry(Opening.of(spec, boundary), entry, cache, entry.meta["fingerprint"])
@@ -84,7 +94,7 @@ def find_samples_id(
     _, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
     if entry is None:
         return None
-    dataset = _open(spec, cache, entry, boundary)
+    dataset = open_found(spec, cache, entry, boundary=boundary)
     context = SourceContext(boundary=boundary, cache=cache, offline=True)
     return samples_id_with_named(spec, dataset, entry.meta["columns"], context)
 

@@ -2,7 +2,7 @@
 
     name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
 
-`get_dataset` resolves the name and looks up its pin; `load` plans and executes the rest.
+`OpenCatalog.request` resolves the name and looks up its pin; `load` plans and executes the rest.
 """
 
 from __future__ import annotations
@@ -16,21 +16,17 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from registry.base.locations import Location
 from registry.cache.cache import Cache
 from registry.cache.locks import again_if_lost
 from registry.catalog.catalog import Catalog
 from registry.display.notebook import notebook_progress
-from registry.errors import CacheError, DeprecatedNameWarning, LockStaleError, SourceError
-from registry.load.load import load
-from registry.lockfile.pin_cache import pinned_sources_of
-from registry.lockfile.pinned import PinnedSources, for_call
-from registry.lockfile.spec_digest import location_in, portable
-from registry.manifest.models import DatasetSpec, without_corrections
+from registry.errors import CacheError, DeprecatedNameWarning
+from registry.load.request import OpenCatalog
 from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
+    from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult
     from registry.pipeline.open import Opening
     from registry.samples.dataset import Dataset
@@ -43,7 +39,6 @@ __all__ = [
     "check_name",
     "get_dataset",
     "list_datasets",
-    "pinned_sources",
 ]
 
 
@@ -153,47 +148,24 @@ def get_dataset(
     }
     overrides: dict[str, Any] = {key: item for key, item in given.items() if item is not UNSET}
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
-    catalog = Catalog.open(settings=settings)
-    spec = catalog.resolve(name, overrides=overrides, source=source)
+    opened = OpenCatalog.of(settings)
+    catalog, asked = opened.catalog, opened.request(name, overrides, source=source)
     if notice := catalog.notice(name):
         warnings.warn(notice, DeprecatedNameWarning, stacklevel=2)
-    lock = pinned_sources(spec, catalog, settings, overrides=overrides, source=source)
-    boundary = catalog.boundary
-    if source is not None:
-        from registry.boundary.paths import allow_location  # few calls name one
-
-        # It is the user's own word, and the rest of the manifest is not.
-        boundary = allow_location(boundary, Location(source))
-    with catalog.locating(spec.name), notebook_progress(spec.name) as report:
-        try:
-            result = load(
-                spec,
-                Cache(settings.cache_dir),
-                boundary=boundary,
-                offline=settings.offline,
-                refresh=refresh,
-                lock=lock,
-                report=report,
-            )
-        except SourceError as error:
-            if source is None:
-                raise
-            from registry.sources.filesystem import missing_argument
-
-            raise missing_argument(error).with_traceback(None) from error.__cause__
+    spec = asked.spec
+    with notebook_progress(spec.name) as report:
+        result = asked.load(report, refresh=refresh)
     call = {"offline": offline, "locked": locked, "frozen": frozen, "source": source, **overrides}
     call["root"] = str(settings.index)
-    if is_member := catalog.is_member(name):
+    if catalog.is_member(name):
         call["only"] = spec.view.only
-    result.dataset.origin = CachedSamples.of(result, spec, boundary, call)
-    if is_member:
-        result.dataset.rename(name)
+    result.dataset.origin = CachedSamples.of(result, spec, asked.boundary, call)
     # Once, when they are built: a warm open says nothing new.
     if not result.cached:
         if settings.cache_size is not None:
             from registry.cache.housekeeping import keep_to_size
 
-            keep_to_size(Cache(settings.cache_dir), settings.cache_size)
+            keep_to_size(opened.cache, settings.cache_size)
         from registry.pipeline.expectations import warning_texts
 
         for text in warning_texts(spec, result.entry.meta):
@@ -288,63 +260,3 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         dataset = open_entry(self.opening, entry, cache, self.fingerprint)
         dataset.origin, dataset.described = self, self.described
         return dataset
-
-
-def pinned_sources(
-    spec: DatasetSpec,
-    catalog: Catalog,
-    settings: Settings,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    source: str | None = None,
-) -> PinnedSources | None:
-    """Return what the lockfile pins for a dataset; None means the current sources are used.
-
-    A member of a group has the pin of its dataset. A pin belongs to the manifest. It remains valid
-    for overrides of the view, but not for overrides that select other data. Examples that a call
-    asks for have the pin of their dataset.
-
-    Raises:
-        LockStaleError: the settings require a pin that is not there.
-    """
-    # A split that the manifest declares is the dataset itself.
-    selecting = ("revision",) if spec.split is not None else ("split", "revision")
-    other_data = [key for key in selecting if key in (overrides or {})]
-    other_data += [] if source is None else ["source"]
-    if other_data:
-        if settings.locked or settings.frozen:
-            message = f"`{other_data[0]}` selects data that datasets.lock does not pin"
-            raise LockStaleError(spec.name, f"{message} (omit it, or `locked` and `frozen`)")
-        return None
-    is_view = overrides or spec.view.only is not None
-    unmodified = catalog.resolve(spec.name) if is_view else spec
-    lock = pinned_sources_of(unmodified, settings)
-    lock = for_call(lock, unmodified=unmodified, spec=spec)
-    if lock is None or spec.companion is None:
-        return lock
-    own = unmodified.companion and without_corrections(unmodified.companion)
-    if without_corrections(spec.companion) == own:  # the pin has what it is made of
-        return lock
-    return _with_companion(lock, spec.companion, catalog, settings)
-
-
-def _with_companion(
-    lock: PinnedSources, companion: DatasetSpec, catalog: Catalog, settings: Settings
-) -> PinnedSources:
-    """Add what the lockfile pins for the dataset that a call takes examples from."""
-    if companion.name == lock.dataset:  # another split: of the same commit, or of other files
-        own = None
-    else:
-        own = pinned_sources_of(catalog.resolve(companion.name), settings)
-    strict = settings.locked or settings.frozen
-    if own is None:
-        return replace(lock, complete=strict, reviewed=None)
-    rows = tuple(
-        replace(row, location=portable(location_in(own.folder, row.location), lock.folder))
-        for row in own.sources
-    )
-    complete = strict or (lock.complete and own.complete)
-    reviewed = lock.reviewed if own.reviewed is not None else None
-    return replace(
-        lock, sources=(*lock.sources, *rows), complete=complete, named=False, reviewed=reviewed
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -10,20 +11,20 @@ from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import ExpectationError, check_arguments, list_names
 from registry.load.dataset import CachedSamples, Options, check_name, get_dataset
-from registry.lockfile.pin_cache import CatalogPins
 from registry.manifest.models import View
 from registry.settings import Settings
 from registry.store.selections import ValueRows, value_rows
 
 if TYPE_CHECKING:
     from registry.catalog.groups import Group, Member
+    from registry.lockfile.pin_cache import CatalogPins
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
 
 __all__ = [
     "GroupDatasets",
-    "check_group",
     "check_values",
+    "checked_group",
     "get_group",
     "group_digest",
     "list_groups",
@@ -102,22 +103,23 @@ class GroupDatasets(Mapping[str, "Dataset"]):
         return digest
 
 
-def group_digest(group: Group, catalog: Catalog, settings: Settings) -> str | None:
+def group_digest(group: Group, pins: CatalogPins) -> str | None:
     """Return the digest of a group by the pins of its datasets; None if one has no pin."""
-    pins = CatalogPins.read(settings)
-    found = ((name, pins.get(name, catalog.home_of(name))) for name in group.datasets)
+    found = ((name, pins.get(name)) for name in group.datasets)
     return group.digest({name: pin.ordered for name, pin in found if pin is not None})
 
 
-def check_group(group: Group, settings: Settings) -> None:
-    """Compare the values that a group declares with the samples, which are cached.
+def checked_group(group: Group, settings: Settings) -> Group:
+    """Return a group as `get_group` does, with all its members; warns of nothing.
 
     Raises:
-        ExpectationError: the samples have other values, or lack one.
+        ExpectationError: the samples have other values than it declares, or lack one.
+            Other errors as `get_dataset`.
     """
-    if group.is_complete:
-        switches = {key: getattr(settings, key) for key in ("offline", "locked", "frozen")}
-        _checked(group, {"root": settings.index, **switches})
+    switches = {key: getattr(settings, key) for key in ("offline", "locked", "frozen")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the command says what there is to say
+        return _checked(group, {"root": settings.index, **switches})
 
 
 def _checked(group: Group, options: dict[str, Any]) -> Group:

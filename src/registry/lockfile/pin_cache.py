@@ -28,24 +28,7 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.settings import Settings
 
-__all__ = [
-    "CachedPins",
-    "CatalogPins",
-    "catalog_lock",
-    "pin_of",
-    "pinned_sources_of",
-    "with_packages",
-]
-
-
-def pinned_sources_of(spec: DatasetSpec, settings: Settings) -> PinnedSources | None:
-    """Return `pin_sources` of a dataset, as in its manifest, for the lockfiles of the settings."""
-    return CatalogPins.read(settings).sources(spec)
-
-
-def pin_of(spec: DatasetSpec, settings: Settings) -> Pin | None:
-    """Return the pin of a dataset in the lockfiles of the settings, as `CatalogPins`."""
-    return CatalogPins.read(settings).get(spec.name, spec.folder)
+__all__ = ["CachedPins", "CatalogPins", "catalog_lock", "with_packages"]
 
 
 @dataclass(frozen=True)
@@ -55,42 +38,49 @@ class CatalogPins:
     Each method raises a LockError for a lockfile that is invalid.
     """
 
+    catalog: Catalog
     settings: Settings
     files: dict[Path, CachedPins]
     """The lockfiles that were read: the catalog's own, and those of packages as they are needed."""
 
     @classmethod
-    def read(cls, settings: Settings) -> CatalogPins:
+    def read(cls, catalog: Catalog, settings: Settings) -> CatalogPins:
         """Read the catalog's own lockfile."""
-        pins = cls(settings, {})
+        pins = cls(catalog, settings, {})
         pins._pins(settings.lock_file)
         return pins
 
-    def lock_file(self, name: str, folder: Path) -> Path:
-        """Return the lockfile for a dataset of the index in `folder`."""
-        own = self.settings.lock_file
-        if folder == own.parent or name in self._pins(own):
+    def lock_file(self, name: str) -> Path:
+        """Return the lockfile for a dataset."""
+        own, home = self.settings.lock_file, self.catalog.home_of(name)
+        if home == own.parent or name in self._pins(own):
             return own
-        return lock_file_of(folder / INDEX_NAME)
+        return lock_file_of(home / INDEX_NAME)
 
-    def get(self, name: str, folder: Path) -> Pin | None:
-        """Return the pin of a dataset of the index in `folder`; None if it has none."""
-        return self._pins(self.lock_file(name, folder)).get(name)
+    def get(self, name: str) -> Pin | None:
+        """Return the pin of a dataset; None if it has none."""
+        return self._of(name).get(name)
 
-    def has(self, name: str, folder: Path) -> bool:
+    def commit(self, name: str) -> CommitPin | None:
+        """Return the commits of a dataset of which no more is known, or None."""
+        return self._of(name).commit(name)
+
+    def has(self, name: str) -> bool:
         """Return whether a dataset has a pin, or its commit is known."""
-        return name in self._pins(self.lock_file(name, folder))
+        return name in self._of(name)
 
     def sources(self, spec: DatasetSpec) -> PinnedSources | None:
         """Return `pin_sources` of a dataset, as in its manifest."""
-        pins = self._pins(self.lock_file(spec.name, spec.folder))
         return pin_sources(
             spec,
-            pins.get(spec.name),
-            commit=pins.commit(spec.name),
+            self.get(spec.name),
+            commit=self.commit(spec.name),
             locked=self.settings.locked,
             frozen=self.settings.frozen,
         )
+
+    def _of(self, name: str) -> CachedPins:
+        return self._pins(self.lock_file(name))
 
     def _pins(self, path: Path) -> CachedPins:
         if path not in self.files:

@@ -7,7 +7,7 @@ time. So jobs with equal catalogs and lockfiles agree, and one that died can be 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,11 +20,11 @@ from registry.workflows.engines import Engine, Job, Order, SyncResult, engine_of
 
 if TYPE_CHECKING:
     from registry.base.materials import SamplesId
-    from registry.cache.cache import Cache
     from registry.cache.remote import Pushes
     from registry.catalog.catalog import Catalog
+    from registry.load.request import OpenCatalog
     from registry.lockfile.models import Pin
-    from registry.lockfile.pinned import SourcePinner
+    from registry.lockfile.pin_cache import CatalogPins
     from registry.manifest.models import DatasetSpec
 
 __all__ = ["Division", "Shard", "SyncResult", "divide", "sync"]
@@ -37,13 +37,10 @@ _SAMPLES = 1_000
 
 def sync(
     names: Sequence[str],
-    catalog: Catalog,
-    cache: Cache,
+    opened: OpenCatalog,
     *,
-    pin_sources: SourcePinner | None = None,
     jobs: int,
     processes: int = 1,
-    offline: bool = False,
     refresh: bool = False,
     expected: Mapping[str, SamplesId] | None = None,
     push_to: Pushes | None = None,
@@ -53,23 +50,22 @@ def sync(
 ) -> Iterator[SyncResult]:
     """Build what is not cached, `jobs` datasets at a time; yield each result when ready.
 
-    A dataset that fails does not stop the others. `pin_sources` returns the pinned sources of
-    each dataset; without it all sources are looked up. `expected` has the samples that a dataset
-    must have. With more than one of `processes`, large builds are done by so many workers, as
-    threads share one core for Python. `engine` decides where all this is done, the local one by
-    default. `overrides` are those of `get_dataset`.
+    A dataset that fails does not stop the others. `expected` has the samples that a dataset must
+    have. With more than one of `processes`, large builds are done by so many workers, as threads
+    share one core for Python. `engine` decides where all this is done, the local one by default.
+    `overrides` are those of `get_dataset`.
 
     Raises:
         RegistryError: the engine can't build anything.
     """
 
     def job(name: str) -> Job:
-        spec = catalog.resolve(name, overrides=overrides)
+        asked = opened.request(name, overrides)
         return Job(
-            spec=spec,
-            boundary=catalog.boundary,
-            lock=None if pin_sources is None else pin_sources(spec),
-            offline=offline,
+            spec=asked.spec,
+            boundary=asked.boundary,
+            lock=asked.lock,
+            offline=opened.settings.offline,
             refresh=refresh,
             expected=None if expected is None else expected.get(name),
         )
@@ -77,14 +73,14 @@ def sync(
     order = Order(
         names=names,
         job=job,
-        cache=cache,
+        cache=opened.cache,
         jobs=jobs,
         processes=processes,
         push_to=push_to,
         report=report,
     )
     results = (engine or engine_of("local")).run(order)
-    return _located(results, catalog)
+    return _located(results, opened.catalog)
 
 
 def _located(results: Generator[SyncResult], catalog: Catalog) -> Iterator[SyncResult]:
@@ -138,7 +134,7 @@ def divide(
     catalog: Catalog,
     count: int,
     *,
-    pin_of: Callable[[DatasetSpec], Pin | None],
+    pins: CatalogPins,
 ) -> Division:
     """Divide datasets into `count` shards of about the same number of bytes.
 
@@ -156,7 +152,7 @@ def divide(
                 {key: value for key, value in data_of(one).items() if key in one.location_keys}
                 for one in spec.concat or (spec.source,)
             ]
-            key, size = digest_of(places), _size(spec, pin_of(spec))
+            key, size = digest_of(places), _size(spec, pins.get(name))
         group = groups.setdefault(key, _Group())
         group.names.append(name)
         group.bytes = max(group.bytes, size)

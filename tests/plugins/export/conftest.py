@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog
+from registry.load.request import OpenCatalog
 from registry.plugins.export.exported import Exported, open_exported
 from registry.settings import Settings
 
@@ -82,8 +81,7 @@ def opened(catalog: Path) -> Opener:
     """Open a dataset of the catalog for an export."""
 
     def call(name: str, **overrides: Any) -> Exported:
-        settings = Settings.from_environment()
-        found = Catalog.open(settings.index)
-        return open_exported(name, found, Cache(settings.cache_dir), settings, overrides=overrides)
+        opened = OpenCatalog.of(Settings.from_environment())
+        return open_exported(opened.request(name, overrides))
 
     return call

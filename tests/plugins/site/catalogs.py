@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog
+from registry.load.request import OpenCatalog
 from registry.plugins.site.catalog_view import CatalogView
 from registry.settings import Settings
 
@@ -47,6 +46,5 @@ def write_catalog(root: Path) -> None:
 
 def open_view(root: Path, locked: bool = False) -> CatalogView:
     """Return the view of a catalog."""
-    settings = Settings.from_environment(root=root, locked=locked)
-    catalog = Catalog.open(settings.index)
-    return CatalogView(catalog, Cache(settings.cache_dir), settings, tuple(catalog), most=2)
+    opened = OpenCatalog.of(Settings.from_environment(root=root, locked=locked))
+    return CatalogView(opened, tuple(opened.catalog), most=2)

@@ -11,9 +11,8 @@ import pytest
 
 from registry import get_dataset
 from registry.base.processes.executor import Workers
-from registry.cache.cache import Cache
-from registry.catalog.catalog import Catalog
 from registry.errors import ExportError, SourceError
+from registry.load.request import OpenCatalog
 from registry.plugins.site import page_workers
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.page_workers import WrittenPage, write_pages
@@ -34,11 +33,9 @@ def view(tmp_path: Path) -> CatalogView:
     )
     (root / "qa.jsonl").write_text('{"q": "Q1"}\n{"q": "Q2"}\n', "utf-8")
     get_dataset("qa", root=root)
-    settings = Settings.from_environment(root=root)
-    catalog = Catalog.open(settings.index)
+    opened = OpenCatalog.of(Settings.from_environment(root=root))
     failures = {"d007": SourceError("no answer")}
-    cache = Cache(settings.cache_dir)
-    return CatalogView(catalog, cache, settings, tuple(catalog), 5, failures)
+    return CatalogView(opened, tuple(opened.catalog), 5, failures)
 
 
 def written(

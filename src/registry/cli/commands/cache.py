@@ -27,7 +27,6 @@ from registry.errors import (
     list_names,
 )
 from registry.extensions import our_own
-from registry.lockfile.pin_cache import CatalogPins
 from registry.progress import Progress
 from registry.settings import Settings
 from registry.workflows.states import CacheUsage, cache_usage
@@ -46,8 +45,9 @@ def _open() -> Cache:
 
 def _open_with_usage(root: str | None) -> tuple[Catalog, Cache, CacheUsage]:
     """Return the catalog, the cache, and which datasets use what of it; makes no request."""
-    catalog, cache, settings = options.open_catalog(root, offline=True, locked=False)
-    return catalog, cache, cache_usage(catalog, catalog, cache, CatalogPins.read(settings).sources)
+    opened = options.open_catalog(root, offline=True, locked=False)
+    catalog, cache, _ = opened
+    return catalog, cache, cache_usage(catalog, catalog, cache, opened.pins.sources)
 
 
 def _wanted(names: Sequence[str], catalog: Catalog, items: Sequence[Item]) -> set[str]:

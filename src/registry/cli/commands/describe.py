@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 from msgspec import Struct
-from msgspec.structs import replace
 
 from registry.cli import CLEAN, options
-from registry.cli.opening import Opened, open_dataset
+from registry.cli.opening import open_dataset
 from registry.cli.output import print_json, print_warnings
 from registry.cli.plots import plot_lines
 from registry.cli.terminal import columns_of, paint, print_styled, wrap
-from registry.load.dataset import pinned_sources
-from registry.load.load import load
 from registry.pipeline.expectations import quality_warnings
 from registry.pipeline.fewshot.content import NearDuplicate, near_duplicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from registry.load.request import Request
+    from registry.samples.dataset import Dataset
     from registry.samples.frames.description import Description
 
 __all__ = ["command"]
@@ -54,21 +53,18 @@ def command(
     vocabulary o200k_base: the sums of 18 real datasets are within 14% of it. A dataset with a
     `fewshot` block is compared with the dataset of its examples, for inputs that share words.
     """
-    opened = open_dataset(
-        name,
-        options.open_catalog(**access),
-        as_json=as_json,
-        overrides=options.overrides_of(no_corrections=no_corrections),
-    )
-    description = opened.result.dataset.describe()
-    shared = _shared(opened)
+    overrides = options.overrides_of(no_corrections=no_corrections)
+    opened = options.open_catalog(**access)
+    asked, result = open_dataset(name, opened, as_json=as_json, overrides=overrides)
+    description = result.dataset.describe()
+    shared = _shared(name, asked, result.dataset, overrides)
     if as_json:
         extra = {} if shared is None else {"near_duplicates": shared.to_dict()}
         print_json(description.to_dict() | extra)
     else:
         for line in _lines(description, shared, plain=plain):
             print_styled(line, sys.stdout)
-    print_warnings(name, quality_warnings(opened.spec, opened.result.entry.meta))
+    print_warnings(name, quality_warnings(asked.spec, result.entry.meta))
     return CLEAN
 
 
@@ -94,29 +90,21 @@ class _Shared(Struct, frozen=True):
         return {"dataset": self.dataset, "pairs": pairs}
 
 
-def _shared(opened: Opened) -> _Shared | None:
+def _shared(
+    name: str, asked: Request, dataset: Dataset, overrides: Mapping[str, Any]
+) -> _Shared | None:
     """Compare a dataset with its companion; None if it has none, or is its own."""
-    spec, catalog = opened.spec, opened.catalog
+    spec, request = asked.spec, asked.opened.request
     if spec.fewshot is None:
         return None
-    asked: dict[str, Any] = {"fewshot": spec.fewshot.n or 1}
-    solved, plain = (
-        catalog.resolve(spec.name, overrides=one) for one in (asked, {"fewshot": False})
-    )
-    if solved.companion is None or solved.companion.sources == plain.sources:
+    solved = request(name, {**overrides, "fewshot": spec.fewshot.n or 1})
+    plain = request(name, {**overrides, "fewshot": False})
+    companion = solved.spec.companion
+    if companion is None or companion.sources == plain.spec.sources:
         return None
-    samples = []
-    for one, how in ((plain, {"fewshot": False}), (solved, asked)):
-        lock = pinned_sources(one, catalog, opened.settings, overrides=how)
-        result = load(
-            one.companion or one,
-            opened.cache,
-            boundary=catalog.boundary,
-            offline=opened.settings.offline,
-            lock=None if lock is None else replace(lock, samples=None),
-        )
-        samples.append(result.dataset)
-    return _Shared(solved.companion.name, list(near_duplicates(*samples)))
+    shown = plain.load().dataset if spec.companion else dataset
+    found = near_duplicates(shown, solved.made_of_it(companion).load().dataset)
+    return _Shared(companion.name, list(found))
 
 
 def _lines(description: Description, shared: _Shared | None, *, plain: bool) -> Iterator[str]:

@@ -88,7 +88,8 @@ def command(
     brackets, the default one first; counts and states are those of the default one. A dataset that
     overrides that of a package says so. Groups follow, each in one row.
     """
-    catalog, cache, settings = options.open_catalog(root)
+    opened = options.open_catalog(root)
+    catalog = opened.catalog
     broken = options.print_stray_problems(catalog)
     listed = [name for name in catalog if not catalog.entries[name].split]
     groups = [one for one in catalog.valid_groups() if set(tags) <= set(one.tags)]
@@ -96,7 +97,7 @@ def command(
     chosen, has_invalid = valid_specs(catalog, [name for name in tagged if name in set(listed)])
     wanted = [*" ".join(words).casefold().split(), *search.casefold().split()]
     specs = [spec for spec in chosen if _is_wanted(spec, wanted)]
-    states, is_lock_invalid = read_states(specs, catalog, cache, settings)
+    states, is_lock_invalid = read_states(specs, opened)
     by_name = {spec.name: spec for spec in specs}
     splits = {spec.name: catalog.splits_of(spec.name) for spec in specs}
     overrides = {

@@ -21,6 +21,7 @@ from registry.cli.opening import check_members
 from registry.cli.output import print_error, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
+from registry.load.request import OpenCatalog
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import (
     Lock,
@@ -130,10 +131,9 @@ def command(
     settings = Settings.from_environment(root=root, offline=offline)
     if check:
         with options.rules_of(config_from, settings.index) as rules:
-            catalog = Catalog.open(
-                settings.index, rules_from=None if rules is None else rules.index
-            )
-            check_members(names, catalog, Cache(settings.cache_dir), settings)
+            opened = OpenCatalog.of(settings, rules_from=None if rules is None else rules.index)
+            catalog = opened.catalog
+            check_members(names, opened)
             names = tuple(options.current(catalog, *names))
             unrun = (
                 {} if rules is None or run_changed_code else options.unrun_mappers(catalog, rules)
@@ -165,7 +165,8 @@ def _pin(
     as_json: bool,
 ) -> int:
     """Pin datasets, write the lockfile, and print what was done."""
-    catalog, path = Catalog.open(settings.index), settings.lock_file
+    opened, path = OpenCatalog.of(settings), settings.lock_file
+    catalog = opened.catalog
     asked = (*names, *upgrades)
     names = tuple(options.current(catalog, *names))
     if version is not None and len(names) != 1:
@@ -177,7 +178,7 @@ def _pin(
         raise LockError(f"the built-in catalog is read-only ({hint})")
     request = LockRequest(
         catalog=catalog,
-        cache=Cache(settings.cache_dir),
+        cache=opened.cache,
         old=read_sides(path, shown_as=display_path(path)),
         upgrade={*single, *((names or catalog) if _ALL in upgrades else ())},
         offline=settings.offline,
@@ -195,7 +196,7 @@ def _pin(
         for result in lock_datasets(chosen, request, jobs=jobs, report=report):
             results.append(result)
             report.finish(result.name, failed=_is_failure(result, named))
-    check_members(asked, catalog, request.cache, settings)
+    check_members(asked, opened)
     results.sort(key=lambda one: one.name)
     # With names, nothing is known about the others.
     stray = not named and options.print_stray_problems(catalog)

@@ -8,26 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from registry.base.locations import Location
 from registry.base.names import display_path
-from registry.boundary.paths import allow_location
 from registry.cli import CLEAN, options
-from registry.cli.opening import Opened, open_dataset
+from registry.cli.opening import open_dataset
 from registry.cli.output import json_text, print_line, print_warnings
 from registry.cli.samples import print_sample
 from registry.corrections.rows import report_rows
-from registry.load.load import load
-from registry.load.records import preview_records, read_records
+from registry.load.records import preview_records
 from registry.manifest.models import as_mapped
 from registry.pipeline.expectations import quality_warnings
 from registry.settings import Settings
 
 if TYPE_CHECKING:
-    from registry.cache.cache import Cache
-    from registry.catalog.catalog import Catalog
     from registry.diff.snapshots.rules import Rules
+    from registry.load.request import OpenCatalog, Request
     from registry.samples.dataset import Dataset
     from registry.samples.sample import Sample
     from registry.store.arrow_dataset import ArrowDataset
@@ -143,45 +139,38 @@ def command(
     if file is not None and fewshot is not None:
         raise click.UsageError("--fewshot is not for --from, which maps only the first records")
     with options.rules_of(config_from, Settings.from_environment(root=root).index) as rules:
-        catalog = options.open_catalog(
+        opened = options.open_catalog(
             root, offline=offline, locked=locked, frozen=frozen, rules=rules
         )
         obeyed = None if run_changed_code else rules
         if file is not None:
-            _preview_file(name, file, choice, catalog, obeyed, raw=raw, as_json=as_json)
+            _preview_file(name, file, choice, opened, obeyed, raw=raw, as_json=as_json)
             return CLEAN
-        opened = open_dataset(
+        asked, result = open_dataset(
             name,
-            catalog,
+            opened,
             as_json=as_json,
             rules=obeyed,
             overrides=options.overrides_of(fewshot=fewshot, no_corrections=no_corrections),
         )
-    dataset = opened.result.dataset
+    dataset, offline = result.dataset, opened.settings.offline
     positions = _positions(dataset, choice)
     numbers = dataset.records_at(positions) if raw and positions else []
-    records = _records(opened, numbers)
+    records = asked.records(numbers, result.pins, offline=offline) if numbers else {}
     samples = zip(positions, dataset.samples_at(positions) if positions else (), strict=True)
     for row, (position, sample) in enumerate(samples):
         record = (numbers[row], records[numbers[row]]) if raw else None
         _print(sample, position + 1, record, as_json=as_json)
     if report and positions:
-        _print_reports(opened, dataset, positions)
-    print_warnings(name, quality_warnings(opened.spec, opened.result.entry.meta))
+        _print_reports(asked, dataset, positions)
+    print_warnings(name, quality_warnings(asked.spec, result.entry.meta))
     return CLEAN
 
 
-def _print_reports(opened: Opened, dataset: ArrowDataset, positions: Sequence[int]) -> None:
+def _print_reports(asked: Request, dataset: ArrowDataset, positions: Sequence[int]) -> None:
     """Print a row for each sample, with the values of the source: not corrected, not shuffled."""
-    spec, lock = opened.spec, opened.lock
-    with opened.catalog.locating(spec.name):
-        original = load(
-            as_mapped(spec),
-            opened.cache,
-            boundary=opened.catalog.boundary,
-            offline=opened.settings.offline,
-            lock=lock and structs.replace(lock, samples=None),
-        ).dataset
+    spec = asked.spec
+    original = asked.made_of_it(as_mapped(spec)).load().dataset
     shown = zip(dataset.samples_at(positions), dataset.records_at(positions), strict=True)
     place = "the file of `corrections`"
     if spec.corrections is not None:
@@ -219,48 +208,28 @@ def _check_offset(choice: _Choice, number: int) -> None:
         print_line(f"no sample from --offset {choice.offset} on: there are {number:,}", err=True)
 
 
-def _records(opened: Opened, numbers: Sequence[int]) -> Mapping[int, Mapping[str, Any]]:
-    """Return the records that samples were made of."""
-    if not numbers:
-        return {}
-    with opened.catalog.locating(opened.spec.name):
-        return read_records(
-            opened.spec,
-            opened.cache,
-            numbers,
-            boundary=opened.catalog.boundary,
-            offline=opened.settings.offline,
-            lock=opened.lock,
-            pins=opened.result.pins,
-        )
-
-
 def _preview_file(
     name: str,
     file: str,
     choice: _Choice,
-    opened: tuple[Catalog, Cache, Settings],
+    opened: OpenCatalog,
     rules: Rules | None,
     *,
     raw: bool,
     as_json: bool,
 ) -> None:
     """Print samples of a local file."""
-    catalog, cache, _ = opened
-    boundary = allow_location(catalog.boundary, Location(file))
-    with catalog.locating(name):
-        spec = options.resolve(catalog, name, source=file)
-        options.refuse_changed_code(catalog, spec, rules)
+    asked = options.request(opened, name, source=file, rules=rules)
+    with opened.catalog.locating(asked.spec.name):
         stop = choice.offset + choice.count
-        pairs, meta = preview_records(spec, cache, stop, boundary=boundary)
-        _check_offset(choice, len(pairs))
-        shown = pairs[choice.offset :]
-        numbers = [number for number, _ in shown]
-        records = read_records(spec, cache, numbers, boundary=boundary) if raw else {}
+        pairs, meta = preview_records(asked.spec, opened.cache, stop, boundary=asked.boundary)
+    _check_offset(choice, len(pairs))
+    shown = pairs[choice.offset :]
+    records = asked.records([number for number, _ in shown]) if raw else {}
     for position, (number, sample) in enumerate(shown, choice.offset + 1):
         record = (number, records[number]) if raw else None
         _print(sample, position, record, as_json=as_json)
-    print_warnings(name, quality_warnings(spec, meta))
+    print_warnings(name, quality_warnings(asked.spec, meta))
 
 
 def _print(

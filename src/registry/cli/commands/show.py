@@ -23,11 +23,8 @@ from registry.cli.output import print_json, print_line, print_table, size_text, 
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.report.summary import display_value
 from registry.errors import ManifestError, count_text, list_names
-from registry.load.cached import find_fingerprint
-from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Pin, read_documents
 from registry.lockfile.origins import pin_origins
-from registry.lockfile.pin_cache import CatalogPins, pin_of
 from registry.lockfile.pinned import state_of
 from registry.manifest.origins import Origin, origins_by_path, origins_of
 from registry.manifest.serialize import data_of, is_set
@@ -38,8 +35,8 @@ from registry.yamldoc.writer import block_text
 
 if TYPE_CHECKING:
     from registry.cache.cache import CacheEntry
+    from registry.load.request import OpenCatalog
     from registry.manifest.models import DatasetSpec
-    from registry.settings import Settings
 
 __all__ = ["command", "comment_start", "marked_yaml", "without_defaults"]
 
@@ -103,10 +100,11 @@ def command(
     if call and as_json:
         raise click.UsageError("--json is not for --call, which prints Python")
     overrides = options.overrides_of(fewshot=fewshot)
-    opened = catalog, cache, settings = options.open_catalog(root, locked=locked, frozen=frozen)
+    opened = options.open_catalog(root, locked=locked, frozen=frozen)
+    catalog = opened.catalog
     if provenance:
-        found = open_dataset(name, opened, as_json=as_json, overrides=overrides)
-        data = found.result.dataset.provenance.as_data()
+        _, found = open_dataset(name, opened, as_json=as_json, overrides=overrides)
+        data = found.dataset.provenance.as_data()
         if as_json:
             print_json(data)
             return CLEAN
@@ -114,20 +112,20 @@ def command(
             print_line(line)
         return CLEAN
     if catalog.is_group(name) and not (call or origin or overrides):  # which are of one dataset
-        return show_group(catalog.group(name), catalog, cache, settings, as_json=as_json)
-    spec = options.resolve(catalog, name, overrides)
-    check_members([name], catalog, cache, settings)
+        return show_group(catalog.group(name), opened, as_json=as_json)
+    asked = options.request(opened, name, overrides)
+    spec = asked.spec
+    check_members([name], opened)
     name = spec.name
     if origin:
-        _print_origins(spec, catalog, settings, as_json=as_json)
+        _print_origins(spec, opened, as_json=as_json)
         return CLEAN
     if call:
         print(loader_call(spec))
         return CLEAN
-    pin = pin_of(spec, settings)
+    pin = opened.pins.get(name)
     stale = pin is not None and not pin.agrees(catalog[name])
-    lock = pinned_sources(spec, catalog, settings, overrides=overrides)
-    _, entry = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
+    _, entry = asked.find()
     warnings = [] if entry is None else quality_warnings(spec, entry.meta)
     if as_json:
         cached = entry and _entry_data(entry, warnings)
@@ -208,13 +206,11 @@ def _entry_data(entry: CacheEntry, warnings: Sequence[QualityWarning]) -> dict[s
     }
 
 
-def _print_origins(
-    spec: DatasetSpec, catalog: Catalog, settings: Settings, *, as_json: bool
-) -> None:
+def _print_origins(spec: DatasetSpec, opened: OpenCatalog, *, as_json: bool) -> None:
     """Print each value with the file, line and layer that it comes from."""
-    lock = CatalogPins.read(settings).lock_file(spec.name, spec.folder)
+    lock = opened.pins.lock_file(spec.name)
     pins = pin_origins(read_documents(lock, shown_as=display_path(lock)))
-    origins = [*origins_of(spec, catalog.entries), *pins.get(spec.name, ())]
+    origins = [*origins_of(spec, opened.catalog.entries), *pins.get(spec.name, ())]
     if as_json:
         print_json([asdict(origin) for origin in origins])
         return

@@ -52,10 +52,11 @@ def command(tags: tuple[str, ...], plain: bool, as_json: bool, root: str | None)
     `expect`; datasets that share samples count each by itself. The exit code is 1 if a manifest
     or the lockfile is invalid; the rest is counted.
     """
-    catalog, cache, settings = options.open_catalog(root)
+    opened = options.open_catalog(root)
+    catalog = opened.catalog
     broken = options.print_stray_problems(catalog)
     specs, has_invalid = valid_specs(catalog, options.choose(catalog, (), tags))
-    found, is_lock_invalid = read_states(specs, catalog, cache, settings)
+    found, is_lock_invalid = read_states(specs, opened)
     states = found.values()
     samples = [state.samples for state in states if state.samples is not None]
     data: dict[str, Any] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -32,12 +32,13 @@ from registry.cli.terminal import Columns, columns_of, paint, paint_word
 from registry.diff.review.refusals import refusals
 from registry.diff.review.state import ReviewedSide, read_state, side_of
 from registry.errors import LockError, ManifestError, SourceError, count_text, list_names
-from registry.load.dataset import pinned_sources
 from registry.lockfile.models import Lock, read_lock
-from registry.lockfile.pin_cache import CatalogPins
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines import CLUSTERS, ENGINES, engine_of
 from registry.workflows.sync import Shard, SyncResult, divide, sync
+
+if TYPE_CHECKING:
+    from registry.lockfile.pin_cache import CatalogPins
 
 __all__ = ["SyncLines", "command", "print_failures"]
 
@@ -166,9 +167,10 @@ def command(
     builder = engine_of(engine, scheduler)
     remote = options.require_remote_cache() if push else options.opened_remote_cache()
     access["locked"] = access["locked"] or pinned or None
-    catalog, cache, settings = options.open_catalog(**access)
+    opened = options.open_catalog(**access)
+    catalog, cache, settings = opened
     chosen = options.choose(catalog, names, tags)
-    pins = CatalogPins.read(settings)
+    pins = opened.pins
     if pinned and not (chosen := _pinned(chosen, catalog, pins)):
         raise LockError(f"{display_path(settings.lock_file)}: it pins none of these datasets")
     state = None if reviewed is None else read_state(reviewed).head
@@ -184,15 +186,10 @@ def command(
     run = partial(
         sync,
         chosen,
-        catalog,
-        cache,
-        pin_sources=partial(pinned_sources, catalog=catalog, settings=settings, overrides=overrides)
-        if overrides
-        else pins.sources,
+        opened,
         overrides=overrides,
         jobs=jobs,
         processes=min(jobs, most_jobs()),
-        offline=settings.offline,
         refresh=refresh,
         expected=_expected(state),
         push_to=packs or (remote if push else None),
@@ -211,7 +208,7 @@ def command(
         _print_packed(packs.finish())
     built = {result.name for result in results if result.error is None}
     if not failed:
-        check_members(names, catalog, cache, settings)
+        check_members(names, opened)
     is_all = not (names or tags or shard)
     differing = failed_groups(catalog, built, settings, is_all=is_all) if catalog.groups else 0
     return PROBLEMS if stray or failed or differing else CLEAN
@@ -222,7 +219,8 @@ def _pinned(names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[s
     found = []
     for name in names:
         with contextlib.suppress(ManifestError):
-            if not pins.has(name, catalog[name].folder):
+            catalog[name]
+            if not pins.has(name):
                 continue
         found.append(name)
     return found
@@ -281,9 +279,7 @@ def _print_packed(packed: Packed) -> None:
 
 def _of_shard(shard: Shard, names: Sequence[str], catalog: Catalog, pins: CatalogPins) -> list[str]:
     """Return the datasets of a shard, and say which division it is of."""
-    division = divide(
-        names, catalog, shard.of, pin_of=lambda spec: pins.get(spec.name, spec.folder)
-    )
+    division = divide(names, catalog, shard.of, pins=pins)
     chosen, size = division.shards[shard.number - 1], division.bytes[shard.number - 1]
     what = f"{len(chosen):,} of {count_text(len(names), 'dataset')}, about {size_text(size)}"
     line = f"shard {shard.number} of {shard.of}: {what}; division {division.digest}"

@@ -49,11 +49,11 @@ def command(
     diff`, the keys that changed, and what the lockfile pinned after it. Samples are not read. The
     exit code is 4 if a part of the history could not be read.
     """
-    catalog, cache, settings = options.open_catalog(root)
-    check_members([name], catalog, cache, settings)
+    opened = options.open_catalog(root)
+    check_members([name], opened)
     found = []
     try:
-        with open_history(settings.index, config_from or None) as history:
+        with open_history(opened.settings.index, config_from or None) as history:
             commits = history.commits
             state = history.work_tree(name)
             if state.is_installed:

@@ -15,16 +15,13 @@ from registry.api import (
     Cache,
     Compared,
     FileState,
+    OpenCatalog,
     Settings,
     cached_property,
     digest_of,
     display_path,
-    find_fingerprint,
     full_lines,
-    load,
     name_fault,
-    pinned_sources,
-    pinned_sources_of,
 )
 from registry.plugins.browse.gate import POLICY
 from registry.plugins.site.about import about
@@ -81,9 +78,9 @@ class LiveList:
 
     def page(self, file: str, state: str, *, scripts: Sequence[str], policy: str) -> str | None:
         """Return a page, or None if there is no such page."""
-        catalog = Catalog.open(settings=self._settings, lenient=True)
-        names = site_names(sorted(catalog))
-        view = self._view(catalog, names)
+        opened = OpenCatalog.of(self._settings, lenient=True)
+        catalog, names = opened.catalog, site_names(sorted(opened.catalog))
+        view = CatalogView(opened, names)
         families = list(view.families())
         pages = max(1, -(-len(families) // ROWS_PER_PAGE))
         number = next((one for one in range(pages) if list_file(one) == file), None)
@@ -129,8 +126,8 @@ class LiveList:
         with self._making:
             if (known := self._known_rows(key)) is not None:
                 return known
-            catalog = Catalog.open(settings=self._settings, lenient=True)
-            view = self._view(catalog, site_names(sorted(catalog)))
+            opened = OpenCatalog.of(self._settings, lenient=True)
+            view = CatalogView(opened, site_names(sorted(opened.catalog)))
             made = []
             for name in view.names:
                 if self._stopped:
@@ -150,9 +147,6 @@ class LiveList:
         """Return the state of the files, and of the cache, in which any dataset may be built."""
         samples = Cache(self._settings.cache_dir).versioned / "samples"
         return f"{state} {FileState.or_absent(samples)}"
-
-    def _view(self, catalog: Catalog, names: tuple[str, ...]) -> CatalogView:
-        return CatalogView(catalog, Cache(self._settings.cache_dir), self._settings, names)
 
 
 class _Page(NamedTuple):
@@ -185,11 +179,12 @@ class LiveCatalog:
 
     def state(self, name: str = "") -> str:
         """Return a text that changes with the page of a dataset, or of the list without a name."""
-        catalog = Catalog.open(settings=self.settings, lenient=True)
+        opened = OpenCatalog.of(self.settings, lenient=True)
+        catalog = opened.catalog
         files = catalog.content or _file_states(catalog)
         problems = [str(problem) for problem in catalog.problems]
         lock = repr(FileState.or_absent(self.settings.lock_file))
-        samples = self._samples_state(catalog, name) if name in catalog else []
+        samples = _samples_state(opened, name) if name in catalog else []
         return digest_of([files, problems, lock, samples])
 
     def dataset_page(self, name: str, first: int = 1, *, is_whole: bool = False) -> str | None:
@@ -199,11 +194,12 @@ class LiveCatalog:
         """
         # Before its files are read: what changes after that changes the state, too.
         state = self.state(name)
-        catalog = Catalog.open(settings=self.settings, lenient=True)
+        opened = OpenCatalog.of(self.settings, lenient=True)
+        catalog = opened.catalog
         page = (
-            self._readable(catalog, name, first, is_whole=is_whole)
+            self._readable(opened, name, first, is_whole=is_whole)
             if name in site_names(catalog)
-            else self._unreadable(catalog, name)
+            else _unreadable(opened, name)
         )
         if page is None:
             return None
@@ -223,35 +219,34 @@ class LiveCatalog:
 
     def compare_page(self, left: str, right: str, first: int = 1) -> str:
         """Return the page that shows two datasets beside each other, from a sample on."""
-        catalog = Catalog.open(settings=self.settings, lenient=True)
+        opened = OpenCatalog.of(self.settings, lenient=True)
         sides = Side.of(left), Side.of(right)
         found = Comparison(left=sides[0], right=sides[1])
         if all(one.name for one in sides):
+            failures: dict[str, RegistryError] = {}
             for side in sides if self.build else ():
-                self._build(catalog, side.name, is_original=side.is_original)
-            found = self._view_of(catalog).compared(*sides)
+                failures |= _build(opened, side.name, is_original=side.is_original)
+            found = self._view_of(opened, failures=failures).compared(*sides)
         part = SamplePage()
         if found.places:
             articles = found.articles(page_start(first))
             part = sample_page(articles, first=first, known=len(found.places))
-        return compare_page(found, part, policy=POLICY, names=site_names(sorted(catalog)))
+        return compare_page(found, part, policy=POLICY, names=site_names(sorted(opened.catalog)))
 
     def table(self, name: str) -> SampleTable | None:
         """Return all samples of a dataset, or of a preview of it; None if there are none."""
-        catalog = Catalog.open(settings=self.settings, lenient=True)
-        return self._view_of(catalog).table(name) if name in site_names(catalog) else None
+        opened = OpenCatalog.of(self.settings, lenient=True)
+        return self._view_of(opened).table(name) if name in site_names(opened.catalog) else None
 
     def _view_of(
         self,
-        catalog: Catalog,
+        opened: OpenCatalog,
         most: int = SAMPLES_PER_PAGE,
         failures: Mapping[str, RegistryError] | None = None,
     ) -> CatalogView:
         return CatalogView(
-            catalog,
-            Cache(self.settings.cache_dir),
-            self.settings,
-            site_names(sorted(catalog)),
+            opened,
+            site_names(sorted(opened.catalog)),
             most,
             failures or {},
             tables=self._tables,
@@ -267,12 +262,12 @@ class LiveCatalog:
     def _comparisons(self) -> Kept[Compared]:
         return Kept(_MOST_TABLES)
 
-    def _readable(self, catalog: Catalog, name: str, first: int, *, is_whole: bool) -> _Page:
-        failures = self._build(catalog, name) if self.build else {}
+    def _readable(self, opened: OpenCatalog, name: str, first: int, *, is_whole: bool) -> _Page:
+        failures = _build(opened, name) if self.build else {}
         start = first if is_whole else page_start(first)
         # One more than a page has tells whether there is another page.
         most = first - start + SAMPLES_PER_PAGE + 1
-        view = self._view_of(catalog, most, failures).dataset(name, first=start)
+        view = self._view_of(opened, most, failures).dataset(name, first=start)
         known = view.first - 1 + len(view.samples or ()) if view.total is None else view.total
         articles = sample_articles(
             view.samples or (),
@@ -287,18 +282,6 @@ class LiveCatalog:
             one = SamplePage(first=first, articles=tuple(islice(articles, 1)), is_whole=True)
             return _Page(view, one, known)
         return _Page(view, sample_page(articles, first=first, known=known), known)
-
-    def _unreadable(self, catalog: Catalog, name: str) -> _Page | None:
-        """Return the page of a dataset that may be where files can't be read; None if all can."""
-        problems = catalog.unread_problems()
-        problems = [one for one in problems if is_about(one, name)] or problems
-        if not problems or name_fault(name):
-            return None
-        view = CatalogView(catalog, Cache(self.settings.cache_dir), self.settings, (name,))
-        lines = "\n".join(full_lines(problems, io.StringIO())).rstrip()
-        texts = tuple(view.paths.shorten(str(one)) for one in problems)
-        shown = DatasetView(name=name, problems=texts, excerpt=view.paths.shorten(lines))
-        return _Page(shown, SamplePage(), 0)
 
     @cached_property
     def _last(self) -> Kept[_Page]:
@@ -327,33 +310,38 @@ class LiveCatalog:
     def _list(self) -> LiveList:
         return LiveList(self.settings)
 
-    def _samples_state(self, catalog: Catalog, name: str) -> list[object]:
-        """Return values that change when the samples of a dataset change, or are cached."""
-        try:
-            spec = catalog[name]
-            cache, lock = Cache(self.settings.cache_dir), pinned_sources_of(spec, self.settings)
-            fingerprint, entry = find_fingerprint(spec, cache, lock, boundary=catalog.boundary)
-        except RegistryError as error:
-            return [str(error)]
-        return [fingerprint, entry is None]
 
-    def _build(
-        self, catalog: Catalog, name: str, *, is_original: bool = False
-    ) -> dict[str, RegistryError]:
-        """Build a dataset, or what it was before its corrections; return why it can't be built."""
-        given = {"corrections": False} if is_original else {}
-        try:
-            spec = catalog.resolve(name, overrides=given)
-            load(
-                spec,
-                Cache(self.settings.cache_dir),
-                boundary=catalog.boundary,
-                offline=self.settings.offline,
-                lock=pinned_sources(spec, catalog, self.settings, overrides=given),
-            )
-        except RegistryError as error:
-            return {name: error}
-        return {}
+def _unreadable(opened: OpenCatalog, name: str) -> _Page | None:
+    """Return the page of a dataset that may be where files can't be read; None if all can."""
+    problems = opened.catalog.unread_problems()
+    problems = [one for one in problems if is_about(one, name)] or problems
+    if not problems or name_fault(name):
+        return None
+    view = CatalogView(opened, (name,))
+    lines = "\n".join(full_lines(problems, io.StringIO())).rstrip()
+    texts = tuple(view.paths.shorten(str(one)) for one in problems)
+    shown = DatasetView(name=name, problems=texts, excerpt=view.paths.shorten(lines))
+    return _Page(shown, SamplePage(), 0)
+
+
+def _samples_state(opened: OpenCatalog, name: str) -> list[object]:
+    """Return values that change when the samples of a dataset change, or are cached."""
+    try:
+        fingerprint, entry = opened.request(name).find()
+    except RegistryError as error:
+        return [str(error)]
+    return [fingerprint, entry and entry.meta["fingerprint"]]
+
+
+def _build(
+    opened: OpenCatalog, name: str, *, is_original: bool = False
+) -> dict[str, RegistryError]:
+    """Build a dataset, or what it was before its corrections; return why it can't be built."""
+    try:
+        opened.request(name, {"corrections": False} if is_original else None).load()
+    except RegistryError as error:
+        return {name: error}
+    return {}
 
 
 def _live_script(state: str, name: str = "") -> str:

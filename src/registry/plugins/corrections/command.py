@@ -9,33 +9,27 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from registry import Dataset, RegistryError, Sample, SourceError
+from registry import Dataset, RegistryError, Sample
 from registry.api import (
     CLEAN,
     EVIDENCE,
     PROBLEMS,
     Expect,
-    Location,
     View,
-    allow_location,
     as_mapped,
     bars,
     count_text,
     file_text,
     infer_rows,
     list_names,
-    load,
-    missing_argument,
     options,
-    pinned_sources,
     print_line,
     schema_reference,
     write_new,
 )
 
 if TYPE_CHECKING:
-    from registry import Catalog
-    from registry.api import ArrowDataset, Cache, DatasetSpec, Settings
+    from registry.api import ArrowDataset, DatasetSpec, Request
 
 __all__ = ["command", "samples_by_name"]
 
@@ -81,15 +75,16 @@ def command(
     it is reported, and the exit code is 1.
     """
     opened = options.open_catalog(root, offline=offline)
-    catalog = opened[0]
-    spec = catalog.resolve(name)
-    original = _samples(as_mapped(spec), opened)
+    catalog = opened.catalog
+    asked = options.request(opened, name)
+    spec = asked.spec
+    original = _samples(asked, as_mapped(spec))
     if copy in catalog:
-        view = View(auto_id=spec.view.auto_id)
-        corrected = _samples(replace(catalog.resolve(copy), view=view, companion=None), opened)
+        other, view = opened.request(copy), View(auto_id=spec.view.auto_id)
+        corrected = _samples(other, replace(other.spec, view=view, companion=None))
     else:
-        source = _location(copy)
-        corrected = _samples(as_mapped(catalog.resolve(name, source=source)), opened, source)
+        other = opened.request(name, source=_location(copy))
+        corrected = _samples(other, as_mapped(other.spec))
     by_id = all(_are_named_by_ids(one) for one in (original, corrected)) and not spec.view.auto_id
     was, now = (samples_by_name(one, by_id=by_id) for one in (original, corrected))
     if was and now and not was.keys() & now.keys():
@@ -121,29 +116,11 @@ def command(
     return PROBLEMS if found.added else CLEAN
 
 
-def _samples(
-    spec: DatasetSpec, opened: tuple[Catalog, Cache, Settings], source: str | None = None
-) -> ArrowDataset:
+def _samples(asked: Request, spec: DatasetSpec) -> ArrowDataset:
     """Return all samples: of a copy that lacks some, `sample` would select others."""
-    catalog, cache, settings = opened
-    lock = pinned_sources(spec, catalog, settings, source=source)
-    boundary = catalog.boundary
-    if source is not None:
-        boundary = allow_location(boundary, Location(source))
-    with catalog.locating(spec.name), bars(as_json=False) as report:
-        try:
-            return load(
-                replace(spec, sample=None, expect=Expect()),
-                cache,
-                boundary=boundary,
-                offline=settings.offline,
-                lock=lock and replace(lock, samples=None),
-                report=partial(report, spec.name),
-            ).dataset
-        except SourceError as error:
-            if source is None:
-                raise
-            raise missing_argument(error) from error.__cause__
+    with bars(as_json=False) as report:
+        whole = asked.made_of_it(replace(spec, sample=None, expect=Expect()))
+        return whole.load(partial(report, spec.name)).dataset
 
 
 def _first(samples: dict[Any, Sample]) -> str:

@@ -111,11 +111,9 @@ def command(
     the metadata of the file, or beside it in a file that ends with `.provenance.json`. Names of
     files beside a local source stay as in the source, unless `--absolute-files` is given.
     """
-    catalog, cache, settings = options.open_catalog(**access)
-    given = options.with_members(catalog, names)
-    datasets = [name for name in given if not catalog.is_member(name)]
-    chosen = [name for name in given if catalog.is_member(name)]
-    chosen += options.choose(catalog, tuple(datasets), ()) if datasets else []
+    opened = options.open_catalog(**access)
+    chosen = options.with_members(opened, names)
+    overrides = options.overrides_of(fewshot=fewshot, no_corrections=no_corrections)
     if as_json and to == _STDOUT:
         raise click.UsageError("--json and `--to -` both take stdout")
     kind, targets = _places(chosen, to, format_name)
@@ -127,14 +125,9 @@ def command(
     with bars(as_json=as_json) as report:
         for name in chosen:
             try:
+                asked = opened.request(name, overrides)
                 exported = open_exported(
-                    name,
-                    catalog,
-                    cache,
-                    settings,
-                    overrides=options.overrides_of(fewshot=fewshot, no_corrections=no_corrections),
-                    absolute_files=absolute_files,
-                    report=partial(report, name),
+                    asked, absolute_files=absolute_files, report=partial(report, name)
                 )
                 if targets:
                     results.append(_export(exported, kind, targets[name]))

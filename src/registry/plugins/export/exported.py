@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.api import (
-    Progress,
-    find_fingerprint,
-    load,
-    log_waits,
-    pinned_sources,
-    silent,
-)
+from registry.api import Progress, log_waits, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from registry import Catalog, Sample
+    from registry import Sample
     from registry.api import (
         ArrowDataset,
-        Cache,
         CacheEntry,
         DatasetSpec,
-        PinnedSources,
+        LoadResult,
         Provenance,
         Report,
-        Settings,
+        Request,
     )
 
 __all__ = ["PROVENANCE_KEY", "Exported", "open_exported", "provenance_text"]
@@ -68,63 +60,44 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 def open_exported(
-    name: str,
-    catalog: Catalog,
-    cache: Cache,
-    settings: Settings,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    absolute_files: bool = False,
-    report: Report | None = None,
+    asked: Request, *, absolute_files: bool = False, report: Report | None = None
 ) -> Exported:
     """Open a dataset for an export; it is built first if necessary.
 
     Args:
-        name: The dataset.
-        catalog: Its catalog.
-        cache: Where samples are stored.
-        settings: Whether requests and new pins are allowed.
-        overrides: Values that replace those of the view.
+        asked: The dataset.
         absolute_files: Give files beside a local source the absolute paths of this machine.
         report: Called with the progress of a build.
 
     Raises:
         RegistryError: as `get_dataset`.
     """
-    spec = catalog.resolve(name, overrides=overrides)
-    lock = pinned_sources(spec, catalog, settings, overrides=overrides)
-    with catalog.locating(spec.name):
-        dataset, entry, fingerprint = _open(
-            spec, cache, lock, boundary=catalog.boundary, offline=settings.offline, report=report
-        )
-    if catalog.is_member(name):
-        dataset.rename(name)
+    spec, (result, fingerprint) = asked.spec, _open(asked, report)
+    dataset = result.dataset
     provenance = replace(dataset.provenance, fingerprint=fingerprint, catalog=None)
     return Exported(
         spec=spec,
         dataset=dataset if absolute_files else dataset.as_stored(),
         provenance=provenance,
         files=spec.source.base_location if absolute_files else None,
-        entry=entry,
-        report=report or log_waits(name),
+        entry=result.entry,
+        report=report or log_waits(asked.name),
     )
 
 
-def _open(
-    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None, **options: Any
-) -> tuple[ArrowDataset, CacheEntry, str]:
-    """Open a dataset; return it with its entry and the fingerprint of all samples of its source.
+def _open(asked: Request, report: Report | None) -> tuple[LoadResult, str]:
+    """Open a dataset; return it with the fingerprint of all samples of its source.
 
     Whether only the first samples were built depends on what the cache had before; the fingerprint
     in a file must not.
     """
-    result = load(spec, cache, lock=lock, **options)
+    result = asked.load(report)
     if result.entry.meta["limit"] is not None:
-        fingerprint, _ = find_fingerprint(spec, cache, lock, boundary=options["boundary"])
+        fingerprint, _ = asked.find()
         if fingerprint:
-            return result.dataset, result.entry, fingerprint
-        result = load(spec, cache, lock=lock, full=True, **options)
-    return result.dataset, result.entry, result.entry.meta["fingerprint"]
+            return result, fingerprint
+        result = asked.load(report, full=True)
+    return result, result.entry.meta["fingerprint"]
 
 
 def provenance_text(provenance: Provenance) -> str:

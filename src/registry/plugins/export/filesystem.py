@@ -30,6 +30,7 @@ from registry.api import (
     Deadline,
     ExportError,
     HashedFile,
+    OpenCatalog,
     Settings,
     again_if_lost,
     deadline_seconds,
@@ -233,14 +234,8 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
             if catalog.is_member(location.name):
                 split = {} if location.split is None else {"split": location.split}
                 name, view = location.name, {**view, **split}
-            exported = open_exported(
-                name,
-                catalog,
-                cache,
-                settings,
-                overrides=view,
-                absolute_files=location.absolute_files,
-            )
+            asked = OpenCatalog(catalog, cache, settings).request(name, view)
+            exported = open_exported(asked, absolute_files=location.absolute_files)
             key, file = cached_export(exported, kind, cache)
             return use(file), key, exported.provenance.as_data()
 

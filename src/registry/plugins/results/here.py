@@ -13,27 +13,22 @@ from typing import Any, Unpack
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from registry import Catalog, Dataset, RegistryError, get_dataset
+from registry import Dataset, RegistryError, get_dataset
 from registry.api import (
     ArrowDataset,
-    Cache,
     CacheEntry,
-    CatalogPins,
     Location,
     Material,
+    OpenCatalog,
     Opening,
     Original,
     Overrides,
     Pin,
     Provenance,
-    Settings,
     View,
-    cached_property,
     file_sha256,
-    find_fingerprint,
     location_in,
     open_entry,
-    pin_sources,
 )
 
 __all__ = ["Here", "Needed", "pinned_samples"]
@@ -55,21 +50,12 @@ class Needed(Struct, frozen=True):
     """What has to be downloaded, or is missing."""
 
 
-class Here(Struct, frozen=True, dict=True):
+class Here(OpenCatalog):
     """A catalog with its lockfile and the cache."""
-
-    catalog: Catalog
-    cache: Cache
-    settings: Settings
-
-    @cached_property
-    def _pins(self) -> CatalogPins:
-        return CatalogPins.read(self.settings)
 
     def pin(self, name: str) -> Pin | None:
         """Return the pin of a dataset; None also where the catalog lacks it."""
-        entry = self.catalog.entries.get(name)
-        return None if entry is None else self._pins.get(name, entry.folder)
+        return self.pins.get(name) if name in self.catalog else None
 
     def names_with(self, ordered: str, *, original: bool = False) -> list[str]:
         """Return the datasets for which the lockfile has this digest of their samples.
@@ -97,13 +83,9 @@ class Here(Struct, frozen=True, dict=True):
     def _found(self, name: str, *, original: bool = False) -> tuple[str, CacheEntry | None]:
         """Return the fingerprint of a dataset, and its cached samples."""
         try:
-            spec = self.catalog.resolve(name)
-            lock = pin_sources(spec, self.pin(spec.name))
-            if original:
-                spec = self.catalog.resolve(name, overrides={"corrections": False})
+            return self.request(name, {"corrections": False} if original else None).find()
         except RegistryError:
             return "", None
-        return find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)
 
     def openable(self) -> Iterator[tuple[str, str]]:
         """Yield each dataset that can be opened without a request, with its fingerprint."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -21,38 +21,28 @@ from registry import (
     SourceError,
 )
 from registry.api import (
-    ArrowDataset,
-    Cache,
     CacheEntry,
-    CatalogPins,
     Compared,
     DatasetRecord,
     DatasetSpec,
-    Opening,
-    Pin,
-    PinnedSources,
+    OpenCatalog,
     PinOrigins,
     Problem,
+    Request,
     Samples,
-    Settings,
     as_mapped,
     cached_property,
     correction_lines,
     corrections_between,
     corrections_of,
     display_path,
-    find_fingerprint,
     is_within,
     json_path,
     list_names,
     name_fault,
-    open_cached,
-    open_entry,
     parents_of,
-    pinned_sources,
     preview_records,
     quality_warnings,
-    read_records,
     report_rows,
     report_text,
     samples_of,
@@ -138,9 +128,7 @@ def _is_site_name(name: str, split: str = "x", *more: str) -> bool:
 class CatalogView:
     """A catalog as its pages show it; makes no request and builds nothing."""
 
-    catalog: Catalog
-    cache: Cache
-    settings: Settings
+    opened: OpenCatalog
     names: tuple[str, ...]
     """The datasets that have a page."""
     most: int = 20
@@ -155,19 +143,23 @@ class CatalogView:
     """Whether the reader is on this machine: then files are opened in an editor, the first records
     of local files are mapped where no samples are cached, and a server makes comparisons."""
 
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog."""
+        return self.opened.catalog
+
     def summary(self, name: str) -> DatasetView:
         """Return what the list shows of a dataset; none of its samples is read."""
         view = DatasetView(name=name, file=self._file(name))
         try:
-            spec = self.catalog[name]
-            lock = self._pins.sources(spec)
-            _, entry = find_fingerprint(spec, self.cache, lock, boundary=self.catalog.boundary)
+            asked = self.opened.request(name)
+            spec, pin, (_, entry) = asked.spec, self.opened.pins.get(name), asked.find()
         except RegistryError as error:
             text = self.paths.shorten(str(error))
             return replace(view, problems=(text,), is_blocked=self._is_blocked(name, error))
         return replace(
-            summarized(view, spec, self._pin(name)),
-            is_pinned=self._pin(name) is not None,
+            summarized(view, spec, pin),
+            is_pinned=pin is not None,
             samples=None if entry is None else (),
             total=None if entry is None else samples_of(spec, None, entry),
             warnings=() if entry is None else _warnings(spec, entry.meta),
@@ -186,16 +178,16 @@ class CatalogView:
         )
         try:
             spec = self.catalog[name]
-            pin = self._pin(name)
+            pin = self.opened.pins.get(name)
             view = described(view, spec, self.catalog.entries, pin, self.paths)
             if pin is not None:
-                origins = self._origins(str(self._pins.lock_file(name, spec.folder)))
+                origins = self._origins(str(self.opened.pins.lock_file(name)))
                 rows = pin_rows(origins.of(name), self.paths)
                 view = replace(view, pin=rows, is_pinned=True)
             with self.catalog.locating(name):
                 if name in self.failures:
                     raise self.failures[name]
-                view = self._with_samples(view, spec, first)
+                view = self._with_samples(view, self.opened.request(name), first)
                 return view if first > 1 else self._with_manifest(view)
         except RegistryError as error:
             failure = error
@@ -245,28 +237,28 @@ class CatalogView:
             for problem in error.problems
         )
 
-    def _with_samples(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
+    def _with_samples(self, view: DatasetView, asked: Request, first: int) -> DatasetView:
         """Add samples of the cache, and plots beside the first ones, or those of a preview."""
-        lock, boundary = self._pins.sources(spec), self.catalog.boundary
-        fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
+        spec, (_, entry) = asked.spec, asked.find()
         if entry is None:
-            return self._preview(view, spec, first) if self.is_local else view
-        dataset = self._opened(spec, entry, fingerprint)
+            return self._preview(view, asked, first) if self.is_local else view
+        # As stored: a public page must not show paths of this machine.
+        dataset = asked.open_found(entry).as_stored()
         view = replace(view, total=len(dataset), warnings=_warnings(spec, entry.meta))
         if self.is_withheld(spec):
             return replace(view, samples=(), is_withheld=True)
         chosen = range(len(dataset))[first - 1 : first - 1 + self.most]
         table = None
         if first == 1:
-            table = self.tables.get((fingerprint, spec.view), lambda: SampleTable.of(dataset))
+            table = self._table_of(asked, entry)
         samples = tuple(dataset[chosen.start : chosen.stop])
         numbers = dataset.records_at(chosen)
         return replace(
             view,
             samples=samples,
             first=first,
-            records=self._records(spec, numbers, lock),
-            reports=tuple(self._reports(spec, samples, numbers, lock, first)),
+            records=_records(asked, numbers),
+            reports=tuple(_reports(asked, samples, numbers, first)),
             plots=() if table is None else tuple(_plots(table)),
             table=table and self._shown_table(table),
             comparisons=tuple(self._comparisons(spec)) if first == 1 else (),
@@ -343,27 +335,22 @@ class CatalogView:
         Raises:
             RegistryError: it is no dataset, it can't be used, or its samples are not cached.
         """
+        if side.name in self.failures:
+            raise self.failures[side.name]
         given = {"corrections": False} if side.is_original else {}
-        spec = self.catalog.resolve(side.name, overrides=given)
+        asked = self.opened.request(side.name, given)
+        spec, (_, entry) = asked.spec, asked.find()
         if side.is_original and not spec.is_original:
             raise RegistryError(f"{side.name}: its manifest has no `corrections`")
         if self.is_withheld(spec):
             raise RegistryError(f"{side.label}: its samples are behind terms")
-        lock = pinned_sources(spec, self.catalog, self.settings, overrides=given)
-        boundary = self.catalog.boundary
-        fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
         if entry is None:
             command = (
                 f"compare {side.name} --corrections" if side.is_original else f"sync {side.name}"
             )
             raise RegistryError(f"{side.label}: not cached (`registry {command}` builds it)")
-        dataset = self._opened(spec, entry, fingerprint)
-        return (fingerprint, spec.view), Samples(dataset, spec.view.auto_id)
-
-    def _opened(self, spec: DatasetSpec, entry: CacheEntry, fingerprint: str) -> ArrowDataset:
-        """Open cached samples as stored: a public page must not show paths of this machine."""
-        opening = Opening.of(spec, self.catalog.boundary)
-        return open_entry(opening, entry, self.cache, fingerprint).as_stored()
+        dataset = asked.open_found(entry).as_stored()
+        return _key(asked, entry), Samples(dataset, spec.view.auto_id)
 
     def _with_manifest(self, view: DatasetView) -> DatasetView:
         """Add the YAML of a dataset and of what it extends."""
@@ -385,31 +372,24 @@ class CatalogView:
 
     def table(self, name: str) -> SampleTable | None:
         """Return the table of a dataset, or of a preview of it; None if it has no samples here."""
-        spec = self.catalog[name]
-        lock, boundary = self._pins.sources(spec), self.catalog.boundary
-        fingerprint, entry = find_fingerprint(spec, self.cache, lock, boundary=boundary)
+        asked = self.opened.request(name)
+        _, entry = asked.find()
         if entry is not None:
-            opened = partial(self._opened, spec, entry, fingerprint)
-            return self.tables.get((fingerprint, spec.view), lambda: SampleTable.of(opened()))
-        if not self.is_local or (found := self._first_samples(spec, _PREVIEWED)) is None:
+            return self._table_of(asked, entry)
+        if not self.is_local or (found := _first_samples(asked, _PREVIEWED)) is None:
             return None
         return SampleTable.of(MemoryDataset([sample for _, sample in found[0]], name=name))
 
-    def _first_samples(
-        self, spec: DatasetSpec, most: int
-    ) -> tuple[list[tuple[int, Sample]], dict[str, Any]] | None:
-        """Return what `preview_records` does; None if that takes more than local files."""
-        if any(source.is_remote for source in spec.sources):
-            return None
-        try:
-            return preview_records(spec, self.cache, most, boundary=self.catalog.boundary)
-        except OfflineError:  # for the table of a join, or what examples are taken from
-            return None
+    def _table_of(self, asked: Request, entry: CacheEntry) -> SampleTable:
+        def make() -> SampleTable:
+            return SampleTable.of(asked.open_found(entry).as_stored())
 
-    def _preview(self, view: DatasetView, spec: DatasetSpec, first: int) -> DatasetView:
+        return self.tables.get(_key(asked, entry), make)
+
+    def _preview(self, view: DatasetView, asked: Request, first: int) -> DatasetView:
         """Add samples made of local files, without the order that the view of the spec has."""
-        before = first - 1
-        if (found := self._first_samples(spec, before + self.most)) is None:
+        spec, before = asked.spec, first - 1
+        if (found := _first_samples(asked, before + self.most)) is None:
             return view
         pairs, meta = found
         # They are as mapped, and a build may give repeated ids a suffix.
@@ -418,48 +398,12 @@ class CatalogView:
             view,
             samples=tuple(sample for _, sample in pairs[before:]),
             first=first,
-            records=self._records(spec, [number for number, _ in pairs[before:]], None),
+            records=_records(asked, [number for number, _ in pairs[before:]]),
             reports=tuple(
                 _if_short(report_text(one, at, auto_id=by_record)) for at, one in pairs[before:]
             ),
             warnings=_warnings(spec, meta),
         )
-
-    def _records(
-        self, spec: DatasetSpec, numbers: Sequence[int], lock: PinnedSources | None
-    ) -> tuple[tuple[int, DatasetRecord] | None, ...]:
-        """Return the records of samples: those on this machine that are near the start."""
-        near = [number for number in numbers if number <= _LAST_RECORD]
-        try:
-            records = read_records(
-                spec, self.cache, near, boundary=self.catalog.boundary, lock=lock
-            )
-        except SourceError:  # only samples are cached, not what they were made of
-            return ()
-        return tuple((one, records[one]) if one in records else None for one in numbers)
-
-    def _reports(
-        self,
-        spec: DatasetSpec,
-        samples: Sequence[Sample],
-        numbers: Sequence[int],
-        lock: PinnedSources | None,
-        first: int,
-    ) -> Iterator[str]:
-        """Yield the row that reports a fault of each sample, or the command that prints it."""
-        original = open_cached(as_mapped(spec), self.cache, lock, boundary=self.catalog.boundary)
-        shown = zip(samples, numbers, strict=True)
-        rows = original and report_rows(shown, original.as_stored(), auto_id=spec.view.auto_id)
-        for place, row in enumerate(rows or [""] * len(samples), first - 1):
-            command = f"registry preview {spec.name} --offset {place} -n 1 --report"
-            yield _if_short(row) or command
-
-    @cached_property
-    def _pins(self) -> CatalogPins:
-        return CatalogPins.read(self.settings)
-
-    def _pin(self, name: str) -> Pin | None:
-        return self._pins.get(name, self.catalog.home_of(name))
 
     @cached_property
     def _origins(self) -> Callable[[str], PinOrigins]:
@@ -507,6 +451,50 @@ class CatalogView:
     def _file(self, name: str) -> str:
         """Return the manifest that defines a dataset, relative to the index."""
         return self.paths.shorten(self.catalog.entries[name].document.file)
+
+
+def _key(asked: Request, entry: CacheEntry) -> object:
+    """Return what identifies the samples of a dataset in their order."""
+    return entry.meta["fingerprint"], asked.spec.view
+
+
+def _first_samples(
+    asked: Request, most: int
+) -> tuple[list[tuple[int, Sample]], dict[str, Any]] | None:
+    """Return what `preview_records` does; None if that takes more than local files."""
+    if any(source.is_remote for source in asked.spec.sources):
+        return None
+    try:
+        return preview_records(asked.spec, asked.opened.cache, most, boundary=asked.boundary)
+    except OfflineError:  # for the table of a join, or what examples are taken from
+        return None
+
+
+def _records(
+    asked: Request, numbers: Sequence[int]
+) -> tuple[tuple[int, DatasetRecord] | None, ...]:
+    """Return the records of samples: those on this machine that are near the start."""
+    try:
+        records = asked.records([number for number in numbers if number <= _LAST_RECORD])
+    except SourceError:  # only samples are cached, not what they were made of
+        return ()
+    return tuple((one, records[one]) if one in records else None for one in numbers)
+
+
+def _reports(
+    asked: Request, samples: Sequence[Sample], numbers: Sequence[int], first: int
+) -> Iterator[str]:
+    """Yield the row that reports a fault of each sample, or the command that prints it."""
+    spec, original = asked.spec, asked.made_of_it(as_mapped(asked.spec))
+    _, entry = original.find()
+    rows: Iterable[str] = [""] * len(samples)
+    if entry is not None:
+        stored = original.open_found(entry).as_stored()
+        shown = zip(samples, numbers, strict=True)
+        rows = report_rows(shown, stored, auto_id=spec.view.auto_id)
+    for place, row in enumerate(rows, first - 1):
+        command = f"registry preview {spec.name} --offset {place} -n 1 --report"
+        yield _if_short(row) or command
 
 
 def _texts(name: str, error: RegistryError) -> tuple[str, ...]:

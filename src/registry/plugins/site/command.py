@@ -13,7 +13,6 @@ from registry import RegistryError
 from registry.api import (
     CLEAN,
     PROBLEMS,
-    CatalogPins,
     bars,
     count_text,
     has_bars,
@@ -30,8 +29,7 @@ from registry.plugins.site.sample_pages import sample_file
 from registry.plugins.site.site_folder import SiteFolder
 
 if TYPE_CHECKING:
-    from registry import Catalog
-    from registry.api import Cache, Settings
+    from registry.api import OpenCatalog
 
 __all__ = ["command", "write_site"]
 
@@ -108,15 +106,14 @@ def command(
 
     A dataset with problems has a page that says which; the exit code is then 1.
     """
-    catalog, cache, settings = options.open_catalog(**access)
+    opened = options.open_catalog(**access)
+    catalog = opened.catalog
     chosen = site_names(sorted(options.choose(catalog, names, tags)))
     folder = SiteFolder(out, force=force)
     stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
     unread = [] if names or tags else [str(one) for one in catalog.unread_problems()]
-    failures = _build(chosen, catalog, cache, settings, jobs, as_json=as_json) if build else {}
-    view = CatalogView(
-        catalog, cache, settings, chosen, samples, failures, table_size if samples else 0
-    )
+    failures = _build(chosen, opened, jobs, as_json=as_json) if build else {}
+    view = CatalogView(opened, chosen, samples, failures, table_size if samples else 0)
     pages = write_site(folder, view, problems=unread, processes=min(jobs, most_jobs()))
     written = list(_shown(pages, len(chosen), as_json=as_json))
     return _report(written, stray, out, as_json=as_json)
@@ -136,40 +133,24 @@ def _shown(pages: Iterable[WrittenPage], number: int, *, as_json: bool) -> Itera
 
 
 def _build(
-    names: tuple[str, ...],
-    catalog: Catalog,
-    cache: Cache,
-    settings: Settings,
-    jobs: int,
-    *,
-    as_json: bool,
+    names: tuple[str, ...], opened: OpenCatalog, jobs: int, *, as_json: bool
 ) -> dict[str, RegistryError]:
     """Build what is not cached; return the errors of the datasets that can't be built."""
-    from registry.api import load, pinned_sources, sync  # few invocations build
+    from registry.api import sync  # few invocations build
 
-    failures = {}
+    failures, original = {}, {"corrections": False}
     with bars(as_json=as_json, number=len(names)) as report:
-        results = sync(
-            names,
-            catalog,
-            cache,
-            pin_sources=CatalogPins.read(settings).sources,
-            jobs=jobs,
-            processes=min(jobs, most_jobs()),
-            offline=settings.offline,
-            report=report,
-        )
+        processes = min(jobs, most_jobs())
+        results = sync(names, opened, jobs=jobs, processes=processes, report=report)
         for result in results:
             report.finish(result.name, failed=result.error is not None)
             if result.error is not None:
                 failures[result.name] = result.error
     for name in (one for one in names if one not in failures):
-        spec = catalog.resolve(name, overrides={"corrections": False})
-        if not spec.is_original:
+        if not opened.catalog.resolve(name, overrides=original).is_original:
             continue
         try:  # what the corrected samples are seen beside
-            lock = pinned_sources(spec, catalog, settings, overrides={"corrections": False})
-            load(spec, cache, boundary=catalog.boundary, offline=settings.offline, lock=lock)
+            opened.request(name, original).load()
         except RegistryError as error:
             failures[name] = error
     return failures

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from registry import Catalog
 from registry.api import (
-    Cache,
     ExportError,
+    OpenCatalog,
     Settings,
     WorkerLostError,
     Workers,
@@ -56,7 +55,7 @@ def write_pages(folder: Path, view: CatalogView, *, processes: int = 1) -> Itera
             yield _write(folder, view, name)
         return
     shown = (view.names, view.most, view.failures, view.table_size)
-    order = (folder.absolute(), view.settings, *shown)
+    order = (folder.absolute(), view.opened.settings, *shown)
     try:
         with Workers(processes, prepare=(f"{__name__}:_open", order)) as workers:
             write = partial(workers.call, f"{__name__}:_write_chunk", attempts=1)
@@ -72,8 +71,7 @@ _opened: dict[str, tuple[Path, CatalogView]] = {}
 
 
 def _open(tell: object, folder: Path, settings: Settings, *shown: Any) -> None:
-    catalog = Catalog.open(settings.index)
-    _opened["view"] = folder, CatalogView(catalog, Cache(settings.cache_dir), settings, *shown)
+    _opened["view"] = folder, CatalogView(OpenCatalog.of(settings), *shown)
 
 
 def _write_chunk(tell: object, names: tuple[str, ...]) -> list[WrittenPage]:
