@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
+    "OutFile",
     "as_json",
     "choose",
     "config_from",
@@ -103,6 +104,18 @@ _root = click.option(
 def root(command: Command) -> Command:
     """Add the options that say which catalog is meant, and what it may read."""
     return _root(_allow_path(command))
+
+
+class OutFile(click.Path):
+    """A file that a command writes: an unset variable is none, nor is `-`, unless it is stdout."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of the file."""
+        if value == "" or (value == "-" and not self.allow_dash):
+            self.fail(f"'{value}' is no name of a file (`./-` is one)", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 # Flags default to None rather than False: then the environment variable of the setting counts.

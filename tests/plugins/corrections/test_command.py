@@ -51,7 +51,8 @@ def test_the_inferred_corrections_give_the_copy(copies: Path, run: Run) -> None:
     options = ("--out", str(copies / "e.yaml"), "--license", "mit", "--by", "Ann")
     result = run("correct", "q", str(copies / "fixed.jsonl"), *options, "--root", str(copies))
     assert result.code == 0
-    assert "4 rows, 2 samples changed, 1 left out" in result.out
+    counted = "4 rows, 2 samples changed, 1 left out"
+    assert f"{counted} (add `corrections: e.yaml` to q, and review it)" in result.out
     first, *_ = (copies / "e.yaml").read_text(encoding="utf-8").splitlines()
     assert first == "# yaml-language-server: $schema=schemas/corrections.schema.json"
     path = copies / "datasets.yaml"

@@ -53,6 +53,7 @@ def test_a_written_manifest_validates(folder: Path, run: Run) -> None:
     again = run("import", "quiz.yaml", "--out", "registry/quiz.yaml")
     assert again.code == 1
     assert "already exists and is not overwritten" in again.err
+    assert run("import", "quiz.yaml", "--out", "-").out == run("import", "quiz.yaml").out != ""
 
 
 def test_strict_fails_if_anything_was_left_out(folder: Path, run: Run) -> None:
@@ -96,6 +97,7 @@ def test_json(folder: Path, run: Run) -> None:
         (("quiz.yaml", "quiz.yaml"), 1, "several files define a dataset 'quiz'"),
         (("quiz.yaml", "--from", "lmeval"), 2, "lm-eval"),
         (("quiz.yaml", "--out", "partial.yaml"), 1, "already exists"),
+        (("quiz.yaml", "--out", ""), 2, "'--out': '' is no name of a file (`./-` is one)"),
     ],
 )
 def test_errors(

@@ -180,7 +180,7 @@ class Draft:
             return self
         notes = [one.note for one in mapping.fields.values() if one.note]
         notes += [
-            f"`explode: {name}` in a manifest makes a record of each item of that list"
+            f"`explode: {flow_text(name)}` in a manifest makes a record of each item of that list"
             for name in mapping.unused
             if isinstance(found := self.records[0].get(name), list)
             and found

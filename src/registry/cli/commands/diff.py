@@ -78,7 +78,7 @@ _EXAMPLE_COUNT, _PAGE_COUNT = 3, 50
     "--reviewed",
     "state_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.OutFile(dir_okay=False, path_type=Path),
     help="Write the reviewed state, which `registry sync --reviewed FILE` accepts alone.",
 )
 @options.jobs

@@ -277,7 +277,7 @@ def _add_file(parts: _Parts, path: Path, folder: Path, *, dataset: str = "") -> 
     "output",
     required=True,
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.OutFile(dir_okay=False, path_type=Path),
     help="The file to write, such as data.tar.zst.",
 )
 @options.tags

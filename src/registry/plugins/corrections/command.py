@@ -19,7 +19,9 @@ from registry.api import (
     as_mapped,
     bars,
     count_text,
+    display_path,
     file_text,
+    flow_text,
     infer_rows,
     list_names,
     options,
@@ -48,7 +50,7 @@ _NAMED = 3
 @click.option(
     "--out",
     metavar="FILE",
-    type=click.Path(),
+    type=options.OutFile(allow_dash=True),
     help="The corrections file to write; it must not exist. Default: print it.",
 )
 @click.option("--verdict", metavar="WORD", help="What kind of fault it is, for all rows.")
@@ -74,6 +76,7 @@ def command(
     identify them, by the numbers of their records. What is only in the copy can't be a correction:
     it is reported, and the exit code is 1.
     """
+    out = None if out == "-" else out
     opened = options.open_catalog(root, offline=offline)
     catalog = opened.catalog
     asked = options.request(opened, name)
@@ -108,10 +111,11 @@ def command(
             print_line(line)
     else:
         write_new(Path(out), text)
+        key = flow_text(display_path(Path(out), catalog.index.parent))
         print_line(
             f"{out}: {count_text(len(found.rows), 'row')},"
             f" {count_text(found.changed, 'sample')} changed,"
-            f" {found.dropped:,} left out (add `corrections: {out}` to {name}, and review it)"
+            f" {found.dropped:,} left out (add `corrections: {key}` to {name}, and review it)"
         )
     return PROBLEMS if found.added else CLEAN
 

@@ -27,6 +27,7 @@ from registry.api import (
     extension,
     extensions,
     name_fault,
+    options,
     parse_bytes,
     parse_yaml,
     print_json,
@@ -94,7 +95,7 @@ def _check_kind(context: click.Context, _: click.Parameter, kind: str | None) ->
 @click.option("--revision", metavar="COMMIT", help="Commit of the repository.")
 @click.option(
     "--out",
-    type=click.Path(),
+    type=options.OutFile(allow_dash=True),
     metavar="FILE",
     help="Write the manifest to a new file, not to stdout.",
 )
@@ -120,10 +121,11 @@ def command(
         raise click.UsageError("--revision goes with --repository")
     if name is not None and (fault := name_fault(name)):
         raise click.UsageError(f"'{name}' is not a valid dataset name ({fault})")
-    options = ImportOptions(name=name, repository=repository, revision=revision)
+    out = None if out == "-" else out
+    given = ImportOptions(name=name, repository=repository, revision=revision)
     here = Path(out).parent if out is not None else Path.cwd()
     schema = schema_reference("manifest", root=Path.cwd(), folder=here)
-    found = import_files(map(Path, paths), options, kind=kind)
+    found = import_files(map(Path, paths), given, kind=kind)
     files = [_checked(file, schema) for file in found]
     datasets = [one for file in files for one in file.imported.datasets]
     _check_names(datasets, name)

@@ -24,6 +24,7 @@ from registry.api import (
     denied_by,
     fetch_blob_of,
     file_sha256,
+    flow_text,
     notice_text,
     options,
     pin_sources,
@@ -176,4 +177,4 @@ def _print(found: list[Mirrored]) -> None:
         count = f"{count_text(len(one.copied), 'file')} copied, {len(one.present)} there before"
         print_line(f"{one.name}:  # {count}")
         print_line("  source:")
-        print_line(f"    mirrors: [{one.mirror}]")
+        print_line(f"    mirrors: {flow_text([one.mirror])}")
