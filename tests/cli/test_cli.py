@@ -194,6 +194,26 @@ def test_lack_of_memory_is_not_taken_for_a_bug(run: Run, raises: Raises, error: 
     assert run("list") == Invocation(1, "", message)
 
 
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (OSError(errno.ENOSPC, "No space left", "/tmp/x"), " (is the disk full or broken?)"),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "/x"), ""),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), ""),
+        (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+            " (TMPDIR sets another folder, which can be written to and has space)",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_the_system_refuses_is_not_taken_for_a_bug(
+    run: Run, raises: Raises, error: OSError, advice: str
+) -> None:
+    raises(error)
+    assert run("list") == Invocation(1, "", f"error: {error}{advice}\n")
+
+
 def test_limit_of_memory_is_named(
     run: Run, raises: Raises, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from datetime import date
 from pathlib import Path
@@ -150,6 +151,9 @@ def test_folders_are_created_and_nothing_is_overwritten(tmp_path: Path) -> None:
         with pytest.raises(ManifestError, match=r"a\.yaml already exists and is not overwritten"):
             write_new(taken, "x")
     assert not (tmp_path / "gone").exists()
+    with pytest.raises(UnicodeEncodeError):
+        write_new(tmp_path / "b.yaml", "half \ud800")
+    assert sorted(os.listdir(tmp_path)) == ["a.yaml", "folder"]
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 CLEAN, PROBLEMS, USAGE, UNEXPECTED, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
+"""Why the system opens no file, or does not even say whether it is there."""
 
 _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 """What the system says, in other errors than MemoryError, of a process that gets no more."""
@@ -234,22 +238,28 @@ def _run(arguments: Sequence[str] | None) -> int:
         # A stream has no file name. A file has one, and that of the cache is a CacheError.
         if is_disk_fault(error) and error.filename is None:
             raise
-        if _is_out_of_memory(error):
-            what = escape_control(str(error)) or type(error).__name__
-            print(
-                f"error: there is not enough memory ({_memory_advice()}): {what}", file=sys.stderr
-            )
+        if why := _lack(error):
+            print(f"error: {why}", file=sys.stderr)
             return PROBLEMS
         return _unexpected(error)
     return result if isinstance(result, int) else CLEAN
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    text = str(error).casefold()
-    return isinstance(error, MemoryError) or (
+def _lack(error: Exception) -> str:
+    """Return what this machine lacks or denies, and what to do; "" for any other error."""
+    from registry.base.fs import is_disk_fault
+
+    what = escape_control(str(error)) or type(error).__name__
+    if isinstance(error, MemoryError) or (
         isinstance(error, ImportError | OSError | RuntimeError)
-        and any(words in text for words in _NO_MEMORY)
-    )
+        and any(words in what.casefold() for words in _NO_MEMORY)
+    ):
+        return f"there is not enough memory ({_memory_advice()}): {what}"
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in what:
+        return f"{what} (TMPDIR sets another folder, which can be written to and has space)"
+    if isinstance(error, OSError) and error.errno in _REFUSED and error.filename is not None:
+        return what
+    return f"{what} (is the disk full or broken?)" if is_disk_fault(error) else ""
 
 
 def _memory_advice() -> str:

@@ -17,7 +17,7 @@ from registry.cli.output import print_line
 from registry.errors import RegistryError, ReviewError, RevisionError
 from registry.extensions import our_own
 from registry.load.request import OpenCatalog, Request
-from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache
+from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, usable_cores
 
 if TYPE_CHECKING:
     from registry.cache.remote import RemoteCache
@@ -176,7 +176,7 @@ plain = click.option(
 jobs = click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    default=lambda: min(8, 2 * (os.cpu_count() or 1)),
+    default=lambda: min(8, 2 * usable_cores()),
     metavar="N",
     help="Number of datasets to process in parallel. Default: 2 per core, at most 8.",
 )

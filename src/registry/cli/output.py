@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
@@ -188,11 +189,16 @@ def write_new(target: Path, text: str) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         # "x" follows no link and overwrites no file that was created since anyone looked.
         with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:  # such as that of a full disk: another try finds no file
+                target.unlink()
+                raise
     except OSError as error:
         if isinstance(error, FileExistsError) and target.parent.is_dir():
             raise existing_file(target) from error
-        in_the_way = next((one for one in target.parents if one.is_file()), None)
+        in_the_way = next(filter(os.path.isfile, target.parents), None)
         reason = error.strerror or str(error)
         if in_the_way is not None:
             reason = (

@@ -64,8 +64,12 @@ class Tree:
         with _contents(self.repository, (self.blobs[path] for path in wanted)) as stream:
             for path in wanted:
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                with (folder / path).open("wb") as file:
-                    _copy_blob(stream, file, path)
+                try:
+                    with (folder / path).open("wb") as file:
+                        _copy_blob(stream, file, path)
+                except OSError as error:  # of a full disk, which names no file
+                    error.filename = str(folder / path)
+                    raise
 
 
 def open_tree(repository: Repository, commit: str) -> Tree:

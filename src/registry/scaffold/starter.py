@@ -148,7 +148,7 @@ def plan_starter(
     at the top of the git repository.
     """
     above = (folder, *folder.parents)
-    top = next((one for one in above if (one / ".git").exists()), folder)
+    top = next((one for one in above if os.path.lexists(one / ".git")), folder)
     root = Path(os.path.relpath(folder, top)).as_posix()
     wanted = {
         folder / "datasets.yaml": INDEX,
