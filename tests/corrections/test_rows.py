@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from registry import Sample
@@ -20,14 +20,14 @@ VALUES = st.recursive(
 )
 
 
-@given(st.integers(0, 2**53) | TEXTS, VALUES, VALUES)
-def test_a_row_is_read_as_it_was_written(identifier: Any, was: Any, now: Any) -> None:
-    text = row_text(
-        ("id", identifier), {"reason": "r"}, field="metadata.k", was=[was], now=[was, now]
-    )
+@given(st.integers(0, 2**53) | TEXTS, TEXTS, VALUES, VALUES)
+@example(7, "a\nb", {"x" * 1_100: "\x85"}, "")
+def test_a_row_is_read_as_it_was_written(identifier: Any, key: str, was: Any, now: Any) -> None:
+    field = f"metadata.{key}"
+    text = row_text(("id", identifier), {"reason": "r"}, field=field, was=[was], now=[was, now])
     found = parse_corrections(f"corrections:\n{text}".encode(), file="e.yaml").rows
-    assert [(one.sample, one.was, one.now) for one in found] == [
-        (("id", identifier), [was], [was, now])
+    assert [(one.sample, one.field, one.was, one.now) for one in found] == [
+        (("id", identifier), field, [was], [was, now])
     ]
 
 

@@ -16,6 +16,7 @@ from registry.rules import RULES
 from registry.yamldoc.reader import DataPath, Document
 
 __all__ = [
+    "DEEP",
     "RETIRED",
     "Entry",
     "Layer",
@@ -32,8 +33,7 @@ __all__ = [
 RETIRED = ("renamed_to", "removed")
 """Keys of what is no dataset any more: its name says what became of it."""
 
-# Mappings that are merged key by key; every other value of a later layer replaces the earlier one.
-_DEEP: frozenset[DataPath] = frozenset(
+DEEP: frozenset[DataPath] = frozenset(
     {
         (),
         ("source",),
@@ -47,6 +47,7 @@ _DEEP: frozenset[DataPath] = frozenset(
         ("splits",),
     }
 )
+"""Mappings that are merged key by key; other values of a later layer replace the earlier ones."""
 
 
 class Place(Struct, frozen=True):
@@ -287,7 +288,7 @@ def _merge_into(
     for key, item in later.items():
         here = (*path, key)
         merged.layers[here] = layer
-        if here in _DEEP and isinstance(item, dict):
+        if here in DEEP and isinstance(item, dict):
             inner = value.get(key)
             value[key] = dict(inner) if isinstance(inner, dict) else {}
             _merge_into(merged, value[key], item, layer, here)

@@ -19,7 +19,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.manifest.merge import Entry, Layer, Merged
+from registry.manifest.merge import DEEP, Entry, Layer, Merged
 from registry.manifest.models import DatasetSpec
 from registry.manifest.paths import sources_in
 from registry.manifest.resolve import merged_entry
@@ -29,22 +29,7 @@ from registry.yamldoc.reader import DataPath, json_path
 __all__ = ["Origin", "located", "origins_by_path", "origins_of"]
 
 # Mappings whose keys each have an origin; any other mapping, such as an expression, has one.
-_SPLIT: frozenset[DataPath] = frozenset(
-    {
-        ("source",),
-        ("source", "columns"),
-        ("source", "fs_options"),
-        ("join",),
-        ("join", "source"),
-        ("explode",),
-        ("fields",),
-        ("fields", "metadata"),
-        ("sample",),
-        ("fewshot",),
-        ("expect",),
-        ("eval",),
-    }
-)
+_SPLIT = DEEP | {("join",), ("join", "source"), ("explode",), ("sample",)}
 _LOCATIONS = ("path", "data_files")
 _MISSING = object()
 _ORIGIN = "{file}:{line}:{column}"
