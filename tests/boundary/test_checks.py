@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -133,28 +134,35 @@ def test_listing_one_host_allows_no_other(
     assert places & {"path", f"fs_options.{place}"}
 
 
+NO_OPTION = "from a manifest"
+
+
 @pytest.mark.parametrize(
-    ("location", "options", "place"),
+    ("location", "options", "place", "words"),
     [
-        ("https://h.example/x", {"get_client": "os.system"}, "get_client"),
-        ("https://h.example/x", {"client_kwargs": {"cookies": {"a": "b"}}}, "client_kwargs.cookies.a"),
-        ("https://h.example/x", {"headers": [["a", "b"]]}, "headers.0.0"),
-        ("https://h.example/x", {"target_protocol": {"env": "KEY"}}, "target_protocol"),
-        ("https://h.example/x", {"encoded": "yes"}, "encoded"),
-        ("https://h.example/x", {"block_size": True}, "block_size"),
-        ("https://h.example/x", {"headers": {"a": 1}}, "headers.a"),
-        ("s3://b/x", {"profile": "admin"}, "profile"),
-        ("s3://b/x", {"anon": {"env": "KEY"}}, "anon"),
-        ("s3://b/x", {"endpoint_url": {"env": "KEY"}}, "endpoint_url"),
-        ("s3://b/x", {"session": {"x": 1}}, "session.x"),
-        ("s3://b/x", {"client_kwargs": {"region_name": "evil.example/"}}, "client_kwargs.region_name"),
-        ("s3://b/x", {"config_kwargs": {"proxies": [{"env": "KEY"}]}}, "config_kwargs.proxies.0"),
-        ("s3://b/x", {"fo": "x"}, "fo"),
-        ("hf://datasets/a/b/x", {"token": True, "skip_instance_cache": False}, "skip_instance_cache"),
+        ("https://h.example/x", {"get_client": "os.system"}, "get_client", NO_OPTION),
+        ("https://h.example/x", {"client_kwargs": {"cookies": {"a": "b"}}}, "client_kwargs.cookies.a", NO_OPTION),
+        ("https://h.example/x", {"headers": [["a", "b"]]}, "headers.0.0", NO_OPTION),
+        ("https://h.example/x", {"target_protocol": {"env": "KEY"}}, "target_protocol", NO_OPTION),
+        ("https://h.example/x", {"encoded": "yes"}, "encoded", "give true or false"),
+        ("https://h.example/x", {"block_size": True}, "block_size", "give a number"),
+        ("https://h.example/x", {"headers": {"a": 1}}, "headers.a", "give a string or `{env: NAME}`"),
+        ("s3://b/x", {"profile": "admin"}, "profile", NO_OPTION),
+        ("s3://b/x", {"anon": {"env": "KEY"}}, "anon", "give true or false"),
+        ("s3://b/x", {"endpoint_url": {"env": "KEY"}}, "endpoint_url", "give a string"),
+        ("s3://b/x", {"session": {"x": 1}}, "session.x", NO_OPTION),
+        ("s3://b/x", {"client_kwargs": {"region_name": "evil.example/"}}, "client_kwargs.region_name", "give a string like [a-z0-9-]+"),
+        ("s3://b/x", {"config_kwargs": {"proxies": [{"env": "KEY"}]}}, "config_kwargs.proxies.0", NO_OPTION),
+        ("s3://b/x", {"fo": "x"}, "fo", NO_OPTION),
+        ("hf://datasets/a/b/x", {"token": True, "skip_instance_cache": False}, "skip_instance_cache", NO_OPTION),
     ],
 )  # fmt: skip
-def test_options_by_allow_list(location: str, options: dict[str, Any], place: str) -> None:
+def test_options_by_allow_list(
+    location: str, options: dict[str, Any], place: str, words: str
+) -> None:
     assert ("refused-option", f"fs_options.{place}") in found(location, options, MAPPED)
+    with pytest.raises(ReachError, match=re.escape(f"{place}'") + f".*{re.escape(words)}"):
+        check_location(Location(location), options, MAPPED)
 
 
 def test_a_misspelt_option_has_a_hint() -> None:

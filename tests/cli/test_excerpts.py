@@ -103,8 +103,9 @@ def test_long_line_is_cut_around_the_caret(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     text = f"{{{', '.join(f'k{number}: {number}' for number in range(100))}, bad: 1{after}}}"
-    lines = shown(text, problem(1, text.index("bad") + 1), stream=TerminalStream())
-    line, carets = lines[3:5]
+    bad = problem(1, text.index("bad") + 1)
+    line, carets = shown(text, bad, bad, stream=TerminalStream())[4:6]
+    assert carets.endswith("^" if end == "}" else "^ wrong-value"), "a rule is named where it fits"
     assert line[carets.index("^") : carets.rindex("^") + 1] == "bad: 1"
     assert (line[4], line[-1]) == ("…", end)
     assert 58 <= len(line) <= 60

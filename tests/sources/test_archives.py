@@ -7,7 +7,6 @@ import gzip
 import io
 import lzma
 import os
-import re
 import subprocess
 import tarfile
 import zipfile
@@ -42,8 +41,10 @@ def tarred(path: Path, files: dict[str, bytes] = FILES, *, mode: str = "w") -> P
 
 
 def read(location: str) -> bytes:
-    path = location.rpartition("::")[2]
-    with open_member(Location(location), partial(open, path, "rb")) as member:  # type: ignore[arg-type]
+    """Read a member of a file as of a server, whose URL has a secret that no message has."""
+    members, _, path = location.rpartition("::")
+    url = Location(f"{members}::https://host{path}?sig=hush")
+    with open_member(url, partial(open, path, "rb")) as member:  # type: ignore[arg-type]
         return member.read()
 
 
@@ -137,9 +138,8 @@ def test_names_that_point_out_of_the_archive_are_only_names(tmp_path: Path) -> N
 def test_a_missing_member_is_named_with_similar_names(
     tmp_path: Path, protocol: str, pack: Callable[[Path], Path], name: str, hint: str
 ) -> None:
-    location = f"{protocol}://{name}::{pack(tmp_path / 'a')}"
-    with pytest.raises(SourceError, match=f"^{re.escape(location)}: no such member .{hint}"):
-        read(location)
+    with pytest.raises(SourceError, match=rf"\?…: no such member .{hint}"):
+        read(f"{protocol}://{name}::{pack(tmp_path / 'a')}")
 
 
 def test_a_link_in_a_tar_is_no_file(tmp_path: Path) -> None:
@@ -166,8 +166,7 @@ def test_a_member_that_cannot_be_unpacked_is_an_error(
     data = bytearray(path.read_bytes())
     data[data.rindex(b"PK\x01\x02") + at] = byte
     path.write_bytes(data)
-    expected = rf"zip://x\.csv::.*a\.zip: can't be unpacked: .*{message}"
-    with pytest.raises(SourceError, match=expected):
+    with pytest.raises(SourceError, match=rf"\?…: can't be unpacked: .*{message}"):
         read(f"zip://x.csv::{path}")
 
 
@@ -180,7 +179,7 @@ def test_a_truncated_archive_is_an_error(
 ) -> None:
     path = pack(tmp_path / "a")
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(DecodeError, match=f"{path}: the {protocol} archive is damaged, or not one"):
+    with pytest.raises(DecodeError, match=rf"\?…: the {protocol} archive is damaged, or not"):
         read(f"{protocol}://data/a.csv::{path}")
 
 

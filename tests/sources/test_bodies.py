@@ -133,17 +133,21 @@ def test_a_packed_body_is_unpacked_in_small_parts(proxy: FaultProxy) -> None:
 
 def test_a_damaged_packed_body_is_an_error_that_may_pass(proxy: FaultProxy) -> None:
     add_packed(proxy, "gzip", DATA, is_chunked=False)
-    with pytest.raises(SourceError, match=r"/a: the body is not valid gzip, .* says: ") as caught:
-        content(opened(f"{proxy.url}/a"))
+    with pytest.raises(
+        SourceError, match=r"/a\?…: the body is not valid gzip, .* says: "
+    ) as caught:
+        content(opened(f"{proxy.url}/a?sig=hush"))
     assert caught.value.transient
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip"])
-def test_other_codings_are_refused(proxy: FaultProxy, coding: str) -> None:
+def test_other_codings_and_what_is_no_file_are_refused(proxy: FaultProxy, coding: str) -> None:
     add_packed(proxy, coding, DATA, is_chunked=False)
-    with pytest.raises(SourceError, match=f"/a: the server sends it as {coding}, ") as caught:
-        opened(f"{proxy.url}/a")
-    assert not caught.value.transient
+    proxy.add(Fault(status=204, body=b""), times=1)
+    for words in (f"the server sends it as {coding}, ", "the server answered 204, "):
+        with pytest.raises(SourceError, match=rf"/a\?…: {words}") as caught:
+            opened(f"{proxy.url}/a?sig=hush")
+        assert not caught.value.transient
 
 
 def test_a_body_of_which_nothing_arrives_in_time_is_given_up(

@@ -123,6 +123,7 @@ def test_a_repository_that_is_not_there_is_an_error(
 ) -> None:
     with pytest.raises(AccessError, match="no such dataset, or a private one"):
         hub_facts(HfSource(path="facts/none", split="test"), context, pin_hub, rows=5)
+    assert len(hub.requests) == 1
 
 
 class StatusError(Exception):
