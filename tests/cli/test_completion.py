@@ -66,6 +66,11 @@ def test_names_of_datasets_and_tags_are_those_of_the_catalog(own: Path) -> None:
     assert values("list", "--tag", "") == ["small", "text"]
     assert values("list", "--tag", "small", "--tag", "") == ["text"]
     assert values("add", "q") == []
+    groups = "{board: {datasets: [qa-one, parts]}, parts: {from: qa, by: a, values: ['1', x]}}"
+    write(own, "groups", f"groups: {groups}\n")
+    assert values("show", "") == ["qa", "qa-one", "board", "parts"]
+    assert values("show", "board/") == ["board/qa-one", "board/parts/1", "board/parts/x"]
+    assert values("show", "board/parts/x") == ["board/parts/x"]
 
 
 @pytest.mark.parametrize("name", ["qa\\n$(touch x) #", "--force", "qa\\tx", "$(touch x)"])

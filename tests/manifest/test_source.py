@@ -43,6 +43,7 @@ ONE = "a" * 40
     [
         (f"https://raw.githubusercontent.com/o/r/{ONE}/d/x.csv", ONE),
         ("https://raw.githubusercontent.com/o/r/main/d/x.csv", "main"),
+        ("https://raw.githubusercontent.com/o/r/refs/heads/main/x.csv", "refs/heads/main"),
         (f"https://github.com/o/r/raw/{ONE}/x.csv", ONE),
         (f"zip://r-{ONE}/x.csv::https://github.com/o/r/archive/{ONE}.zip", ONE),
         ("tar://x.csv::https://github.com/o/r/archive/refs/heads/main.tar.gz", "refs/heads/main"),

@@ -98,7 +98,7 @@ class Group(Struct, frozen=True, kw_only=True):
             DatasetNotFoundError: there is none; the error has similar names.
         """
         for one in self.members:
-            if one.name == label:
+            if one.name == label and not one.by:
                 return one
         for one in self.members:  # by the value itself, where the values are not declared
             if one.by and label.startswith(prefix := one.name.removesuffix("*")):
@@ -248,7 +248,7 @@ class _Reader:
             message = f"no member '{label}' in the group {group}"
             self._report(entry, place, message, hint, "unknown-member")
             return
-        found = replace(found, name=f"{prefix}{written}", weight=share, is_alone=not found.by)
+        found = replace(found, name=f"{prefix}{written}", weight=share, is_alone=True)
         yield from self._once(entry, place, found)
 
     def _label(self, written: str) -> str:

@@ -18,14 +18,20 @@ _PLAIN = re.compile(r"[\w.:+/][\w.:+/-]*")
 
 
 def dataset_names(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-    """Return the names that begin so; none if the catalog can't be read."""
+    """Return the names that begin so, of members after `GROUP/`; none without a catalog.
+
+    The members of a group by values are known if these are declared.
+    """
     from registry.catalog.catalog import Catalog  # commands and options need no catalog
     from registry.errors import RegistryError
 
     with suppress(RegistryError, OSError):
-        return _starting(
-            Catalog.open(context.params.get("root")), start, _given(context, parameter)
-        )
+        catalog = Catalog.open(context.params.get("root"))
+        names, group = [*catalog, *sorted(catalog.groups)], start.rpartition("/")[0]
+        if catalog.is_group(group):
+            members = catalog.group(group).members
+            names = [f"{group}/{one.name}" for one in members if not one.by]
+        return _starting(names, start, _given(context, parameter))
     return []
 
 

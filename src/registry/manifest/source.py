@@ -15,11 +15,12 @@ OF_BYTES = ("sha256", "mirrors")
 """Keys about the bytes of a `path`, which are not inherited with another path."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # Addresses of files in a repository.
+_REVISION = r"(?P<revision>(?:refs/\w+/)?[^/]*)"
 _UNDER_REVISION = (
-    r"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@(?P<revision>[^/]*))?/",
-    r"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/(?:resolve|raw)/(?P<revision>[^/]+)/",
-    r"https?://raw\.githubusercontent\.com/[^/]+/[^/]+/(?P<revision>[^/]+)/",
-    r"https?://github\.com/[^/]+/[^/]+/raw/(?P<revision>[^/]+)/",
+    rf"hf://(?:(?:datasets|spaces|models)/)?[^/@]+/[^/@]+(?:@{_REVISION})?/",
+    rf"https?://huggingface\.co/(?:datasets/)?[^/]+/[^/]+/(?:resolve|raw)/{_REVISION}/",
+    rf"https?://raw\.githubusercontent\.com/[^/]+/[^/]+/{_REVISION}/",
+    rf"https?://github\.com/[^/]+/[^/]+/raw/{_REVISION}/",
     r"https?://github\.com/[^/]+/[^/]+/archive/(?P<revision>.+?)\.(?:zip|tar\.gz)$",
 )
 

@@ -186,6 +186,13 @@ def test_place_of_each_dataset(
     assert found == dict(zip(names, map(Path, expected), strict=True))
 
 
+@pytest.mark.parametrize("names", [("g/a/b", "g/a:b"), ("g/A", "g/a")])
+@pytest.mark.parametrize("to", ["out/", "out/{name}.csv"])
+def test_members_that_would_be_one_file_are_refused(names: tuple[str, str], to: str) -> None:
+    with pytest.raises(ExportError, match=rf"{names[0]} and {names[1]} can't be one file out/g\+"):
+        targets_of(names, to, "csv")
+
+
 def test_suffix_that_is_a_whole_name_gets_a_folder_per_dataset(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

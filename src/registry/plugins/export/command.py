@@ -294,14 +294,19 @@ def targets_of(
         ExportError: several datasets would be written to one file, or no format is known.
     """
     kind = format_of_path(to) if format_name is None else find_format(format_name)
-    if NAME in to:
-        return kind, {name: Path(to.replace(NAME, file_stem(name))) for name in names}
     is_folder = to.endswith(("/", os.sep)) or (not kind.is_folder and os.path.isdir(to))
-    if is_folder or (len(names) > 1 and (kind.is_folder or not to.endswith(kind.suffix))):
-        return kind, {name: Path(to) / _file_of(name, kind) for name in names}
-    if len(names) > 1:
-        raise ExportError(f"{len(names)} datasets can't be one file {to} (use {NAME} in the path)")
-    return kind, {names[0]: Path(to)}
+    if NAME in to:
+        targets = {name: Path(to.replace(NAME, file_stem(name))) for name in names}
+    elif is_folder or (len(names) > 1 and (kind.is_folder or not to.endswith(kind.suffix))):
+        targets = {name: Path(to) / _file_of(name, kind) for name in names}
+    else:
+        targets = dict.fromkeys(names, Path(to))
+    taken: dict[str, str] = {}
+    for name, target in targets.items():  # the values of members may differ in a sign, or by case
+        if (other := taken.setdefault(str(target).casefold(), name)) != name:
+            hint = f"use {NAME} in the path, or export each to a folder of its own"
+            raise ExportError(f"{other} and {name} can't be one file {target} ({hint})")
+    return kind, targets
 
 
 def _file_of(name: str, kind: Format) -> str:
