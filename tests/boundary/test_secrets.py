@@ -36,8 +36,9 @@ def test_secrets_are_read_from_the_environment(
 
 def test_an_unset_variable_is_an_error_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("QA", raising=False)
-    with pytest.raises(AccessError, match=r"QA is not set \(fs_options\.a\[1\]\.b\)"):
-        read_secrets({"a": [1, {"b": {"env": "QA"}}]}, location=Location(URL))
+    message = r"a\.csv\?…: the environment variable QA is not set \(fs_options\.a\[1\]\.b\)"
+    with pytest.raises(AccessError, match=message):
+        read_secrets({"a": [1, {"b": {"env": "QA"}}]}, location=Location(f"{URL}?sig=hush"))
 
 
 def test_values_that_were_read_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:

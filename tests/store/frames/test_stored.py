@@ -38,10 +38,10 @@ def addresses(column: pa.Array) -> list[int]:
 
 
 def test_columns_equal_those_of_the_samples() -> None:
-    columns = frame_columns(rows_of(SAMPLES, {}), COLUMNS, None)
-    assert {name: column.to_pylist() for name, column in columns.items()} == frame_batch(
-        SAMPLES
-    ).to_pydict()
+    for samples in (SAMPLES, [Sample(input="q", metadata={"$dict": 1})]):
+        columns = frame_columns(rows_of(samples, {}), COLUMNS, None)
+        found = {name: column.to_pylist() for name, column in columns.items()}
+        assert found == frame_batch(samples).to_pydict()
 
 
 def test_columns_of_the_file_are_not_copied() -> None:
