@@ -144,10 +144,11 @@ def in_terminal(folder: Path, *arguments: str, keys: str = "") -> Screen:
 def test_terminal_asks_what_is_not_clear(folder: Path, run: Run) -> None:
     (folder / "q.csv").write_text("a, b;c;d\nlong question, one?;x;2\nlong question, two?;y;4\n")
     run("init")
-    screen = in_terminal(folder, keys="2, 2, ?, target, c, yes, Two questions., mit")
+    screen = in_terminal(folder, keys="2, 9, 2, ?, target, c, yes, Two questions., mit")
     assert screen.code == 0, screen.text
     for text in (
         "Which one",
+        "Error: '9' is not one of '1', '2', ",
         "q.csv: the target is not clear:\n  1. --target ",
         "--no-target: samples without a target",
         "\nno      write nothing\n",

@@ -66,4 +66,4 @@ def test_misspelt_class_is_wrong_usage(tmp_path: Path) -> None:
     request = PullRequest.make(tmp_path, BASE, {"m/quiz.yaml": QUIZ + "    limit: 1\n"})
     result = request.run("diff", "main", "--fail-on", "target")
     assert result.code == 2
-    assert "no class 'target' (did you mean 'targets'?)" in result.err
+    assert "no class 'target' (classes: source, code, inputs, targets," in result.err

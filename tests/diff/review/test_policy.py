@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -42,16 +41,10 @@ def test_classes_are_named_by_their_first_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("target", "no class 'target' (did you mean 'targets'?)"),
-        ("inputs,xyz", "no class 'xyz' (classes: source, code, inputs,"),
-        ("", "no class '' ("),
-        ("inputs,", "no class '' ("),
-    ],
+    ("text", "word"), [("inputs,license", "license"), ("", ""), ("inputs,", "")]
 )
-def test_unknown_class_is_an_error_with_similar_names(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
+def test_unknown_class_is_an_error_with_all_classes(text: str, word: str) -> None:
+    with pytest.raises(ValueError, match=f"no class '{word}' .classes: source, code, inputs,"):
         parse_classes(text)
 
 

@@ -168,10 +168,13 @@ def test_a_file_of_a_folder_that_cannot_be_read_does_not_stop_the_others(tmp_pat
         list(import_files([tmp_path, broken], ImportOptions()))
 
 
-def test_a_named_file_must_be_of_a_kind(tmp_path: Path) -> None:
+def test_a_named_file_or_a_file_of_a_folder_must_be_of_a_kind(tmp_path: Path) -> None:
     file = write(tmp_path, "b.yaml", "x: 1\n")
-    with pytest.raises(ManifestError, match=r"--from takes eval\.yaml, lm-eval"):
-        list(import_files([file], ImportOptions()))
+    kinds = r"kind.* \(--from takes eval\.yaml, lm-eval"
+    loaders = r"kind of file \(it calls no hf_dataset,"
+    for path, message in (file, kinds), (tmp_path, kinds), (write(tmp_path, "b.py", ""), loaders):
+        with pytest.raises(ManifestError, match=message):
+            list(import_files([path], ImportOptions()))
     (found,) = import_files([file], ImportOptions(), kind="lm-eval")
     assert found.imported.datasets == ()
 
@@ -180,6 +183,7 @@ def test_a_named_file_must_be_of_a_kind(tmp_path: Path) -> None:
     ("name", "text", "kind"),
     [
         ("eval.yaml", "tasks: [{}]", "eval.yaml"),
+        ("eval.yaml", "title: T\ntasks: [{name: t}]", None),
         ("arc.yaml", "task: arc\ndataset_path: x", "lm-eval"),
         ("datasets.yaml", "version: 1\ninclude: [registry/*.yaml]", None),
         ("other.yaml", "a: 1", None),

@@ -380,8 +380,8 @@ def ask(question: Question) -> str:
     click.echo(f"{escape_control(question.file)}: the {question.what} is not clear:")
     for number, option in enumerate(options, 1):
         click.echo(escape_control(f"  {number}. {option}: {question.choices[option]}"))
-    number = click.prompt("Which one", type=click.IntRange(1, len(options)))
-    return options[number - 1]
+    numbers = click.Choice([str(number) for number, _ in enumerate(options, 1)])
+    return options[int(click.prompt("Which one", type=numbers, show_choices=False)) - 1]
 
 
 def ask_what_next(columns: Sequence[str]) -> tuple[str, str] | None:

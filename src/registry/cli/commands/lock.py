@@ -288,7 +288,7 @@ def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) ->
     pinned = sum(one.pin is not None for one in results)
     counts = [f"{pinned:,} of {count_text(len(results), 'dataset')} pinned"]
     if commits := sum(one.commit is not None for one in results):
-        counts.append(f"{commits} by the commit alone")
+        counts.append(f"{commits:,} by the commit alone")
     if broken := sum(one.status == "broken" for one in results):
         counts.append(
             f"{count_text(broken, 'pin')} kept that {'does' if broken == 1 else 'do'} not hold"
@@ -297,7 +297,7 @@ def _counts(results: Sequence[LockResult], unreachable: Sequence[LockResult]) ->
         names = [one.name for one in unreachable if (one.pin is not None) == has_pin]
         if names:
             listed = list_names(names, _MAX_NAMES)
-            counts.append(f"{len(names)} unreachable and {outcome} ({listed})")
+            counts.append(f"{len(names):,} unreachable and {outcome} ({listed})")
     return counts
 
 

@@ -223,10 +223,11 @@ def import_files(
     A file of a folder that can't be read is not imported, and does not stop the others.
 
     Raises:
-        ManifestError: a named file can't be read, or is of no kind.
+        ManifestError: a named file can't be read, or it or all of a folder is of no kind.
     """
     read_foreign_yaml.cache_clear()  # the files may have changed since the last call
     for path in paths:
+        is_known = False
         for file in files_of(path):
             try:
                 found = _import_file(file, options, kind)
@@ -235,13 +236,16 @@ def import_files(
                     raise
                 # With its place, which may be in another file that this one includes.
                 refused = NotImported(file.name, "; ".join(map(str, error.problems)))
-                yield ImportedFile(file, kind, Imported(refused=(refused,)))
-                continue
+                found = ImportedFile(file, kind, Imported(refused=(refused,)))
             if found is not None:
+                is_known = True
                 yield found
-            elif file == path:
-                known = ", ".join([*KINDS, *extensions("importers")])
-                raise problem_at(file, "unknown kind of file", f"--from takes {known}")
+        if not is_known:
+            what = "no file of a known kind" if path.is_dir() else "unknown kind of file"
+            known = ", ".join([*KINDS, *extensions("importers")])
+            calls = "it calls no hf_dataset, csv_dataset or json_dataset"
+            hint = calls if path.suffix == ".py" else f"--from takes {known}"
+            raise problem_at(path, what, hint)
 
 
 def _import_file(file: Path, options: ImportOptions, kind: str | None) -> ImportedFile | None:
@@ -311,7 +315,8 @@ def detect_kind(file: Path) -> str | None:
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("tasks"), list) and file.name.startswith("eval"):
-        return "eval.yaml"
+        # Those of inspect_evals have a title, and list names of tasks without their data.
+        return None if "title" in value else "eval.yaml"
     if {"version", "include"} <= value.keys() and "task" not in value:
         return None  # the index of a catalog such as the one that the manifest becomes a part of
     is_task = {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys()
