@@ -171,6 +171,14 @@ def test_revision_that_is_not_a_full_commit_is_reported(
         ("zip://x.csv::package:p/../x.zip", "a path within a package has no `..` and no backslash"),
         ("zip://x.csv", "a member needs its archive"),
         ("tar://::https://h/x.tar", "no member of the archive"),
+        (
+            "https://h/{l}.csv",
+            "{l} is in a URL of the web or in the path of an archive, where no files are listed",
+        ),
+        (
+            "zip://x.csv::{l}.zip",
+            "{l} is in a URL of the web or in the path of an archive, where no files are listed",
+        ),
         ("data/x.ZIP", "an archive, not a file of records"),
         ("https://h/x.tar.zst?raw=1", "an archive, not a file of records"),
     ],

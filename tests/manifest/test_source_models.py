@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from registry.base.locations import Location
+from registry.errors import SourceError
 from registry.manifest.models import to_spec
 from registry.manifest.source import Repository, Source
 from registry.manifest.source_models import (
@@ -181,6 +182,8 @@ def test_every_type_is_listed_under_its_tag() -> None:
         ("/c/**/{lang}/*.c?v", "/c/a/b/de/x.csv", {"lang": "de"}),
         ("/c/{lang}.tar(1)+.csv", "/c/de.tar(1)+.csv", {"lang": "de"}),
         ("/c/{lang}.csv", "/c/sub/de.csv", {"lang": "de"}),
+        ("/c/{lang}/[!a-c].csv", "/c/de/x.csv", {"lang": "de"}),
+        ("/c/[a]/{lang}.csv", "/c/[a]/de.csv", {"lang": "de"}),
         ("/c/a{not a name}.csv", "/c/a{not a name}.csv", {}),
     ],
 )
@@ -189,3 +192,10 @@ def test_captures_are_columns_of_a_file(path: str, location: str, columns: dict[
     assert source.of_file(location).columns == {"year": "1999"} | columns
     assert set(source.captures) == columns.keys()
     assert source.of_file(location).paths() == source.paths()
+
+
+def test_a_file_for_which_names_in_braces_have_no_values_is_an_error() -> None:
+    with pytest.raises(SourceError, match=r"^/c/de/en\.csv: .* written twice has one value"):
+        CsvSource(path=("/c/{lang}/{lang}.csv",)).of_file("/c/de/en.csv")
+    others = CsvSource(path=("/c/{lang}/{lang}.csv", "/c/x.csv"))
+    assert others.of_file("/c/x.csv") == others

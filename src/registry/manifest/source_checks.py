@@ -19,7 +19,7 @@ from registry.errors import ReachError, count_text
 from registry.manifest.merge import Merged
 from registry.manifest.paths import sources_in, strings_in
 from registry.manifest.source import is_commit, revision_in
-from registry.manifest.source_models import source_model
+from registry.manifest.source_models import CAPTURE, source_model
 from registry.rules import Finding
 from registry.yamldoc.reader import DataPath
 
@@ -101,6 +101,11 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
         elif member is not None and not member.path:
             hint = f"write {member.protocol}://MEMBER::ARCHIVE"
             yield Finding(place, "no member of the archive", hint)
+        elif (named := CAPTURE.search(location.file)) and (
+            member is not None or location.protocol in ("http", "https")
+        ):
+            message = f"{named[0]} is in a URL of the web or in the path of an archive, where no files are listed"
+            yield Finding(place, message, "write each path")
         elif member is None and (kind := location.archive_protocol):
             hint = f"write {kind}://MEMBER::ARCHIVE, with * for all of its files"
             yield Finding(place, "an archive, not a file of records", hint)

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from registry.base.conversion import Text, convert
 from registry.base.locations import Location
 from registry.base.materials import Sha256
-from registry.errors import ExtensionError, count_text
+from registry.errors import ExtensionError, SourceError, count_text
 from registry.extensions import extension
 from registry.manifest.source import Repository, Source, SourceModel, is_commit
 
 __all__ = [
+    "CAPTURE",
     "GENERIC_BUILDERS",
     "SOURCE_TYPES",
     "CorrectionsFile",
@@ -44,9 +45,10 @@ GENERIC_BUILDERS = frozenset({"arrow", "csv", "json", "parquet", "text", "xml"})
 _Texts = Annotated[tuple[Text, ...], Meta(min_length=1)]
 # Python 3.13 refuses the others; before, the csv module read them, each in a way of its own.
 _DELIMITER = r'^[^"\r\n]*$(?!\n)'
-_CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}")
-_SIGN = re.compile(r"\{([A-Za-z_]\w*)\}|\*\*/|\*+|\?")
-_SIGNS = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+CAPTURE = re.compile(r"\{([A-Za-z_]\w*)\}")
+"""A name in braces in a path."""
+_SIGN = re.compile(r"\{([A-Za-z_]\w*)\}|\*\*/|\*+|\?|\[!?\]?[^]/]*\]")
+_SIGNS = {"**/": "(?:.*/)?", "*": "[^/]*"}
 _LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _REDACTED_NOTE = "add the query (after `?`) or user of the URL, which may be secret"
 
@@ -84,7 +86,7 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
     @property
     def captures(self) -> tuple[str, ...]:
         """The names in braces in the paths."""
-        return tuple(dict.fromkeys(name for path in self.path for name in _CAPTURE.findall(path)))
+        return tuple(dict.fromkeys(name for path in self.path for name in CAPTURE.findall(path)))
 
     def of_file(self, location: str) -> Self:
         """Return the source with the captured parts of the name of a file as columns."""
@@ -94,6 +96,9 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
             found = _pattern_of(path).search(location)
             if found is not None and found.groupdict():
                 return replace(self, columns={**self.columns, **found.groupdict()})
+        if all(map(CAPTURE.search, self.path)):
+            message = f"the names in braces have no values for which {self.path[0]} is this file"
+            raise SourceError(f"{location}: {message} (one that is written twice has one value)")
         return self
 
     def rename_paths(self, rename: Callable[[str], Any]) -> dict[str, Any]:
@@ -137,7 +142,7 @@ class FileSource(SourceModel, frozen=True, kw_only=True):
 
 @functools.lru_cache(maxsize=256)
 def _locations(paths: tuple[str, ...]) -> tuple[Location, ...]:
-    return tuple(Location(_CAPTURE.sub("*", path)) for path in paths)
+    return tuple(Location(CAPTURE.sub("*", path)) for path in paths)
 
 
 @functools.lru_cache(maxsize=256)
@@ -153,7 +158,9 @@ def _pattern_of(path: str) -> re.Pattern[str]:
         pattern += re.escape(tail[start : sign.start()])
         start, name = sign.end(), sign.group(1)
         if name is None:
-            pattern += _SIGNS.get(sign.group(), ".*")
+            literally = re.escape(sign.group())  # the name of a file may look like a glob
+            any_sign = ".*" if sign.group().startswith("*") else "[^/]"
+            pattern += f"(?:{_SIGNS.get(sign.group(), any_sign)}|{literally})"
         else:
             pattern += f"(?P={name})" if name in seen else f"(?P<{name}>[^/]+)"
             seen.add(name)
