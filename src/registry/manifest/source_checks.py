@@ -104,8 +104,8 @@ def bad_location(merged: Merged) -> Iterator[Finding]:
         elif (named := CAPTURE.search(location.file)) and (
             member is not None or location.protocol in ("http", "https")
         ):
-            message = f"{named[0]} is in a URL of the web or in the path of an archive, where no files are listed"
-            yield Finding(place, message, "write each path")
+            where = "in a URL of the web or in the path of an archive, where no files are listed"
+            yield Finding(place, f"{named[0]} is {where}", "write each path")
         elif member is None and (kind := location.archive_protocol):
             hint = f"write {kind}://MEMBER::ARCHIVE, with * for all of its files"
             yield Finding(place, "an archive, not a file of records", hint)
