@@ -14,7 +14,7 @@ datasets:
   qa:
     description: Questions.
     source: {type: csv, path: qa.csv}
-    # How they are read.
+# How they are read.
     fields:
       input: question
       target: answer
@@ -24,7 +24,8 @@ datasets:
     shuffle: true
     seed: 1
 
-  small:  # of them
+  # Some of them.
+  small:
     extends: qa
     limit: 2
 groups: {}
@@ -62,7 +63,7 @@ def test_lines_say_what_they_do_to_a_sample(catalog: Catalog) -> None:
 
 def test_dataset_ends_where_the_next_key_begins(catalog: Catalog) -> None:
     lines = part(catalog, "small").lines
-    assert [line.number for line in lines] == [15, 16, 17]
+    assert [line.number for line in lines] == [16, 17, 18]
     assert (lines[1].effect, lines[1].link) == ("takes the keys of qa", "qa.html")
 
 

@@ -103,14 +103,15 @@ def manifest_part(
 
 
 def _block(texts: list[str]) -> Iterator[str]:
-    """Yield the lines of the first key: up to the next that is not deeper."""
+    """Yield the lines of the first key: up to the next that is not deeper, comments aside."""
     indent = _indent(texts[0]) if texts else 0
     kept: list[str] = []
     for number, text in enumerate(texts):
-        if number and text.strip() and _indent(text) <= indent:
+        is_inside = not number or _indent(text) > indent
+        if not is_inside and text.strip() and not text.lstrip().startswith("#"):
             return
         kept.append(text)
-        if text.strip():  # blank lines at the end belong to none
+        if is_inside and text.strip():  # blank lines at the end belong to none
             yield from kept
             kept = []
 
