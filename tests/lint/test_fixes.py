@@ -308,6 +308,7 @@ def test_keys_are_sorted_by_rank(text: str, path: DataPath, expected: str) -> No
         pytest.param("y: &y {b: 1, a: 2}\nx:\n  z: *y\n", ("x", "z"), id="an alias in its place"),
         pytest.param("y: &y {b: 1}\nx: {c: *y, a: 2}\n", ("x",), id="an alias as a value"),
         pytest.param("x: 1\n", ("x",), id="no mapping"),
+        pytest.param("b: &y 1\na: &y 2\n", (), id="an anchor that is defined again"),
         pytest.param("x: {}\n", ("y",), id="no such key"),
     ],
 )

@@ -42,6 +42,8 @@ COMPOSE = {
         ["image/Dockerfile"],  # what it copies is looked for in its context
     ),
     "other service": ("extends: {file: other.yml, service: helper}", ["other.yml"]),
+    "anchor defined again": ("x: &x {a: b}\n    y: &x {env_file: env/a.env}", ["env/a.env"]),
+    "second document": ("x: 1\n---\nservices: {a: {env_file: env/a.env}}", ["env/a.env"]),
     "alias": ("x: &x {env_file: env/a.env}\n    y: *x", ["env/a.env"]),
     "variable": ("env_file: env/${WHICH}.env", []),
     "missing": ("env_file: env/none.env", []),

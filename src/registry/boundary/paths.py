@@ -315,7 +315,8 @@ def _paths(configs: Any) -> Iterator[str]:
 def shallow_loader() -> type[yaml.SafeLoader]:
     """Return PyYAML's safe loader, which refuses deep nesting long before the stack ends.
 
-    Whatever runs at its end fails too, such as the finalizers of garbage of other code.
+    Whatever runs at its end fails too, such as the finalizers of garbage of other code. An anchor
+    may be defined again, as in YAML.
     """
     import yaml
 
@@ -326,6 +327,8 @@ def shallow_loader() -> type[yaml.SafeLoader]:
             if self.depth > _DEEPEST_CARD:
                 raise yaml.YAMLError(f"nested deeper than {_DEEPEST_CARD} levels")
             self.depth += 1
+            if not self.check_event(yaml.AliasEvent):
+                self.anchors.pop(self.peek_event().anchor, None)  # type: ignore[no-untyped-call]
             node = super().compose_node(parent, index)
             self.depth -= 1
             return node

@@ -121,7 +121,7 @@ def _with_revision(file: ManifestFile, name: str, commit: str) -> ManifestFile |
 
 def _edited(text: str, name: str, written: str) -> str:
     """Return the text with the revision replaced, or inserted after the path."""
-    source = _mapping_at(yaml.compose(text, Loader=_LOADER), ("datasets", name, "source"))
+    source = _mapping_at(text, ("datasets", name, "source"))
     if source is None:
         return text
     keys = {key.value: (key, value) for key, value in source.value}
@@ -257,7 +257,7 @@ def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None
     None if the keys can't be moved as lines or within braces. The caller must parse the result: an
     alias may now be above its anchor.
     """
-    node = _mapping_at(yaml.compose(text, Loader=_LOADER), path)
+    node = _mapping_at(text, path)
     if node is None:
         return None
     pairs = range(len(node.value))
@@ -266,8 +266,12 @@ def reordered(text: str, path: DataPath, ranks: Mapping[str, int]) -> str | None
     return _reordered_flow(lines, node, order) if node.flow_style else _moved(lines, node, order)
 
 
-def _mapping_at(node: Any, path: DataPath) -> Any:
+def _mapping_at(text: str, path: DataPath) -> Any:
     """Return the mapping at `path`; None if it comes from an alias or `<<`."""
+    try:
+        node: Any = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError:  # an anchor is defined again, which PyYAML refuses
+        return None
     for step in path:
         if isinstance(step, int):
             inner = node.value[step]

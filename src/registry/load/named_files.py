@@ -124,10 +124,10 @@ class _Search:
             yield from self._copied(path, folder)
         elif name.endswith(_YAML):
             try:
-                root = yaml.compose(self._text(path), Loader=shallow_loader())
+                documents = list(yaml.compose_all(self._text(path), Loader=shallow_loader()))
             except yaml.YAMLError:
                 return  # no configuration; the file itself counts
-            for key, values in _pairs(root):
+            for key, values in _pairs(*documents):
                 yield from self._configured(key, values, folder)
         else:  # a script names what it runs
             words = set(_WORD.findall(self._text(path)))
@@ -186,9 +186,9 @@ class _Search:
             return ""
 
 
-def _pairs(root: Any, *, deep: bool = True) -> Iterator[tuple[str, yaml.Node]]:
-    """Yield each key and value of a mapping, and of all that it contains; an alias counts once."""
-    waiting, seen = [root], set[int]()
+def _pairs(*roots: Any, deep: bool = True) -> Iterator[tuple[str, yaml.Node]]:
+    """Yield each key and value of mappings, and of all that they contain; an alias counts once."""
+    waiting, seen = [*roots], set[int]()
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
