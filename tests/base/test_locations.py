@@ -122,7 +122,9 @@ def test_a_url_that_can_t_be_taken_apart_is_named_without_secrets(url: str, faul
             Location(location).check()
 
 
-@pytest.mark.parametrize("location", ["", "file://", "zip://x.csv::"])
+@pytest.mark.parametrize(
+    "location", ["", "file://", "hf://", "zip://x.csv::", "zip://x.csv::s3://"]
+)
 def test_a_location_of_no_file_is_refused(location: str) -> None:
     with pytest.raises(SourceError, match=f"'{location}' names no file"):
         Location(location).check()

@@ -28,7 +28,12 @@ AWAY = "datasets:\n  qa: {source: {type: csv, path: 'https://127.0.0.1:1/qa.csv'
 
 
 def lock_one(
-    folder: Path, cache_dir: Path, old: Sequence[Pin] = (), *, upgrade: bool = False
+    folder: Path,
+    cache_dir: Path,
+    old: Sequence[Pin] = (),
+    *,
+    upgrade: bool = False,
+    offline: bool = False,
 ) -> LockResult:
     """Lock `qa`, which has these pins; two are the sides of a merge conflict."""
     request = LockRequest(
@@ -36,6 +41,7 @@ def lock_one(
         cache=Cache(cache_dir),
         old=[Lock({"qa": pin}) for pin in old],
         upgrade={"qa"} if upgrade else (),
+        offline=offline,
     )
     (result,) = lock_datasets(["qa"], request, jobs=1, report=lambda name, progress: None)
     return result
@@ -158,6 +164,15 @@ def test_old_pin_is_kept_if_pinning_fails(
     assert message in str(result.error)
     data = result.to_dict()
     assert (data["samples"], data["error"]["type"]) == (2, type(result.error).__name__)
+
+
+def test_a_commit_of_the_manifest_is_the_pin_where_it_can_t_be_reached(
+    folder: Path, cache_dir: Path
+) -> None:
+    source = f"{{type: hf, path: o/n, split: test, revision: {'a' * 40}}}"
+    (folder / "m" / "qa.yaml").write_text(f"datasets: {{qa: {{source: {source}}}}}\n")
+    result = lock_one(folder, cache_dir, offline=True)
+    assert (result.status, result.pin, result.commit is None) == ("commit", None, False)
 
 
 def make_pin(samples: int = 3, **keys: Any) -> Pin:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from registry.base.digest import digest_of
+from registry.base.local_files import FileState
 from registry.base.materials import Original
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
@@ -53,6 +55,13 @@ def found(folder: Path, cache_dir: Path, names: Collection[str] = ()) -> list[Di
 
 
 def test_fresh_lock_has_no_differences(folder: Path, cache_dir: Path) -> None:
+    assert found(folder, cache_dir) == []
+
+
+def test_a_digest_is_not_taken_from_the_cache(folder: Path, cache_dir: Path) -> None:
+    path = str(folder / "qa.csv")
+    wrong = {"state": FileState.of(path), "sha256": "0" * 64, "racy": False}
+    Cache(cache_dir).remember(digest_of({"local": path}), wrong)
     assert found(folder, cache_dir) == []
 
 

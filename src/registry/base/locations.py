@@ -177,7 +177,7 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
             SourceError: it is empty, has a NUL, or is a URL that can't be taken apart:
                 `http://[::1/x.csv`.
         """
-        if not self.file.removeprefix("file://"):
+        if not self.file.rpartition("://")[2]:
             raise SourceError(f"'{self}' names no file (write its path or URL)")
         if "\0" in self:
             raise SourceError(f"{self.public!r} has a NUL, which no path has (correct it)")
