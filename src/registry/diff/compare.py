@@ -365,8 +365,9 @@ def _with_one_pin(values: Values) -> Values:
 
 
 def _are_equal(old: Origin | None, new: Origin | None) -> bool:
-    values = [None if one is None or _is_empty(one.value) else one for one in (old, new)]
-    return _value(values[0]) == _value(values[1])
+    if old is None or new is None:
+        return all(one is None or _is_empty(one.value) for one in (old, new))
+    return _value(old) == _value(new)
 
 
 def _value(origin: Origin | None) -> bytes:

@@ -45,7 +45,10 @@ class Sides(Struct, frozen=True, kw_only=True):
         if self.ours is None or self.theirs is None:
             return None
         is_same = replace(self.ours, version=self.theirs.version) == self.theirs
-        return max(self.ours, self.theirs, key=lambda pin: pin.data_version) if is_same else None
+        if not is_same:
+            return None
+        # A pin of an older release has none, which counts as the first.
+        return max(self.ours, self.theirs, key=lambda pin: (pin.data_version, pin.version or ""))
 
     @property
     def have_other_sources(self) -> bool:

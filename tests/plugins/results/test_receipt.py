@@ -70,6 +70,16 @@ def test_modified_samples_without_corrections_are_not_those_of_a_pin_that_has_no
     assert (receipt.verdict, receipt.reasons[0]) == ("different", "qa has other samples now")
 
 
+def test_equal_samples_without_a_pin_are_the_same_whatever_the_fingerprint(
+    here: Here, own: Path
+) -> None:
+    (own / "datasets.lock").unlink()
+    provenance = replace(read_provenance(stated("qa", limit=2)), fingerprint=f"sha256:{'0' * 64}")
+    for ordered, verdict in ((provenance.ordered, "same"), (f"sha256:{'1' * 64}", "different")):
+        found = receipt_of(run_of(provenance=replace(provenance, ordered=ordered)), here)
+        assert (found.verdict, found.dataset) == (verdict, "qa")
+
+
 def test_what_is_neither_pinned_nor_cached_is_unknown(here: Here) -> None:
     provenance = replace(read_provenance(stated("qa")), name="hub")
     provenance = replace(provenance, ordered=f"sha256:{'0' * 64}")

@@ -122,7 +122,7 @@ def side_of(
         return sorted(f"{one.kind} {one.name}" for one in found.get(name, ()))
 
     return ReviewedSide(
-        index=digest_of(index),
+        index=digest_of({key: one for key, one in index.items() if one not in (None, [], {})}),
         reach=names(""),
         datasets={
             name: ReviewedDataset(

@@ -29,6 +29,7 @@ from registry.api import (
     file_sha256,
     location_in,
     open_entry,
+    samples_id,
 )
 
 __all__ = ["Here", "Needed", "pinned_samples"]
@@ -109,6 +110,19 @@ class Here(OpenCatalog):
             warnings.simplefilter("ignore", UserWarning)  # `sync` and `get_dataset` say them
             root = self.settings.index
             return get_dataset(name, root=root, offline=offline, **overrides)
+
+    def ordered(self, name: str, stated: Provenance) -> str | None:
+        """Return the digest of what a dataset has now for the view of a provenance.
+
+        None if only a request can tell.
+        """
+        try:
+            overrides = self._overrides(stated, name)
+            overrides.pop("revision", None)  # of then
+            dataset = self.open(name, offline=True, **overrides)
+        except (RegistryError, ValueError):
+            return None
+        return samples_id(dataset).ordered if isinstance(dataset, ArrowDataset) else None
 
     def open_stated(self, stated: Provenance, name: str, *, offline: bool | None) -> Dataset:
         """Open the samples that a provenance names, under the name that they have here.

@@ -172,6 +172,8 @@ def _compared(stated: Provenance, name: str, here: Here) -> _Finding:
         reasons = [f"they are built from what {name} is now"]
     elif pin is None and not now:
         verdict, reasons = "unknown", [_UNPINNED.format(name=name)]
+    elif pin is None and stated.ordered and stated.ordered == here.ordered(name, stated):
+        reasons = [f"{name} has these samples now, by another fingerprint"]
     else:
         verdict, reasons = "different", list(_differences(stated, name, here))
     return _Finding(
