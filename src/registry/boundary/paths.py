@@ -108,8 +108,10 @@ def name_matcher(step: str) -> Callable[[str], object]:
     return re.compile(not_hidden + fnmatch.translate(step)).match
 
 
-def path_matcher(pattern: str) -> Callable[[str], bool]:
+def path_matcher(pattern: str, *, below: bool = False) -> Callable[[str], bool]:
     """Return the test of a member's name; `**` is any number of folders.
+
+    With `below`, what is in a folder that matches, does so too.
 
     One regular expression for all of the glob would backtrack without end on some names.
     """
@@ -117,7 +119,7 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
     if parts[-1] == "**":
         parts.append("*")
     tests = [None if part == "**" else re.compile(fnmatch.translate(part)).match for part in parts]
-
+    tests += [None] * below
     return lambda name: match_pieces(tests, name.split("/"))
 
 

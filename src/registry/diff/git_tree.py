@@ -13,6 +13,7 @@ from typing import IO
 
 from registry.base.escape import escape_control
 from registry.base.processes.git import Repository, repository_of
+from registry.boundary.paths import path_matcher
 from registry.errors import RevisionError
 
 __all__ = ["Tree", "files_below", "matching", "may_contain", "missing_submodules", "open_tree"]
@@ -141,8 +142,9 @@ def matching(tree: Tree, pattern: str) -> list[str]:
     pattern = os.path.normpath(pattern)
     if pattern == ".":
         return list(tree.blobs)
-    expression = _expression(pattern)
-    return [path for path in tree.blobs if expression.match(f"{path}/")]
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]  # most files are elsewhere
+    is_match = path_matcher(pattern, below=True)
+    return [path for path in tree.blobs if path.startswith(fixed) and is_match(path)]
 
 
 def files_below(tree: Tree, folders: frozenset[str] | set[str]) -> list[str]:
@@ -157,34 +159,6 @@ def _parents(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    """Return an expression for a path that ends with `/`, which takes linear time."""
-    first, *others = [""]
-    for step in pattern.split("/"):
-        if step == "**":
-            others.append("")
-        elif others:
-            others[-1] += _step_expression(step)
-        else:
-            first += _step_expression(step)
-    # Atomic groups, as in `fnmatch.translate`: what follows a `*` matches at the first place or
-    # nowhere, as another place can't help what follows that.
-    return re.compile(first + "".join(f"(?>(?:[^/]+/)*?{one})" for one in others), re.DOTALL)
-
-
-def _step_expression(step: str) -> str:
-    """Return an expression for one name in a path and the `/` after it."""
-    # A bracket matches any character: at worst, a file is extracted and then not read.
-    first, *others = re.split(r"\*+", re.sub(r"\[[^\]]*\]", "?", step))
-    parts = [_fixed(first), *(f"(?>[^/]*?{_fixed(one)})" for one in others[:-1])]
-    return "".join(parts) + (f"[^/]*{_fixed(others[-1])}/" if others else "/")
-
-
-def _fixed(text: str) -> str:
-    """Return an expression for a part of a glob without `*`."""
-    return re.escape(text).replace(r"\?", "[^/]")
 
 
 @contextmanager
