@@ -31,6 +31,7 @@ def test_omitted_field_reads_the_column_of_its_name() -> None:
     assert sample == record_mapper(FieldSpec())(record)
     assert sample.choices == ["a", "b"]
     assert sample.metadata == {"topic": 1}
+    assert map_fields({"id": {"row_number": 5}})(record).id == 5, "it counts as the first"
 
 
 def test_some_fields_are_read_only_if_they_are_named() -> None:

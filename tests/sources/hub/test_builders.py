@@ -40,7 +40,7 @@ def test_a_split_is_checked_before_anything_is_downloaded(
 
 
 def test_records_are_made_of_downloads_in_the_folder_of_the_load(
-    hub: HubEmulator, context: SourceContext, tmp_path: Path
+    hub: HubEmulator, context: SourceContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = hub.commit("org/prepare", LINES)
     source = HfSource(path="org/prepare", split="test", revision=commit)
@@ -48,6 +48,10 @@ def test_records_are_made_of_downloads_in_the_folder_of_the_load(
     (table,) = made.tables()
     assert table.to_pylist() == [{"q": 1}]
     assert (tmp_path / "files" / "test.jsonl").read_bytes() == LINES["test.jsonl"]
+    # A builder that reads files in a way of its own.
+    monkeypatch.setattr("datasets.DatasetBuilder.download_and_prepare", lambda *_, **__: None)
+    with pytest.raises(SourceError, match=r"^org/prepare: its files, as json reads them, can't be"):
+        prepare(source, context, commit, tmp_path, {})
 
 
 def test_an_empty_parquet_file_has_no_records(
