@@ -27,6 +27,7 @@ from registry.base.processes.executor import WorkerLostError as WorkerLostError
 from registry.base.processes.executor import Workers as Workers
 from registry.base.processes.executor import can_start as can_start
 from registry.base.processes.forks import cached_property as cached_property
+from registry.base.processes.git import Repository as Repository
 from registry.base.processes.git import repository_of as repository_of
 from registry.base.threads import LibraryError as LibraryError
 from registry.base.threads import NoProgressError as NoProgressError
@@ -157,6 +158,7 @@ from registry.lockfile.models import read_lock as read_lock
 from registry.lockfile.origins import PinOrigins as PinOrigins
 from registry.lockfile.pin_cache import catalog_lock as catalog_lock
 from registry.lockfile.pinned import pin_sources as pin_sources
+from registry.lockfile.pinned import staleness as staleness
 from registry.lockfile.pinned import state_of as state_of
 from registry.lockfile.spec_digest import location_in as location_in
 from registry.manifest.checks import license_expression as license_expression

@@ -15,6 +15,8 @@ import pytest
 import s3fs
 
 from registry import get_dataset
+from registry.load.request import OpenCatalog
+from registry.settings import Settings
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset
 from tests.servers.hub import HubEmulator
@@ -66,7 +68,12 @@ def test_half_a_megabyte_of_a_file_on_s3_is_read(
 def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -> None:
     body = lines(300_000)
     path = https.put("/big.jsonl", body, etag="1")
-    read_only_the_beginning(one_dataset({"type": "json", "path": path}), 50)
+    root = one_dataset({"type": "json", "path": path}, limit=50)
+    opened = OpenCatalog.of(Settings.from_environment(root=root))
+    assert opened.request("data").find() == ("", None)
+    read_only_the_beginning(root, 50)
+    _, entry = opened.request("data").find()
+    assert entry is not None, "what `show` and the pages look for is found, too"
     # The connection buffers more than the reader consumes: 8 MB were seen on a busy machine.
     assert 0 < sum(https.sent) < len(body) / 3
 

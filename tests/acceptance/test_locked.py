@@ -456,8 +456,9 @@ def test_commit_of_an_older_manifest_is_refused_until_it_is_locked_again(
             "data: datasets.lock pins it at the commit of an older manifest"
             " (`registry lock --offline data` updates it)"
         )
-    assert main(["validate", "--strict", "--root", str(at_commit)]) == 1
-    assert "pinned at the commit of an older manifest" in capsys.readouterr().out
+    for command in (["validate", "--strict"], ["show", "data"]):
+        main([*command, "--root", str(at_commit)])
+        assert "pinned at the commit of an older manifest" in capsys.readouterr().out
     assert "data: has another manifest than its commit in the lockfile" in refused(
         at_commit, capsys
     )

@@ -100,6 +100,7 @@ def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) 
     assert run("describe", "numbers/two", "--plain").lines[0] == "numbers/two: 1 sample"
     done = run("export", "numbers", "qa-one", "--format", "jsonl", "--to", "out/")
     assert done.code == 0
+    assert run("export", "free", "--format", "csv", "--to", "out/").out.count("free/") == 3
     assert sorted(path.name for path in (groups / "out").glob("*.jsonl")) == [
         "numbers+one.jsonl",
         "numbers+three.jsonl",

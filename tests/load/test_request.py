@@ -186,20 +186,21 @@ def by_task(name: str, given: dict[str, Any], run: Run) -> Answer:
     from registry.inspect.task import dataset
 
     try:
-        found = dataset(name, **given).dataset
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecatedNameWarning)
+            found = dataset(name, **given).dataset
     except PrerequisiteError as error:
         return Answer(1, str(error.message).replace("\\[", "["))
     return Answer(0, "", [row_of(one.model_dump()) for one in found])
 
 
 def by_url(name: str, given: dict[str, Any], run: Run) -> Answer | None:
-    if not {"locked", "frozen", "offline", "split", "fewshot"}.issuperset(given):
-        return None
-    query = "&".join(f"{key}={given[key]}" for key in ("split", "fewshot") if key in given)
-    how = {key: given[key] for key in ("locked", "frozen", "offline") if key in given}
-    url = f"registry://{name.replace('/', '/')}.jsonl" + (f"?{query}" if query else "")
+    how = {key: given[key] for key in given.keys() & {"locked", "frozen", "offline"}}
+    query = "&".join(f"{key}={given[key]}".lower() for key in given.keys() - how.keys())
     try:
-        with fsspec.open(url, "rt", **how) as file:
+        with fsspec.open(
+            f"registry://{name}.jsonl{'?' if query else ''}{query}", "rt", **how
+        ) as file:
             return Answer(0, "", [row_of(json.loads(line)) for line in file])
     except (RegistryError, FileNotFoundError) as error:
         return Answer(1, str(error))
@@ -259,7 +260,6 @@ DOORS: dict[str, Door] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::registry.DeprecatedNameWarning")
 @pytest.mark.parametrize(("name", "given", "state", "notice"), SAMPLES)
 def test_all_doors_give_the_same_samples(
     name: str, given: dict[str, Any], state: str, notice: str, run: Run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from registry.errors import LockError, SourceError
 from registry.lockfile.pinned import known_sources
 from registry.pipeline.fingerprint import find_all, pin_all, samples_fingerprint
+from registry.pipeline.plan import first_samples, plan
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
@@ -42,17 +44,21 @@ def find_fingerprint(
 ) -> tuple[str, CacheEntry | None]:
     """Return what identifies the samples of a dataset, and the cached ones; makes no request.
 
-    The fingerprint is empty if it depends on what only a request can tell. `code` is the digest of
-    the mapper's package, in place of that which is installed.
+    The fingerprint is empty if it depends on what only a request can tell. The cached ones may be
+    the first ones alone, if these are enough. `code` is the digest of the mapper's package, in
+    place of that which is installed.
     """
-    try:
-        context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+    context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+    fingerprint, entry = "", None
+    with suppress(SourceError, LockError):
         pins = pin_all(spec, context)
-    except (SourceError, LockError):
-        return "", None
-    known = pins if code is None else replace(pins, code=code)
-    _, entry = find_all(spec, known, partial(cache.find, "samples"))
-    return samples_fingerprint(spec, known), entry
+        known = pins if code is None else replace(pins, code=code)
+        _, entry = find_all(spec, known, partial(cache.find, "samples"))
+        fingerprint = samples_fingerprint(spec, known)
+    if entry is None and code is None and first_samples(spec) is not None:
+        with suppress(SourceError, LockError):
+            entry = plan(spec, context).entry
+    return fingerprint, entry
 
 
 def open_cached(

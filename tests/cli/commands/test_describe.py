@@ -77,10 +77,13 @@ def test_near_duplicates_of_the_examples_are_counted(run: Run, own: Path) -> Non
         "  dev:\n    source: {type: csv, path: dev.csv}\n    fields: {input: q, target: a}\n"
         "  near:\n    extends: dev\n    source: {path: qa.csv}\n"
         "    fewshot: {dataset: dev, n: 1, apply: true}\n"
+        "    fields: {metadata: [a]}\ngroups: {by: {from: near, by: a, values: ['1', '2', '3']}}\n"
     )
     (own / "near.yaml").write_text(manifest, encoding="utf-8")
     (own / "datasets.yaml").write_text("version: 1\ninclude: [near.yaml]\n", encoding="utf-8")
     line = "near: 2; share 13 words in a row with dev: 2 and its 3 (100%), 1 and its 2 (75%)"
     assert line in run("describe", "near", "--plain").lines
+    line = "near: 1; share 13 words in a row with dev: 1 and its 3 (100%)"
+    assert line in run("describe", "by/2", "--plain").lines, "numbers are those of the member"
     data = json.loads(run("describe", "near", "--json").out)["near_duplicates"]
     assert data["pairs"][0] == {"sample": 1, "other": 2, "share": 0.75}

@@ -192,6 +192,7 @@ def test_build_builds_what_is_looked_at(manifest: Path) -> None:
     assert ">3 equal</a>" in live.compare_page("planets", "planets")
     manifest.write_text(MANIFEST.replace("planets.csv", "gone.csv"), encoding="utf-8")
     assert "gone.csv" in page(live)
+    assert "gone.csv" in live.compare_page("planets", "planets")
 
 
 REMOTE = "'https://h.example/x.csv'}"

@@ -113,5 +113,11 @@ def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run)
         "local: not copied: all of its files are in the catalog",
     ]
     assert [reason for reason in reasons if reason not in result.err] == []
+    text = (catalog / "m" / "a.yaml").read_text(encoding="utf-8")
+    write(catalog, "a", text.replace("Free.\n", "Free.\n    auto_id: true\n"))
+    stale = run("mirror", "free", "owned", "--to", str(tmp_path / "copies"))
+    assert "free: not copied: datasets.lock pins it for an older manifest: " in stale.err
+    assert reasons[2] in stale.err, "it stops no other"
+    write(catalog, "a", text)
     twice = run("mirror", "twice", "--to", str(tmp_path / "copies"))
     assert (twice.code, twice.err.endswith("have the same file name\n")) == (1, True)

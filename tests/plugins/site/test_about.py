@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from registry.base.processes.git import Repository
 from registry.catalog.catalog import Catalog
 from registry.plugins.site.about import About, about
 from tests.git_repository import GitRepository
@@ -57,13 +59,26 @@ def test_what_is_no_small_picture_of_the_catalog_is_no_logo(root: Path, logo: st
     assert of(root, logo).logo == ""
 
 
-def test_git_tells_the_commit_and_the_last_changes(root: Path) -> None:
+def test_git_tells_the_commit_and_the_last_changes(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     of(root)
+    ran = Repository.run
     repository = GitRepository(root)
     repository.git("init", "--quiet")
     repository.commit()
     commit = repository.git("rev-parse", "HEAD")
     found = of(root)
+    with monkeypatch.context() as patch:
+        asked: list[str] = []
+
+        def run(repository: Repository, *words: str) -> CompletedProcess[str]:
+            asked.append(words[0])
+            return ran(repository, *words)
+
+        patch.setattr(Repository, "run", run)
+        assert of(root) == found
+    assert asked == ["show"], "the log of a commit is read once"
     assert found.commit == commit
     assert found.changes == {"datasets.yaml": found.date, "sets/qa.yaml": found.date}
     expected = f"https://example.org/owner/name/blob/{commit}/sets/qa.yaml#L3"

@@ -23,9 +23,9 @@ from registry.cli.output import print_json, print_line, print_table, size_text, 
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.report.summary import display_value
 from registry.errors import ManifestError, count_text, list_names
-from registry.lockfile.models import Pin, read_documents
+from registry.lockfile.models import CommitPin, Pin, read_documents
 from registry.lockfile.origins import pin_origins
-from registry.lockfile.pinned import state_of
+from registry.lockfile.pinned import staleness, state_of
 from registry.manifest.origins import Origin, origins_by_path, origins_of
 from registry.manifest.serialize import data_of, is_set
 from registry.pipeline.expectations import QualityWarning, quality_warnings
@@ -123,7 +123,7 @@ def command(
     if call:
         print(loader_call(spec))
         return CLEAN
-    pin = opened.pins.get(name)
+    pin, commit = opened.pins.get(name), opened.pins.commit(name)
     stale = pin is not None and not pin.agrees(catalog[name])
     _, entry = asked.find()
     warnings = [] if entry is None else quality_warnings(spec, entry.meta)
@@ -137,7 +137,7 @@ def command(
     _print_spec(spec, catalog, show_all=show_all)
     for line in _override_lines(name, catalog):
         print_line(f"# {line}")
-    print_line(f"# {_pin_line(catalog[name], pin, stale=stale)}")
+    print_line(f"# {_pin_line(catalog[name], pin, commit, stale=stale)}")
     print_line(f"# {_cache_line(name, entry)}")
     for warning in warnings:
         print_line(f"# warning: {warning_line(warning)}")
@@ -176,8 +176,11 @@ def _override_lines(name: str, catalog: Catalog) -> Iterator[str]:
         yield f"extended by {list_names(names, _SHOWN_DEPENDENTS)}"
 
 
-def _pin_line(spec: DatasetSpec, pin: Pin | None, *, stale: bool) -> str:
+def _pin_line(spec: DatasetSpec, pin: Pin | None, commit: CommitPin | None, *, stale: bool) -> str:
     name = spec.name
+    if pin is None and commit is not None and not commit.agrees(spec):
+        reason, hint = staleness(spec, commit)
+        return f"pinned {reason} ({hint})"
     if pin is None and spec.has_commit:
         return f"commit: the manifest names that of its bytes (registry lock {name} verifies them)"
     if pin is None:

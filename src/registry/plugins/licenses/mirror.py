@@ -33,6 +33,7 @@ from registry.api import (
     print_line,
     reader_of,
     remote_seconds,
+    staleness,
     valid_specs,
 )
 from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError
@@ -68,6 +69,9 @@ def refusal(spec: DatasetSpec, pin: Pin | None) -> str:
         return f"{what}, which does not say that copies may be given to others"
     if pin is None:
         return f"its bytes are not verified (`registry lock {spec.name}` pins them)"
+    if not pin.agrees(spec):
+        reason, hint = staleness(spec, pin)
+        return f"datasets.lock pins it {reason} ({hint})"
     remote = [one for one in spec.all_sources if one.is_remote]
     if any(not isinstance(one, FileSource) for one in remote):
         return "it is a repository of the Hub; only files have mirrors"

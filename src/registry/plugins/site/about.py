@@ -5,12 +5,19 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from registry import Catalog
-from registry.api import RevisionError, installed_release, open_regular, repository_of
+from registry.api import (
+    Repository,
+    RevisionError,
+    installed_release,
+    open_regular,
+    repository_of,
+)
 
 __all__ = ["About", "about"]
 
@@ -91,23 +98,34 @@ def _logo(folder: Path, name: str) -> str:
 def _history(folder: Path) -> dict[str, Any]:
     """Return the commit of a folder, its day, and the days of its files; nothing without git."""
     try:
-        repository = repository_of(folder)
+        repository = _repository(folder)
         commit, date = repository.git("show", "--no-patch", "--format=%H %cs", "HEAD").split()
         inside = folder.resolve().relative_to(repository.top.resolve()).as_posix()
-        log = repository.git(
-            "log",
-            f"--max-count={_MOST_COMMITS}",
-            "--format=%x00%cs",
-            "--name-only",
-            "--",
-            f":(glob){inside}/**/*.yaml",
-        )
+        changes = _changes(repository, inside, commit)
     except (RevisionError, ValueError):
         return {}
     prefix = "" if inside == "." else f"{inside}/"
+    return {"commit": commit, "date": date, "folder": prefix, "changes": changes}
+
+
+_repository = cache(repository_of)
+
+
+@lru_cache(maxsize=4)  # a server asks for each page, and the log of a commit stays as it is
+def _changes(repository: Repository, inside: str, commit: str) -> Mapping[str, str]:
+    """Return the days of the files of a folder: those of the last commits that changed them."""
+    log = repository.git(
+        "log",
+        f"--max-count={_MOST_COMMITS}",
+        "--format=%x00%cs",
+        "--name-only",
+        commit,
+        "--",
+        f":(glob){inside}/**/*.yaml",
+    )
     changes: dict[str, str] = {}
     for entry in log.split("\0")[1:]:
         day, *files = filter(None, entry.splitlines())
         for file in files:
-            changes.setdefault(file.removeprefix(prefix), day)
-    return {"commit": commit, "date": date, "folder": prefix, "changes": changes}
+            changes.setdefault(file.removeprefix("" if inside == "." else f"{inside}/"), day)
+    return changes

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from registry import (
     Catalog,
+    LockError,
     ManifestError,
     MemoryDataset,
     OfflineError,
@@ -499,6 +500,8 @@ def _reports(
 
 def _texts(name: str, error: RegistryError) -> tuple[str, ...]:
     """Return why a dataset can't be used, a text per problem."""
+    if isinstance(error, LockError) and error.problems:  # of a lockfile, which has other datasets
+        return tuple(str(error).splitlines())
     if not isinstance(error, ManifestError):
         text = str(error)
         return (text if text.startswith(f"{name}: ") else f"{name}: {text}",)
