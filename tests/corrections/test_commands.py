@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from registry import DigestMismatchError, LockError, get_dataset
@@ -137,21 +135,6 @@ def test_compare_shows_the_original_against_the_corrected_samples(write: Write, 
     assert (result.code, "q has no corrections" in result.err) == (4, True)
 
 
-def test_preview_without_corrections(write: Write, run: Run) -> None:
-    root = write(MORE)
-    assert "Three?" not in run("preview", "q", "--root", str(root)).out
-    assert "Three?" in run("preview", "q", "--no-corrections", "--root", str(root)).out
-
-
 def test_show_names_the_file(write: Write, run: Run) -> None:
     result = run("show", "q", "--root", str(write(GOOD)))
     assert "errata/q.yaml" in result.out
-
-
-def test_export_without_corrections(write: Write, run: Run, tmp_path: Path) -> None:
-    root, out = write(MORE), tmp_path
-    for options, count in (((), 2), (("--no-corrections",), 3)):
-        target = out / f"{count}.jsonl"
-        result = run("export", "q", "--to", str(target), *options, "--root", str(root))
-        assert result.code == 0, result.err
-        assert len(target.read_text(encoding="utf-8").splitlines()) == count

@@ -106,27 +106,6 @@ def test_command_line_evaluates_real_data(evaluate: Evaluate) -> None:
     assert accuracy_of(log, "match") == 1.0
 
 
-def test_command_line_evaluates_the_samples_without_corrections(
-    evaluate: Evaluate, tmp_path: Path
-) -> None:
-    (tmp_path / "q.csv").write_text("id,q,a\n1,The note says 2,2\n2,The note says 4,5\n")
-    (tmp_path / "e.yaml").write_text(
-        "corrections: [{id: '2', field: target, was: '5', now: '4', reason: It is.}]\n"
-    )
-    (tmp_path / "datasets.yaml").write_text(
-        "version: 1\ndatasets:\n  sums:\n    source: {type: csv, path: q.csv}\n"
-        "    fields: {input: q, target: a, id: id}\n    corrections: e.yaml\n"
-        "    eval: {scorer: includes}\n"
-    )
-    for given, targets in (("true", ["2", "4"]), ("false", ["2", "5"])):
-        options = ("-T", f"root={tmp_path}", "-T", f"corrections={given}")
-        log = evaluate("dataset", "sums", *options)
-        assert [one["target"] for one in log["samples"]] == targets
-        assert accuracy_of(log, "includes") == (1.0 if given == "true" else 0.5)
-        stated = read_provenance(log["eval"]["metadata"]["registry"])
-        assert (stated.original, stated.corrections is None) == (given == "false",) * 2
-
-
 def test_command_line_says_what_to_change_without_a_traceback(run: Run) -> None:
     task = ("registry/dataset", "-T", argument("dataset", "demo-mc"))
     text = " ".join(run("inspect_ai", "eval", *task, "--model", "known/right", code=1).split())

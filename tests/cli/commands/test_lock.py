@@ -508,25 +508,6 @@ def test_show_prints_the_pin(own: Catalog) -> None:
     assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
 
 
-@pytest.mark.parametrize("verb", [["sync"], ["preview", "qa"], ["show", "qa"]])
-def test_verbs_refuse_unpinned_datasets_when_locked(
-    own: Catalog, verb: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refusal = "datasets.lock does not pin it (`registry lock qa` does)"
-    for flag in ("--locked", "--frozen"):
-        result = own.run(*verb, flag)
-        assert result.code == 1
-        assert f"error: qa: {refusal}" in result.err
-    own.lock()
-    for flag in ("--locked", "--frozen"):
-        assert own.run(*verb, flag).code == 0
-    own.write("qa", QA.replace("target: a", "target: q"))
-    monkeypatch.setenv("REGISTRY_LOCKED", "1")
-    result = own.run(*verb)
-    assert result.code == 1
-    assert any("datasets.lock pins it for an older manifest" in line for line in result.errors)
-
-
 def test_sync_refuses_bytes_that_differ_from_the_lock(own: Catalog) -> None:
     own.lock()
     (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")

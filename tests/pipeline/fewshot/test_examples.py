@@ -426,13 +426,6 @@ def test_commands_take_a_number_of_examples(
     write()
     assert main(["preview", "quiz", "--fewshot", "1", "-n", "1"]) == 0
     assert "user: What is t0?\nassistant: It is t0.\nuser: What is e0?" in capsys.readouterr().out
-    assert main(["sync", "quiz", "--fewshot", "3", "--json"]) == 0
-    capsys.readouterr()
-    assert main(["export", "quiz", "--fewshot", "3", "--format", "jsonl", "--to", "-"]) == 0
-    first = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert [one["content"] for one in first["input"]][-2:] == ["It is t2.", "What is e0?"]
-    assert main(["show", "quiz", "--fewshot", "3", "--provenance", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["fewshot"]["n"] == 3
     assert main(["show", "quiz", "--fewshot", "3"]) == 0
     assert "n: 3" in capsys.readouterr().out
     assert main(["sync", "--fewshot", "3"]) == 2
@@ -475,9 +468,6 @@ def test_inspect_has_the_turns(write: Write) -> None:
     data = get_dataset("quiz", fewshot=1).to_inspect()
     assert [one.role for one in data[0].input] == ["user", "assistant", "user"]  # type: ignore[union-attr]
     assert isinstance(data[0].input[1], inspect_ai.model.ChatMessageAssistant)
-    from registry.inspect.task import dataset as task
-
-    assert len(task("quiz", fewshot=2, scorer="includes").dataset[0].input) == 5
 
 
 GROUP = """
@@ -496,7 +486,6 @@ def test_a_member_of_a_group_has_the_examples_of_its_subject(write: Write) -> No
     )
     found = get_dataset("by-subject/b", fewshot=1)
     assert shown(found) == [["What is b 0?", "What is x?"], ["What is b 0?", "What is z?"]]
-    assert main(["preview", "by-subject/a", "--fewshot", "1", "-n", "1"]) == 0
 
 
 def test_an_old_name_of_the_companion_means_the_new_one(write: Write) -> None:

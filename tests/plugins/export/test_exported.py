@@ -21,13 +21,6 @@ from tests.conftest import Https, OneDataset
 from tests.plugins.export.conftest import Opener
 
 
-def test_samples_are_those_of_the_view(opened: Opener) -> None:
-    assert list(opened("few").samples()) == list(get_dataset("few"))
-    limited = opened("mixed", shuffle=True, seed=1, limit=3)
-    assert list(limited.samples()) == list(get_dataset("mixed", shuffle=True, seed=1, limit=3))
-    assert limited.provenance.view == {"shuffle": True, "seed": 1, "limit": 3}
-
-
 def test_samples_are_reported(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("registry.plugins.export.exported._REPORT_ROWS", 2)
     seen: list[Progress] = []

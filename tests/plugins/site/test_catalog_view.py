@@ -45,11 +45,6 @@ datasets:
     assert blocked == {"fine": True, broken: False, f"{broken}:test": False}
 
 
-def test_locked_dataset_without_a_pin_is_a_problem(root: Path) -> None:
-    (problem,) = open_view(root, locked=True).dataset("qa").problems
-    assert "datasets.lock" in problem
-
-
 def test_names_that_no_file_can_have_are_left_out() -> None:
     assert site_names(["qa", "../x", "con", "a b", "x.y-z_1"]) == ("qa", "x.y-z_1")
 
