@@ -108,9 +108,15 @@ def test_a_group_is_usable_if_its_members_are_called_otherwise_but_not_if_its_ta
     catalog: Catalog, tmp_path: Path
 ) -> None:
     assert catalog.group("former").datasets == ["qa"]
-    (tmp_path / "datasets.yaml").write_text(CATALOG.replace("groups:", "groups: !tag"))
-    with pytest.raises(ManifestError, match=r"\$\.groups: the tag !tag is not allowed"):
-        Catalog.open(tmp_path, lenient=True).group("former")
+    for old, new, message in (
+        ("groups:", "groups: !tag", r"\$\.groups: the tag !tag is not allowed"),
+        ("[old]", "[old], wieght: 1", r"\$\.groups\.former\.wieght: unknown key"),
+    ):
+        (tmp_path / "datasets.yaml").write_text(CATALOG.replace(old, new))
+        opened = Catalog.open(tmp_path, lenient=True)
+        with pytest.raises(ManifestError, match=message):
+            opened.group("former")
+    assert opened.group("topics").datasets == ["qa"]
 
 
 def test_the_compiled_catalog_gives_the_same_groups(catalog: Catalog, tmp_path: Path) -> None:

@@ -172,10 +172,12 @@ def test_all_names_of_utf8_are_recognized(encoding: str, expected: bool) -> None
 
 
 @hypothesis.given(st.lists(st.binary(max_size=40), max_size=9).map(b"\n".join), st.integers(1, 50))
+@hypothesis.example((b"x" * 40 + b"\n") * 9, 40)
 def test_blocks_are_split_at_line_ends(data: bytes, size: int) -> None:
     found = list(line_blocks(io.BytesIO(data), size=size, most=1 << 20))
     assert b"".join(found) == data
     assert all(block.endswith(b"\n") for block in found[:-1])
+    assert all(len(block) <= 40 + max(size, 40) for block in found), "a line has at most 40 bytes"
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\nx\n"])
