@@ -122,6 +122,7 @@ INTERNAL = {
     "samples.provenance": "Provenance read_provenance",
     "samples.sample": "DatasetRecord",
     "scaffold.columns": "FRAME_COLUMNS FRAME_FIELDS",
+    "scaffold.new_manifest": "dataset_lines",
     "settings": "Remote builtin_root deadline_seconds most_jobs remote_cache remote_seconds",
     "sources.hub.card": "card_of language_tags",
     "sources.pins": "SourceContext",

@@ -212,6 +212,7 @@ from registry.samples.provenance import read_provenance as read_provenance
 from registry.samples.sample import DatasetRecord as DatasetRecord
 from registry.scaffold.columns import FRAME_COLUMNS as FRAME_COLUMNS
 from registry.scaffold.columns import FRAME_FIELDS as FRAME_FIELDS
+from registry.scaffold.new_manifest import dataset_lines as dataset_lines
 from registry.settings import Remote as Remote
 from registry.settings import Settings as Settings
 from registry.settings import builtin_root as builtin_root

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.scaffold.fields import InferredMapping
 from registry.yamldoc.writer import flow_text
 
-__all__ = ["About", "Join", "manifest_text"]
+__all__ = ["About", "Join", "dataset_lines", "manifest_text"]
 
 _MOST_UNUSED = 10
+_BLOCKS = ("source", "join", "fields", "eval")
+"""Keys with a line for each of their keys."""
+_NO_LICENSE = "registry: ignore missing-license -- not known yet: say it, such as `license: mit`"
 
 
 @dataclass(frozen=True)
@@ -73,56 +76,73 @@ def manifest_text(
         splits: Names of splits that the path of the source has, the default one first.
         join: The lookup table.
     """
-    lines = [
-        f"# yaml-language-server: $schema={schema}",
-        "datasets:",
-        *_about(name, about),
-        "    source:",
-        *(f"      {key}: {flow_text(value)}" for key, value in source.items()),
-    ]
-    if splits:
-        lines.append(f"    splits: {flow_text({name: {} for name in splits})}")
-        lines.append(f"    default_split: {splits[0]}")
-    if join is not None:
-        lines.append("    join:")
-        lines += [f"      {key}: {flow_text(value)}" for key, value in join.keys().items()]
-    if mapping.without_input:
-        expression = mapping.fields["input"].expression
-        column = expression["from"] if isinstance(expression, dict) else expression
-        condition = flow_text({"value": column, "empty": False})
-        lines.append(f"    where: {condition}  # without input: {mapping.without_input:,}")
-    lines += _fields(mapping, looked_at)
-    if samples is not None:
-        lines.append(f"    expect: {{samples: {samples}}}")
-    if mapping.shuffle_choices is not None:
-        lines.append(f"    shuffle_choices: {mapping.shuffle_choices}")
-    return "\n".join(lines) + "\n"
-
-
-def _about(name: str, about: About) -> Iterator[str]:
-    if not about.license:
-        # `validate` accepts this until somebody knows the license, and then reports the comment.
-        unknown = "not known yet: say it, such as `license: mit`"
-        yield f"  # registry: ignore missing-license -- {unknown}"
-    yield f"  {flow_text(name)}:"
-    yield f"    description: {flow_text(about.description)}"
-    known: dict[str, Any] = {"homepage": about.homepage, "license": about.license}
-    known |= {"tags": list(about.tags), "languages": list(about.languages)}
-    yield from (f"    {key}: {flow_text(value)}" for key, value in known.items() if value)
-
-
-def _fields(mapping: InferredMapping, looked_at: int | None) -> Iterator[str]:
-    seen = f"  # inferred from the first {looked_at:,} records" if looked_at else ""
-    yield f"    fields:{seen}"
-    for key, one in mapping.fields.items():
-        yield f"      {key}: {flow_text(one.expression)}  # {one.reason}"
+    fields = {key: one.expression for key, one in mapping.fields.items()}
+    remarks = {f"fields.{key}": one.reason for key, one in mapping.fields.items()}
     # Written out, as a field that is left out reads the column of its name.
     for key in ("choices", "target"):
-        if key not in mapping.fields:
-            yield f"      {key}: null  # nothing found"
+        if key not in fields:
+            fields[key], remarks[f"fields.{key}"] = None, "nothing found"
+    if looked_at:
+        remarks["fields"] = f"inferred from the first {looked_at:,} records"
     if mapping.unused:
         left = len(mapping.unused) - _MOST_UNUSED
         more = f", and {left} more" if left > 0 else ""
-        yield f"      # no field reads {flow_text(list(mapping.unused[:_MOST_UNUSED]))}{more}"
-    if mapping.repeated:
-        yield "    on_duplicate: suffix  # some records ask the same; `drop` keeps the first"
+        remarks["fields."] = f"no field reads {flow_text([*mapping.unused[:_MOST_UNUSED]])}{more}"
+    remarks["where"] = f"without input: {mapping.without_input:,}"
+    remarks["on_duplicate"] = "some records ask the same; `drop` keeps the first"
+    question = fields["input"]
+    column = question["from"] if isinstance(question, dict) and "from" in question else question
+    keys = {
+        "description": about.description,
+        "homepage": about.homepage,
+        "license": about.license,
+        "tags": list(about.tags),
+        "languages": list(about.languages),
+        "source": source,
+        "splits": {name: {} for name in splits},
+        "default_split": next(iter(splits), None),
+        "join": join and join.keys(),
+        "where": {"value": column, "empty": False} if mapping.without_input else None,
+        "fields": fields,
+        "on_duplicate": "suffix" if mapping.repeated else None,
+        "expect": None if samples is None else {"samples": samples},
+        "shuffle_choices": mapping.shuffle_choices,
+    }
+    known = {key: value for key, value in keys.items() if value not in (None, "", [], {})}
+    # `validate` accepts this until somebody knows the license, and then reports the comment.
+    above = () if about.license else (_NO_LICENSE,)
+    lines = dataset_lines(name, known, above, remarks)
+    return "\n".join([f"# yaml-language-server: $schema={schema}", "datasets:", *lines, ""])
+
+
+def dataset_lines(
+    name: str,
+    keys: Mapping[str, Any],
+    above: Iterable[str] = (),
+    remarks: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """Yield the lines of a dataset in a manifest, below comments.
+
+    `remarks` are comments behind the keys that they name, such as `fields` and `fields.input`; that
+    of `fields.` is below all fields.
+    """
+
+    def behind(place: str) -> str:
+        return f"  # {_comment(remarks[place])}" if remarks and place in remarks else ""
+
+    yield from (f"  # {_comment(one)}" for one in above)
+    yield f"  {flow_text(name)}:"
+    for key, value in keys.items():
+        if key not in _BLOCKS or not isinstance(value, Mapping) or not value:
+            yield f"    {key}: {flow_text(value)}{behind(key)}"
+            continue
+        yield f"    {key}:{behind(key)}"
+        for inner, one in value.items():
+            yield f"      {flow_text(inner)}: {flow_text(one)}{behind(f'{key}.{inner}')}"
+        if below := behind(f"{key}."):
+            yield f"    {below}"
+
+
+def _comment(text: str) -> str:
+    """Return text that stays on the line of its comment."""
+    return "".join(one if one.isprintable() else " " for one in text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from registry import ManifestError
-from registry.api import Problem, flow_text, name_fault
+from registry.api import Problem, dataset_lines, name_fault
 
 __all__ = [
     "ImportOptions",
@@ -31,9 +31,6 @@ __all__ = [
 
 
 _SHOWN_COLUMNS = 20
-
-_BLOCKS = ("source", "fields", "eval")
-"""Keys with a line for each of their keys."""
 
 
 @dataclass(frozen=True)
@@ -174,20 +171,9 @@ def imported_text(datasets: Iterable[ImportedDataset], *, schema: str) -> str:
     """
     lines = [f"# yaml-language-server: $schema={schema}", "datasets:"]
     for dataset in datasets:
-        lines += _dataset(dataset)
+        above = [f"left out: {line}" for line in left_out_lines(dataset.left_out)]
+        lines += dataset_lines(dataset.name, dataset.keys, above)
     return "\n".join(lines) + "\n"
-
-
-def _dataset(dataset: ImportedDataset) -> Iterator[str]:
-    for line in left_out_lines(dataset.left_out):
-        yield f"  # left out: {_comment(line)}"
-    yield f"  {flow_text(dataset.name)}:"
-    for key, value in dataset.keys.items():
-        if key in _BLOCKS and isinstance(value, Mapping) and value:
-            yield f"    {key}:"
-            yield from (f"      {flow_text(inner)}: {_value(one)}" for inner, one in value.items())
-        else:
-            yield f"    {key}: {_value(value)}"
 
 
 def left_out_lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
@@ -200,12 +186,3 @@ def left_out_lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
             evaluation.append(one.what)
     if evaluation:
         yield f"how it is run and scored: {', '.join(evaluation)}"
-
-
-def _value(value: Any) -> str:
-    return "null" if value is None else flow_text(value)
-
-
-def _comment(text: str) -> str:
-    """Return text that stays on the line of its comment."""
-    return "".join(one if one.isprintable() else " " for one in text)
