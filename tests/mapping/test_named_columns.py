@@ -59,6 +59,7 @@ EACH = {"where": {"value": "item.b", "equals": 1}, "to": {"template": "{index} {
         (of_a("strip", {"letter_in": "b"}), [("from", "a"), ("do.1.letter_in", "b")]),
         (of_a({"each": [{"letter_in": "b"}]}), [("from", "a"), ("do.0.each.0.letter_in", "b")]),
         (of_a({"slice": ["b", None]}, {"index": "c"}), [("from", "a"), ("do.0.slice.0", "b"), ("do.1.index", "c")]),
+        (of_a({"split": "b"}, {"index": "b"}), [("from", "a"), ("do.1.index", "b")]),
         (of_a({"each": EACH}), [("from", "a"), ("do.0.each.to.template", "c")]),
         (of_a({"dict": OWN_NAMES}), [("from", "a"), ("do.0.dict.value.1", "index")]),
     ],

@@ -26,7 +26,7 @@ from registry.manifest.expressions import (
 )
 from registry.manifest.templates import Placeholder, Section, TemplatePart
 from registry.mapping.columns_used import argument_nodes
-from registry.mapping.operations import find_operation
+from registry.mapping.operations import OPERATIONS, find_operation
 
 if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec, FieldsSpec
@@ -201,7 +201,7 @@ def _place(raw: Any, name: str) -> KeyPath | None:
     if isinstance(raw, dict):
         items = [(key, item) for key, item in raw.items() if key not in _CONSTANTS]
     elif isinstance(raw, list | tuple):
-        items = enumerate(raw)
+        items = [(number, item) for number, item in enumerate(raw) if _may_name(item)]
     for key, item in items:
         if key == "template" and isinstance(item, str):
             if re.search(rf"\{{\??{re.escape(name)}[|}}]", item):
@@ -209,3 +209,12 @@ def _place(raw: Any, name: str) -> KeyPath | None:
         elif (inner := _place(item, name)) is not None:
             return (key, *inner)
     return None
+
+
+def _may_name(step: Any) -> bool:
+    """Return whether a text in an operation may be a column: it has expressions or operations."""
+    if not isinstance(step, dict) or len(step) != 1:
+        return True
+    ((name, argument),) = step.items()
+    operation = OPERATIONS.get(name)
+    return operation is None or bool(operation.expressions(argument) or operation.steps(argument))
