@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARDS",
+    "Entries",
+    "GlobLimitError",
     "allow_location",
     "check_folder",
     "fixed_folder",
-    "is_folder",
     "leaves_folder",
     "list_files",
     "list_matches",
     "match_pieces",
     "name_matcher",
     "path_matcher",
+    "search",
     "shallow_loader",
 ]
 
@@ -140,12 +142,52 @@ def match_pieces(tests: Iterable[Callable[[str], object] | None], pieces: Sequen
 def list_matches(pattern: str, boundary: Boundary) -> list[str]:
     """Return what an absolute glob matches, sorted; as `glob.glob`, but bounded.
 
-    A link to a folder is followed unless it leads to a folder that contains it.
-
     Raises:
         ReachError: a folder to list is outside the boundary.
     """
+    entries = Entries.of_data(pattern, boundary.limits)
+    return sorted(set(search(pattern, boundary.check_path, entries)))
+
+
+class GlobLimitError(Exception):
+    """A glob takes too much work; the message says which limit it exceeds."""
+
+
+class Entries:
+    """Counts the entries of folders that are listed."""
+
+    def __init__(self, most: int, error: Exception | None = None) -> None:
+        """Start with none; `most` are allowed, and more are the error."""
+        self._most, self._count = most, 0
+        self._error = error or GlobLimitError(f"lists more than {most:,} files and folders")
+
+    @classmethod
+    def of_data(cls, path: str, limits: Limits) -> Entries:
+        """Start with none, for what a path of data names."""
+        message = limits.message("files", "to list it takes", "files and folders")
+        return cls(limits.files, SourceError(f"{path}: {message}"))
+
+    def add(self, count: int) -> None:
+        """Count entries; raise the error for too many."""
+        self._count += count
+        if self._count > self._most:
+            raise self._error
+
+
+def search(pattern: str, check: Callable[[str], str], entries: Entries) -> Iterator[str]:
+    """Yield what an absolute glob matches, some of it twice.
+
+    A link to a folder is followed unless it leads to a folder that contains it.
+
+    Args:
+        pattern: The glob.
+        check: Returns the real path of a folder that may be listed, "" for any other one.
+        entries: Counts those of the folders.
+    """
     folder = fixed_folder(pattern)
+    if folder == pattern:
+        yield from [pattern] if os.path.lexists(pattern) else ()
+        return
     parts = pattern[len(folder) :].lstrip(os.sep).split(os.sep)
     # `**/**` means the same as `**`, and would be searched once for each way to split a path.
     steps = [
@@ -153,74 +195,53 @@ def list_matches(pattern: str, boundary: Boundary) -> list[str]:
         for part, next_one in zip(parts, [*parts[1:], ""], strict=True)
         if part != "**" or next_one != "**"
     ]
-    entries = _Entries(pattern, boundary.limits)
-    return sorted(set(_search(folder, steps, boundary, (), entries)))
+    searched = set[tuple[str, int]]()
 
-
-class _Entries:
-    """Lists folders, and counts what is in them."""
-
-    def __init__(self, path: str, limits: Limits) -> None:
-        self._path = path
-        self._limits = limits
-        self._count = 0
-        self._searched: set[tuple[str, int]] = set()
-
-    def is_new(self, folder: str, steps: Sequence[str]) -> bool:
-        """Return whether a folder was not searched for the last steps of the glob before."""
+    def below(folder: str, steps: Sequence[str], above: tuple[str, ...]) -> Iterator[str]:
         # With several `**` there are as many ways to a folder as to split its path.
         key = folder, len(steps)
-        if key in self._searched:
-            return False
-        self._searched.add(key)
-        return True
+        if key in searched or not (real := check(folder)):
+            return
+        searched.add(key)
+        step, rest = steps[0], steps[1:]
+        if step == "**" and rest:
+            yield from below(folder, rest, above)
+        elif step == "**":
+            yield from [folder] if os.path.isdir(folder) else []
+        elif not has_magic(step):
+            path = os.path.join(folder, step)
+            if os.path.lexists(path):
+                yield from below(path, rest, (*above, real)) if rest else (path,)
+            return
+        for entry in _matching(folder, name_matcher("*" if step == "**" else step), entries):
+            is_loop = entry.is_symlink() and os.path.realpath(entry.path) in (*above, real)
+            if step == "**" and _is_folder(entry) and not is_loop:
+                yield from below(entry.path, steps, (*above, real))
+            if not rest:
+                yield entry.path
+            elif step != "**" and _is_folder(entry):
+                yield from below(entry.path, rest, (*above, real))
 
-    def matching(self, folder: str, matches: Callable[[str], object]) -> list[os.DirEntry[str]]:
-        """Return the entries of a folder whose names match."""
-        found = []
-        try:
-            with os.scandir(folder) as listed:
-                for entry in listed:
-                    self.add(1)
-                    if matches(entry.name):
-                        found.append(entry)
-        except (NotADirectoryError, FileNotFoundError, PermissionError):  # as `glob` does
-            return []
-        return found
-
-    def add(self, count: int) -> None:
-        """Count entries; raise an error for too many."""
-        self._count += count
-        if self._count > self._limits.files:
-            message = self._limits.message("files", "to list it takes", "files and folders")
-            raise SourceError(f"{self._path}: {message}")
-
-
-def _search(
-    folder: str, steps: Sequence[str], boundary: Boundary, above: tuple[str, ...], entries: _Entries
-) -> Iterator[str]:
-    """Yield the paths below a folder that match; `above` are the real paths of those searched."""
-    if not entries.is_new(folder, steps):
-        return
-    step, rest = steps[0], steps[1:]
-    real = boundary.check_path(folder)
-    if step == "**" and rest:
-        yield from _search(folder, rest, boundary, above, entries)
-    elif not has_magic(step):
-        path = os.path.join(folder, step)
-        if os.path.lexists(path):
-            yield from _search(path, rest, boundary, (*above, real), entries) if rest else (path,)
-        return
-    for entry in entries.matching(folder, name_matcher("*" if step == "**" else step)):
-        if step == "**" and is_folder(entry) and os.path.realpath(entry.path) not in (*above, real):
-            yield from _search(entry.path, steps, boundary, (*above, real), entries)
-        if not rest:
-            yield entry.path
-        elif step != "**" and is_folder(entry):
-            yield from _search(entry.path, rest, boundary, (*above, real), entries)
+    yield from below(folder, steps, ())
 
 
-def is_folder(entry: os.DirEntry[str]) -> bool:
+def _matching(
+    folder: str, matches: Callable[[str], object], entries: Entries
+) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder whose names match."""
+    found = []
+    try:
+        with os.scandir(folder) as listed:
+            for entry in listed:
+                entries.add(1)
+                if matches(entry.name):
+                    found.append(entry)
+    except (NotADirectoryError, FileNotFoundError, PermissionError):  # as `glob` does
+        return []
+    return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is a folder, or a link to one; not if it can't be looked at."""
     try:
         return entry.is_dir()
@@ -231,7 +252,7 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 def _files_below(top: str, limits: Limits) -> list[str]:
     """Return all files and links below a folder; links to folders are not followed."""
     found: list[str] = []
-    entries = _Entries(top, limits)
+    entries = Entries.of_data(top, limits)
     for folder, folders, names in os.walk(top):
         entries.add(len(folders) + len(names))
         is_top = folder == top
@@ -263,7 +284,7 @@ def check_folder(path: str, boundary: Boundary) -> None:
         with os.scandir(folder) as entries:
             for entry in entries:
                 real = boundary.check_path(entry.path) if entry.is_symlink() else entry.path
-                if is_folder(entry):
+                if _is_folder(entry):
                     waiting.append(real)
                 elif os.path.exists(real) and not entry.is_file():
                     raise ReachError(f"{entry.path}: {NOT_A_FILE} (remove it from the data)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import glob
 import hashlib
@@ -16,13 +17,11 @@ from msgspec import Struct
 from registry.base.local_files import ABSENT, INODE_MASK, FileState
 from registry.base.packages import PACKAGE, package_folders
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import is_folder, name_matcher
+from registry.boundary.paths import Entries, GlobLimitError, name_matcher, search
 from registry.settings import INDEX_NAME, builtin_root, most_manifests
 
 __all__ = [
     "PACKAGE",
-    "EntryCount",
-    "GlobLimitError",
     "GlobMatches",
     "IndexFiles",
     "find_included",
@@ -77,7 +76,7 @@ def find_included(
     patterns: Iterable[str], folder: Path, boundary: Boundary
 ) -> list[GlobMatches | str | None]:
     """Return what each `include` of an index in `folder` matches, inside the boundary."""
-    entries = EntryCount(_ENTRIES_PER_FILE * most_manifests())
+    entries = Entries(_ENTRIES_PER_FILE * most_manifests())
     return [
         _find_package_index(pattern.removeprefix(PACKAGE))
         if pattern.startswith(PACKAGE)
@@ -103,7 +102,7 @@ def listing_digest(indexes: Iterable[IndexFiles]) -> str:
     return hashed.hexdigest()
 
 
-def _glob(pattern: str, folder: Path, boundary: Boundary, entries: EntryCount) -> GlobMatches:
+def _glob(pattern: str, folder: Path, boundary: Boundary, entries: Entries) -> GlobMatches:
     """Return the matches of a glob, sorted by path, with their states."""
     base = str(folder)
     parent, last = os.path.split(pattern)
@@ -166,39 +165,16 @@ def package_of(folder: Path) -> str:
     return next((name for name in names if _find_package_index(name) == index), "")
 
 
-class GlobLimitError(Exception):
-    """A glob takes too much work; the message says which limit it exceeds."""
-
-
-class EntryCount:
-    """Counts the entries of folders that the globs of an index list together."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._listed = 0
-
-    def add(self, entries: int) -> None:
-        """Count entries.
-
-        Raises:
-            GlobLimitError: there are too many.
-        """
-        self._listed += entries
-        if self._listed > self._most:
-            raise GlobLimitError(f"lists more than {self._most:,} files and folders")
-
-
 def match_glob(
     pattern: str,
     folder: str,
-    entries: EntryCount,
+    entries: Entries,
     *,
     may_list: Callable[[str], bool] = lambda _: True,
 ) -> Sequence[str]:
     """Return what `glob.glob` finds with `recursive=True`, relative to `folder` and sorted.
 
-    That function has no limits: with two links to `.` in a folder, `**` would take forever. In a
-    folder that may not be listed, nothing matches.
+    That function has no limits. In a folder that may not be listed, nothing matches.
 
     Raises:
         GlobLimitError: it has more than one `**`, or lists too many entries.
@@ -209,80 +185,33 @@ def match_glob(
     if parts.count("**") > 1:
         raise GlobLimitError("more than one `**`")
     if len(parts) == 1 and pattern == parts[0] != "**" and glob.has_magic(pattern):
-        return _Walk(folder, entries, may_list).names("", pattern)
-    start = "/" if pattern.startswith("/") else ""
-    found = set(_Walk(folder, entries, may_list).matches(start, parts))
-    if pattern.endswith("/"):
-        found = {path for path in found if os.path.isdir(os.path.join(folder, path))}
-    return sorted(found)
+        return _names(folder, pattern, entries, may_list)
+    start = "" if pattern.startswith("/") else os.path.join(folder, "")
+    path = (start or "/") + "/".join(parts)
+    with contextlib.suppress(OSError):  # as `glob` does
+        found = {
+            one.removeprefix(start)
+            for one in search(
+                path, lambda one: os.path.realpath(one) if may_list(one) else "", entries
+            )
+        }
+        found.discard(start.rstrip("/"))  # `**` is the folder itself, too
+        if pattern.endswith("/"):
+            found = {one for one in found if os.path.isdir(os.path.join(folder, one))}
+        return sorted(found)
+    return []
 
 
-class _Walk:
-    """Lists the folders that a glob leads to."""
-
-    def __init__(self, folder: str, entries: EntryCount, may_list: Callable[[str], bool]) -> None:
-        self._folder = folder
-        self._entries = entries
-        self._may_list = may_list
-
-    def matches(self, base: str, parts: list[str]) -> Iterator[str]:
-        """Yield what the parts of a glob match below `base`, which is relative to the folder."""
-        part, rest = parts[0], parts[1:]
-        if part == "**":
-            for below in self._folders(base):
-                if not rest and below not in ("", "/"):
-                    yield below
-                yield from self.matches(below, rest or ["*"])
-        elif not glob.has_magic(part):
-            path = os.path.join(base, part)
-            if rest:
-                yield from self.matches(path, rest)
-            elif os.path.lexists(os.path.join(self._folder, path)):
-                yield path
-        elif rest:
-            is_match = name_matcher(part)
-            for entry in self._list(base):
-                if is_match(entry.name) and is_folder(entry):
-                    yield from self.matches(os.path.join(base, entry.name), rest)
-        else:
-            names = self.names(base, part)
-            yield from (os.path.join(base, name) for name in names) if base else names
-
-    def _folders(self, base: str) -> Iterator[str]:
-        """Yield `base`, if it is a folder, and the folders below it that are not hidden."""
-        waiting = [base] if os.path.isdir(os.path.join(self._folder, base)) else []
-        while waiting:
-            base = waiting.pop()
-            yield base
-            waiting += [
-                os.path.join(base, entry.name)
-                for entry in self._list(base)
-                if not entry.name.startswith(".") and is_folder(entry)
-            ]
-
-    def names(self, base: str, pattern: str) -> Sequence[str]:
-        """Return the names in a folder that match the last part of a glob, sorted."""
-        folder = os.path.join(self._folder, base) or "."
-        try:
-            names = os.listdir(folder) if self._may_list(folder) else []
-        except OSError:
-            return ()
-        self._entries.add(len(names))
-        return _matching(pattern, tuple(names))
-
-    def _list(self, base: str) -> Iterator[os.DirEntry[str]]:
-        """Yield the entries of a folder; nothing if it can't be listed."""
-        folder = os.path.join(self._folder, base) or "."
-        if not self._may_list(folder):
-            return
-        try:
-            entries = os.scandir(folder)
-        except OSError:
-            return
-        with entries:
-            for entry in entries:
-                self._entries.add(1)
-                yield entry
+def _names(
+    folder: str, pattern: str, entries: Entries, may_list: Callable[[str], bool]
+) -> Sequence[str]:
+    """Return the names in a folder that match, sorted."""
+    try:
+        names = os.listdir(folder) if may_list(folder) else []
+    except OSError:
+        return ()
+    entries.add(len(names))
+    return _matching(pattern, tuple(names))
 
 
 @functools.lru_cache(maxsize=4)  # a catalog lists the same folders each time it is opened
