@@ -92,7 +92,7 @@ def manifest_text(
     remarks["on_duplicate"] = "some records ask the same; `drop` keeps the first"
     question = fields["input"]
     column = question["from"] if isinstance(question, dict) and "from" in question else question
-    keys = {
+    keys: dict[str, Any] = {
         "description": about.description,
         "homepage": about.homepage,
         "license": about.license,
