@@ -88,6 +88,7 @@ INTERNAL = {
     "display.text": "json_html",
     "errors": (
         "BundleError LogError MissingDependencyError ReachError RevisionError count_text list_names"
+        " near_or_known"
     ),
     "extensions": "KINDS extension extension_points extensions package_of",
     "installation": "install_advice installed_release",

@@ -137,6 +137,7 @@ from registry.errors import RevisionError as RevisionError
 from registry.errors import count_text as count_text
 from registry.errors import did_you_mean as did_you_mean
 from registry.errors import list_names as list_names
+from registry.errors import near_or_known as near_or_known
 from registry.extensions import KINDS as KINDS
 from registry.extensions import extension as extension
 from registry.extensions import extension_points as extension_points

@@ -74,9 +74,14 @@ __all__ = [
     "count_text",
     "did_you_mean",
     "list_names",
+    "near_or_known",
     "shorten",
     "types_and_values",
 ]
+
+
+_MOST_KNOWN = 40
+"""More than the commands, operations and keys that messages list."""
 
 
 def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
@@ -100,11 +105,20 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean '{matches[0]}'?" if matches else ""
 
 
+def near_or_known(word: str, known: Iterable[str], what: str) -> str:
+    """Return a hint with the most similar of the `known` names, else with them all, as `what`.
+
+    Of names that come from data, which may be thousands, it has the first.
+    """
+    names = list(known)
+    return did_you_mean(word, names) or f"{what}: {list_names(names) or 'none'}"
+
+
 def check_arguments(given: Iterable[str], known: Sequence[str]) -> None:
     """Raise a TypeError for a name that is no argument of `get_dataset`."""
     for key in given:
         if key not in known:
-            hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
+            hint = near_or_known(key, known, "known")
             raise TypeError(f"get_dataset() has no argument '{key}' ({hint})")
 
 
@@ -113,7 +127,7 @@ def count_text(number: float, word: str) -> str:
     return f"{number:,} {word}".replace(".0 ", " ", 1) + ("" if number == 1 else "s")
 
 
-def list_names(names: Sequence[str], most: int) -> str:
+def list_names(names: Sequence[str], most: int = _MOST_KNOWN) -> str:
     """Return the first names, separated by commas, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
@@ -261,7 +275,7 @@ class SplitNotFoundError(DatasetNotFoundError):
         self.name, self.split = name, split
         self.matches = close_matches(split, splits)
         near = f"did you mean '{self.matches[0]}'? " if self.matches else ""
-        known = f"{near}splits: {', '.join(splits)}" if splits else "it declares no `splits`"
+        known = f"{near}splits: {list_names(splits)}" if splits else "it declares no `splits`"
         RegistryError.__init__(self, f"{name} has no split '{split}' ({known})")
 
 

@@ -114,7 +114,7 @@ def test_offline_makes_no_request(run: Run, own: Path, monkeypatch: pytest.Monke
         ("shwo qa", 2, "no command 'shwo' (did you mean 'show'?)"),
         ("zzzzzz", 2, f"no command 'zzzzzz' (commands: {', '.join(VERBS)})"),
         ("cache lst", 2, "no command 'cache lst' (did you mean 'list'?)"),
-        ("list --tag smal", 2, "no dataset has the tag smal (tags: small, text)"),
+        ("list --tag smal", 2, "no dataset has the tag smal (did you mean 'small'?)"),
         ("sync qa-one --tag small --tag text", 2, "no dataset has the tag small and text (tags:"),
         ("sync qa aq --tag nothing", 1, "no dataset 'aq'"),
         ("cache prune --older 30", 2, "'30' is not a duration: give a number and a unit"),

@@ -155,7 +155,7 @@ def test_columns_of_a_lookup_table_are_looked_for_in_the_table() -> None:
         (["kin"], ["sample.stratify_by: no metadata key 'kind' (did you mean 'kin'?)"]),
         (["kind"], []),
         ({"kind": "q"}, []),
-        (None, ["sample.stratify_by: no metadata key 'kind' (metadata has: nothing)"]),
+        (None, ["sample.stratify_by: no metadata key 'kind' (metadata has: none)"]),
         ("*", []),
         ("m", []),
         ({"*": "m"}, []),

@@ -69,3 +69,8 @@ def test_several_lists_are_asked() -> None:
         sniff_records(document, file="q.json")
     ways = "--records train gives 2 records; --records 'test set' gives 1 record"
     assert ways in str(caught.value)
+    with pytest.raises(
+        DecodeError, match=r"list of records \(the first 10 of 5,000\) is not"
+    ) as caught:
+        sniff_records({f"k{number}": ROWS for number in range(5000)}, file="q.json")
+    assert len(str(caught.value)) < 500

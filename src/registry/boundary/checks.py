@@ -15,7 +15,7 @@ from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.boundary.hosts import Host, address_fault, is_listed, parse_host, server_of, url_host
 from registry.boundary.secrets import OptionPath, leaves, variable_of
-from registry.errors import ReachError, did_you_mean
+from registry.errors import ReachError, near_or_known
 
 __all__ = ["PROTOCOLS", "Option", "Violation", "check_location", "listed_options", "violations"]
 
@@ -145,7 +145,7 @@ def _bad_option(
         if value not in (None, {}):
             message = f"{protocol} takes no option '{name}' from a manifest"
             known = PROTOCOLS.get(protocol, {})
-            hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
+            hint = near_or_known(name, known, "known")
             yield Violation("refused-option", path, message, hint)
         return
     if variable is not None and not option.secret:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from registry.errors import did_you_mean
+from registry.errors import near_or_known
 
 __all__ = ["HelpContext", "SuggestingGroup", "with_help_text"]
 
@@ -73,7 +73,7 @@ class SuggestingGroup(click.Group):
         """Return what click does; an unknown name is an error with a similar one, or all."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            hint = did_you_mean(args[0], known) or f"commands: {', '.join(known)}"
+            hint = near_or_known(args[0], known, "commands")
             name = " ".join([*ctx.command_path.split()[1:], args[0]])
             raise click.UsageError(f"no command '{name}' ({hint})", ctx)
         return super().resolve_command(ctx, args)

@@ -14,7 +14,7 @@ import click
 from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
-from registry.errors import RegistryError, ReviewError, RevisionError
+from registry.errors import RegistryError, ReviewError, RevisionError, near_or_known
 from registry.extensions import our_own
 from registry.load.request import OpenCatalog, Request
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, usable_cores
@@ -393,7 +393,9 @@ def choose(
         return []
     known = sorted({tag for name in catalog for tag in catalog.tags_of(name)})
     wanted = " and ".join(tags)
-    raise click.UsageError(f"no dataset has the tag {wanted} (tags: {', '.join(known) or 'none'})")
+    # Several may all exist, and share no dataset.
+    hint = near_or_known(wanted if len(tags) == 1 else "", known, "tags")
+    raise click.UsageError(f"no dataset has the tag {wanted} ({hint})")
 
 
 def refuse_several(ways: Mapping[str, bool]) -> str:

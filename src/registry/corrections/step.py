@@ -15,7 +15,14 @@ import pyarrow as pa
 
 from registry.corrections.file import Correction, Corrections, metadata_key, same_value, shown
 from registry.corrections.rows import ABSENT, value_of
-from registry.errors import ManifestError, MappingError, Problem, did_you_mean, types_and_values
+from registry.errors import (
+    ManifestError,
+    MappingError,
+    Problem,
+    did_you_mean,
+    list_names,
+    types_and_values,
+)
 from registry.mapping.coerce import to_input
 from registry.store.columns import batch_of, fields_of
 from registry.store.rows import ids_of, samples_of_batch
@@ -133,7 +140,7 @@ class CorrectionStep:
         if found is ABSENT:
             keys = sample.metadata or {}
             hint = did_you_mean(metadata_key(row.field) or "", keys)
-            known = f"its metadata has {', '.join(map(str, keys)) or 'no key'}"
+            known = f"its metadata has {list_names([*map(str, keys)]) or 'no key'}"
             self._note(row, f"there is no {place}", hint or known, key="field")
             return False
         if same_value(found, row.was):

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol, cast
 
 from registry.decode.stream import SourceBytes, open_text
-from registry.errors import DecodeError, count_text, shorten
+from registry.errors import DecodeError, count_text, list_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def read_csv(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[Dat
         for line, row in rows:
             if row and len(row) != len(header):
                 missing, extra = header[len(row) :], row[len(header) :]
-                without = f"No value for: {', '.join(missing)}"
+                without = f"No value for: {list_names(missing)}"
                 detail = f"Unexpected values: {shorten(extra)}" if extra else without
                 # Inspect's message: its users may match it.
                 found = count_text(len(row), "field")

@@ -13,7 +13,7 @@ import msgspec
 
 from registry.decode.exact_json import InexactError, has_unique_keys, parse_exact
 from registry.decode.stream import SourceBytes, is_utf8, open_text
-from registry.errors import DecodeError, count_text, did_you_mean, shorten
+from registry.errors import DecodeError, count_text, near_or_known, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -173,7 +173,7 @@ def _no_key(key: str, data: Any) -> str:
         return f"no key '{key}': a list of {count_text(len(data), 'item')} is above it ({hint})"
     if not isinstance(data, dict):
         return f"no key '{key}' in {shorten(data)}"
-    return f"no key '{key}' ({did_you_mean(key, data) or 'keys: ' + ', '.join(data)})"
+    return f"no key '{key}' ({near_or_known(key, data, 'keys')})"
 
 
 def _parse(

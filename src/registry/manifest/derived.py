@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from registry.errors import did_you_mean
+from registry.errors import near_or_known
 from registry.manifest.merge import Entry, Layer, Merged, current_name, parent_of
 from registry.manifest.paths import with_absolute_paths
 from registry.rules import Finding
@@ -110,5 +110,5 @@ def unknown_split(merged: Merged) -> Iterator[Finding]:
         message = "`splits` without `default_split`: the name alone means none of them"
         yield Finding(("splits",), message, f"add `default_split: {splits[0]}`")
     elif default is not None and default not in splits:
-        hint = did_you_mean(default, splits) or f"splits: {', '.join(splits) or 'none'}"
+        hint = near_or_known(default, splits, "splits")
         yield Finding(("default_split",), f"no split '{default}'", hint)

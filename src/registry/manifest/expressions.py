@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from registry.errors import did_you_mean
+from registry.errors import did_you_mean, near_or_known
 from registry.manifest.templates import TemplatePart, parse_template
 
 __all__ = [
@@ -386,6 +386,6 @@ def parse_comparisons(raw: Any) -> Comparisons:
         raise ValueError(f"takes comparisons: {', '.join(COMPARISONS)}")
     for key in raw:
         if key not in COMPARISONS:
-            hint = did_you_mean(str(key), COMPARISONS) or f"known: {', '.join(COMPARISONS)}"
+            hint = near_or_known(str(key), COMPARISONS, "known")
             raise ValueError(f"unknown comparison '{key}' ({hint})")
     return Comparisons(tuple(raw.items()))

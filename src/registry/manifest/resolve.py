@@ -13,7 +13,14 @@ from msgspec.structs import replace
 from registry.base.conversion import convert
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
-from registry.errors import ManifestError, Problem, check_arguments, close_matches, did_you_mean
+from registry.errors import (
+    ManifestError,
+    Problem,
+    check_arguments,
+    close_matches,
+    did_you_mean,
+    near_or_known,
+)
 from registry.manifest.derived import SPLIT_KEYS, declared_splits, default_layer, split_layer
 from registry.manifest.merge import (
     Entry,
@@ -320,7 +327,7 @@ def _with_companion(
     splits, default = declared_splits(written, entries)
     if split is not None and splits:
         if split not in splits:
-            hint = did_you_mean(split, splits) or f"splits: {', '.join(splits)}"
+            hint = near_or_known(split, splits, "splits")
             message = f"{written} has no split '{split}'"
             raise ManifestError([merged.problem((_FEWSHOT, "split"), message, hint, rule=_RULE)])
         name, split = written if split == default else f"{written}:{split}", None

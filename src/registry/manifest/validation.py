@@ -16,7 +16,7 @@ from registry.base.digest import canonical_json
 from registry.base.escape import start_of
 from registry.base.names import name_fault
 from registry.boundary.secrets import redact
-from registry.errors import Problem, count_text, did_you_mean, shorten
+from registry.errors import Problem, count_text, did_you_mean, near_or_known, shorten
 from registry.manifest.schema import (
     SchemaName,
     Violation,
@@ -199,7 +199,7 @@ def _unknown_keys(error: Violation, path: DataPath) -> Iterator[Finding]:
             message = f"{shorten(key)} is not a valid {what} name"
             yield Finding((*path, key), message, name_fault(key), "bad-name")
         else:
-            hint = did_you_mean(key, known) or f"known keys: {', '.join(known)}"
+            hint = near_or_known(key, known, "known keys")
             yield Finding((*path, key), f"unknown key '{key}'", hint, "unknown-key")
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.locations import Location
-from registry.errors import MappingError, did_you_mean
+from registry.errors import MappingError, near_or_known
 from registry.mapping.named_columns import KeyPath, NamedColumns, named_columns
 from registry.mapping.row import column_hint, get_list, path_splits
 
@@ -119,7 +119,7 @@ def _missing_metadata_key(spec: DatasetSpec) -> list[Mismatch]:
     keys = dict.fromkeys(raw or (), UNKNOWN)
     if _presence(keys, key) is _Presence.FOUND:
         return []
-    hint = did_you_mean(key, keys) or f"metadata has: {', '.join(keys) or 'nothing'}"
+    hint = near_or_known(key, keys, "metadata has")
     return [Mismatch(("sample", "stratify_by"), f"no metadata key '{key}'", hint)]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from registry.boundary.boundary import Boundary
 from registry.decode.exact_json import InexactError, parse_exact
 from registry.decode.frame import MISSING
-from registry.errors import MappingError, did_you_mean
+from registry.errors import MappingError, near_or_known
 
 if TYPE_CHECKING:
     from registry.manifest.models import Explode
@@ -28,8 +28,6 @@ __all__ = [
     "or_none",
     "path_splits",
 ]
-
-_SHOWN_COLUMNS = 12
 
 
 class Row(NamedTuple):
@@ -136,5 +134,4 @@ def column_hint(name: str, columns: Iterable[str]) -> str:
         return f"an item of a list is `{{from: {item['list']}, do: [{step}]}}`"
     if not names:
         return "there are none"
-    more = ", …" if len(names) > _SHOWN_COLUMNS else ""
-    return did_you_mean(name, names) or f"columns: {', '.join(names[:_SHOWN_COLUMNS])}{more}"
+    return near_or_known(name, names, "columns")

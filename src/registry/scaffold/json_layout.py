@@ -10,7 +10,7 @@ from registry.scaffold.guess import INPUTS, MESSAGES, Ask, Guess, Question, opti
 
 __all__ = ["sniff_records"]
 
-_DEEPEST = 3
+_DEEPEST, _OFFERED = 3, 10
 
 
 def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | None:
@@ -42,9 +42,10 @@ def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | Non
         return None
     path = next(iter(found))
     if len(found) > 1:
-        paths = {option_text("--records", path): path for path in found}
+        paths = {option_text("--records", path): path for path in list(found)[:_OFFERED]}
         options = {way: count_text(found[path], "record") for way, path in paths.items()}
-        path = paths[ask(Question(file, "list of records", options))]
+        more = f" (the first {_OFFERED} of {len(found):,})" if len(found) > _OFFERED else ""
+        path = paths[ask(Question(file, f"list of records{more}", options))]
     reason = f"the list of {count_text(found[path], 'object')} in the document"
     return Guess("records", path, reason)
 

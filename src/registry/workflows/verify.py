@@ -21,6 +21,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
     did_you_mean,
+    list_names,
 )
 from registry.load.materials import first_columns
 from registry.lockfile.pinned import known_sources
@@ -237,7 +238,7 @@ def _missing_part(missing: Missing, source: Source) -> Drift:
         hint = f"the default branch is at {missing.known[0]}; pin a commit that exists"
         return Drift("revision", f"{where}: no revision '{missing.name}' any more", hint)
     key = "name" if missing.kind == "configuration" else "split"
-    names = f"{missing.kind}s: {', '.join(missing.known)}"
+    names = f"{missing.kind}s: {list_names(missing.known)}"
     if missing.name is None:
         hint = f"name one under `source.{key}`"
         return Drift(missing.kind, f"{where}: has several {names}", hint)
@@ -309,8 +310,8 @@ def changed_columns(locked: Sequence[str], found: Sequence[str]) -> Iterator[Dri
     gone = [name for name in locked if name not in found]
     new = [name for name in found if name not in locked]
     if gone:
-        added = f"; new: {', '.join(new)}" if new else ""
-        message = f"columns are gone since it was locked: {', '.join(gone)}{added}"
+        added = f"; new: {list_names(new)}" if new else ""
+        message = f"columns are gone since it was locked: {list_names(gone)}{added}"
         yield Drift("columns", message, "name the new ones under `fields`, or pin the old revision")
 
 

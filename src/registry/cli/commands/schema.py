@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from registry.cli import CLEAN
-from registry.errors import did_you_mean
+from registry.errors import near_or_known
 from registry.manifest.schema import SCHEMAS, SchemaName, schema_text
 
 __all__ = ["command"]
@@ -21,7 +21,7 @@ def _schema_name(ctx: click.Context, param: click.Parameter, given: str) -> Sche
     for name in SCHEMAS:
         if name == given:
             return name
-    hint = did_you_mean(given, SCHEMAS) or f"schemas: {', '.join(SCHEMAS)}"
+    hint = near_or_known(given, SCHEMAS, "schemas")
     raise click.UsageError(f"no schema '{given}' ({hint})", ctx)
 
 

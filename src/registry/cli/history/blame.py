@@ -19,7 +19,7 @@ from registry.diff.history.blame import FIELDS, Blame, Opener, blame
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
 from registry.diff.models import FieldChange
-from registry.errors import RevisionError, did_you_mean
+from registry.errors import RevisionError, near_or_known
 from registry.settings import Settings
 
 __all__ = ["command"]
@@ -36,7 +36,7 @@ def _fields(
 ) -> tuple[str, ...]:
     for value in values:
         if value not in FIELDS:
-            hint = did_you_mean(value, FIELDS) or f"fields: {', '.join(FIELDS)}"
+            hint = near_or_known(value, FIELDS, "fields")
             raise click.BadParameter(f"a sample has no field '{value}' ({hint})", ctx, option)
     return values
 

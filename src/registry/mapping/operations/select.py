@@ -6,6 +6,7 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any
 
+from registry.errors import list_names
 from registry.manifest.expressions import parse_comparisons
 from registry.mapping.conditions import compile_comparisons, is_empty, takes_long
 from registry.mapping.operations.base import (
@@ -46,7 +47,7 @@ def _map(argument: Any, compiler: Compiler) -> Step:
         result_of if are_shared else lambda key: copy.deepcopy(result_of(key)),
         str,
         to_key,
-        lambda _: f"no entry among {', '.join(argument)}",
+        lambda _: f"no entry among {list_names([*argument])}",
         is_heavy=size_of(argument) > _LARGE,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.api import ExportError, ExtensionError, did_you_mean, extension, extensions
+from registry.api import ExportError, ExtensionError, extension, extensions, near_or_known
 
 if TYPE_CHECKING:
     from registry.plugins.export.exported import Exported
@@ -168,7 +168,7 @@ def find_format(name: str) -> Format:
     if (found := extension("exporters", name)) is not None:
         return _checked(name, found)
     names = [*FORMATS, *extensions("exporters")]
-    hint = did_you_mean(name, names) or f"formats: {', '.join(names)}"
+    hint = near_or_known(name, names, "formats")
     raise ExportError(f"no format '{name}' ({hint})")
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from registry.api import ExportError, View, did_you_mean
+from registry.api import ExportError, View, near_or_known
 from registry.plugins.export.formats import FORMATS, Format
 
 __all__ = ["OPTIONS", "Location", "has_query", "kind_of", "member_path", "parse_path"]
@@ -104,7 +104,7 @@ def _options(before: str, query: str, path: str) -> dict[str, Any]:
     for part in filter(None, [*before.split("&"), *query.split("&")]):
         key, _, value = part.partition("=")
         if key not in OPTIONS:
-            hint = did_you_mean(key, OPTIONS) or f"options: {', '.join(OPTIONS)}"
+            hint = near_or_known(key, OPTIONS, "options")
             raise ExportError(f"registry://{path}: no option '{key}' ({hint})")
         if key in found:
             raise ExportError(f"registry://{path}: the option '{key}' twice")

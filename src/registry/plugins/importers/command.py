@@ -23,10 +23,10 @@ from registry.api import (
     Problem,
     builtin_root,
     count_text,
-    did_you_mean,
     extension,
     extensions,
     name_fault,
+    near_or_known,
     options,
     parse_bytes,
     parse_yaml,
@@ -72,7 +72,7 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".jsonld", ".md", ".py")
 def _check_kind(context: click.Context, _: click.Parameter, kind: str | None) -> str | None:
     if kind is not None and kind not in KINDS and extension("importers", kind) is None:
         known = [*KINDS, *extensions("importers")]
-        hint = did_you_mean(kind, known) or f"kinds: {', '.join(known)}"
+        hint = near_or_known(kind, known, "kinds")
         raise click.BadParameter(f"no kind '{kind}' ({hint})", context)
     return kind
 

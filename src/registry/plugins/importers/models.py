@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from registry import ManifestError
-from registry.api import Problem, dataset_lines, name_fault
+from registry.api import Problem, dataset_lines, list_names, name_fault
 
 __all__ = [
     "ImportOptions",
@@ -28,9 +28,6 @@ __all__ = [
     "problem_at",
     "unmapped_dataset",
 ]
-
-
-_SHOWN_COLUMNS = 20
 
 
 @dataclass(frozen=True)
@@ -154,8 +151,7 @@ def unmapped_dataset(
         columns: The columns of the data, if the file names them.
         left_out: What else was left out.
     """
-    shown = ", ".join(columns[:_SHOWN_COLUMNS]) + ("…" if len(columns) > _SHOWN_COLUMNS else "")
-    known = f"; columns: {shown}" if columns else ""
+    known = f"; columns: {list_names(columns)}" if columns else ""
     why = f"the file does not say which columns are input and target{known}"
     given = {key: value for key, value in (about or {}).items() if value}
     keys = {**given, "source": source}
