@@ -85,6 +85,7 @@ def test_each_built_in_dataset_has_an_eval_block_or_a_reason() -> None:
     assert text.splitlines()[2].startswith(f"{len(with_block)} of the {len(catalog)} ")
     number = f"{len(with_block)} of the {len(catalog)} built-in datasets have an `eval` block"
     assert number in page("how-to/inspect")
+    assert f"scores [{len(with_block)} of the built-in ones]" in README
     assert "`demo-" not in text, "demo data needs no block"
 
 

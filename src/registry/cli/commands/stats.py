@@ -49,8 +49,8 @@ def command(tags: tuple[str, ...], plain: bool, as_json: bool, root: str | None)
 
     The states are those of `list`; `any use` has the licenses that ask for no more than a name.
     Nothing is built or requested. The number of samples is that of the lockfile, the cache or
-    `expect`; datasets that share samples count each by itself. The exit code is 1 if a manifest
-    or the lockfile is invalid; the rest is counted.
+    `expect`; splits, and datasets that share samples, count each by itself. The exit code is 1 if
+    a manifest or the lockfile is invalid; the rest is counted.
     """
     opened = options.open_catalog(root)
     catalog = opened.catalog
