@@ -69,6 +69,16 @@ def test_a_flushed_part_is_remembered(parts: tuple[str, ...], text: str) -> None
     assert below.getvalue() == text
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_what_the_encoding_lacks_is_escaped(errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=errors)
+    monkeypatch.setattr(sys, "stdout", below)
+    with escaped_output():
+        sys.stdout.write("✓\n")
+    below.seek(0)
+    assert below.read() == "\\u2713\n"
+
+
 def test_own_text_may_pass(capsys: pytest.CaptureFixture[str]) -> None:
     with escaped_output():
         sys.stdout.write("before ")

@@ -14,8 +14,9 @@ from registry.base.escape import escape_lines
 
 __all__ = ["EscapingStream", "escaped_output", "unescaped"]
 
-
 _NEIGHBOURS = 32
+_RAISING = ("strict", "surrogateescape")
+"""How a stream treats characters that it can't encode in most locales, and in C and POSIX."""
 
 
 class EscapingStream(io.TextIOBase):
@@ -98,7 +99,7 @@ def escaped_output() -> Iterator[None]:
         stream = getattr(sys, name)
         if stream is None:  # closed by the caller, as in `registry sync 2>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors in _RAISING:
             # Samples can contain any character. In an ASCII locale, where most can't be encoded,
             # they are escaped, as an error would lose the rest of the output.
             stream.reconfigure(errors="backslashreplace")
