@@ -72,10 +72,11 @@ def variables_read() -> dict[str, str]:
     found = {}
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if "environ" not in text and "envvar" not in text:
+        if not re.search(r"environ|envvar|\bis_on\(", text):
             continue
         for node in ast.walk(ast.parse(text)):
-            reads = isinstance(node, ast.Call | ast.Subscript) and "environ" in ast.unparse(node)
+            is_read = isinstance(node, ast.Call | ast.Subscript)
+            reads = is_read and re.search(r"environ|^is_on\(", ast.unparse(node))
             if reads or (isinstance(node, ast.keyword) and node.arg == "envvar"):
                 for inner in ast.walk(node):
                     if isinstance(inner, ast.Constant) and re.fullmatch(

@@ -26,7 +26,6 @@ __all__ = [
     "versioned_folder",
 ]
 
-_GROUP = "REGISTRY_CACHE_GROUP"
 # A file that is created in a setgid folder gets the folder's group, not that of the process.
 _SHARED_FOLDER = stat.S_ISGID | stat.S_IRWXU | stat.S_IRWXG
 _SHARED = stat.S_ISGID | stat.S_IWGRP
@@ -52,7 +51,7 @@ def refuse_unsafe_cache(folder: Path) -> None:
         hint = f"if nobody else put files there, `chmod o-w {quote(str(folder))}`; {own}"
         raise CacheError(f"the cache {folder} is writable by every user of this machine ({hint})")
     # Root can write everywhere anyway; its cache may be shared by everyone who can read it.
-    if found.st_uid not in (os.getuid(), 0) and not is_on(_GROUP):
+    if found.st_uid not in (os.getuid(), 0) and not is_on("REGISTRY_CACHE_GROUP"):
         hint = f"if you trust its owner and group, set REGISTRY_CACHE_GROUP=1; {own}"
         raise CacheError(f"the cache {folder} belongs to another user ({hint})")
 
@@ -142,7 +141,7 @@ def mode_in(folder: str | Path) -> int:
 
 def _is_shared(folder: str | Path) -> bool:
     """Return whether a folder's content is the group's: on request, or as the folder is."""
-    return is_on(_GROUP) or os.stat(folder).st_mode & _SHARED == _SHARED
+    return is_on("REGISTRY_CACHE_GROUP") or os.stat(folder).st_mode & _SHARED == _SHARED
 
 
 CACHE_FORMAT = 3
