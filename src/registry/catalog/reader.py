@@ -148,7 +148,8 @@ class CatalogReader:
         self._files_read.add(os.path.realpath(path))  # `*.yaml` beside it is not about itself
         state = FileState.or_absent(path)
         parsed = self._read(path, "index", state)
-        if state == ABSENT and parsed.problems and _is_missing(path):
+        is_missing = os.path.isdir(path) or (state == ABSENT and _is_missing(path))
+        if parsed.problems and is_missing:
             hint = "name a folder with a datasets.yaml, or create one: `registry init FOLDER`"
             place = {"line": 0, "column": 0, "path": ""}
             missing = replace(parsed.problems[0], message="there is no catalog", hint=hint, **place)
