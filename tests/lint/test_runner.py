@@ -127,6 +127,8 @@ def test_only_problems_of_the_wanted_files_are_returned(
 
 
 def test_folder_selects_its_yaml_files(root: Path) -> None:
+    others = (".github/w.yml", "env/pyvenv.cfg", "env/x.yaml", "node_modules/x.yaml", ".pre.yaml")
+    write_files(root / "m", dict.fromkeys(others, ""))
     names = [path.name for path in files_under([Path("m"), Path("new.yaml")])]
     assert names == ["a.yaml", "b.yml", "c.yaml", "new.yaml"]
 

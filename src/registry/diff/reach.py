@@ -189,6 +189,8 @@ def _host(location: str, options: Mapping[str, Any]) -> str:
 
 def _authority(url: str) -> str:
     """Return the bucket of a URL, or a host that is not named plainly; without a password."""
+    if Location(url).has_divided_user:
+        return "…"
     authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
     _, mark, host = authority.rpartition("@")
     return f"…@{host}" if mark else host

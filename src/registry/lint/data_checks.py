@@ -21,7 +21,6 @@ from registry.lint.data_files import (
     NotUnpackedError,
     local_records,
     member_names,
-    path_of,
 )
 from registry.lint.lock_checks import PinnedDataset
 from registry.lockfile.models import Pin
@@ -56,7 +55,7 @@ def missing_data(spec: DatasetSpec) -> Iterator[Finding]:
     boundary = Boundary().allowing([str(spec.folder)])
     for place, source in _sources(spec):
         for number, location in enumerate(source.paths()):
-            if Location(location).is_path:
+            if location.is_path:
                 inner = ("path",) if len(source.paths()) == 1 else ("path", number)
                 path = place if source is spec.corrections else (*place, *inner)
                 for message, hint in _missing(location, source, spec, boundary):
@@ -76,10 +75,10 @@ def _sources(spec: DatasetSpec) -> Iterator[tuple[DataPath, Source]]:
 
 
 def _missing(
-    location: str, source: Source, spec: DatasetSpec, boundary: Boundary
+    location: Location, source: Source, spec: DatasetSpec, boundary: Boundary
 ) -> Iterator[tuple[str, str]]:
     """Yield what is missing, with a hint; nothing about a path that may not be read."""
-    path, member = path_of(Location(location).file), Location(location).member
+    path, member = location.local_path(), location.member
     try:
         is_folder = os.path.isdir(boundary.check_path(path))
         exists = is_folder or bool(list_files(path, boundary))
@@ -98,7 +97,7 @@ def _missing(
         yield f"no file '{shown}'", hint
     elif is_folder and isinstance(source, FileSource):
         yield f"'{shown}' is a folder, not a file", "name a file in it, or several by a glob"
-    elif member and member.protocol == "zip" and member.archive == Location(location).file:
+    elif member and member.protocol == "zip" and member.archive == location.file:
         yield from _missing_member(member_name(member.path), path, shown, boundary)
 
 

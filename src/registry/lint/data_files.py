@@ -27,7 +27,6 @@ __all__ = [
     "data_states",
     "local_records",
     "member_names",
-    "path_of",
     "unpacked_file",
     "zip_members",
 ]
@@ -147,18 +146,18 @@ def local_records(source: Source, folder: Path) -> list[FileRecords] | None:
     ]
 
 
-def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[SourceBytes]:
+def _files(path: Location, source: FileSource, boundary: Boundary) -> Iterator[SourceBytes]:
     """Yield the files that a path names, those that are compressed as their unpacked content."""
     most = _MOST_UNPACKED if source.columns_vary or source.type == "parquet" else _START
     # The first rows of a file with a header are enough; the others are read to the end.
     is_start_enough = most == _START
-    member = Location(path).member
+    member = path.member
     if member is not None:
-        archive = boundary.open_file(path_of(member.archive))
+        archive = boundary.open_file(member.archive.local_path())
         for found in zip_members(member_name(member.path), archive):
             yield unpacked_file(found, most, is_start_enough=is_start_enough)
         return
-    for file in list_files(path_of(path), boundary):
+    for file in list_files(path.local_path(), boundary):
         opened = SourceBytes(Location(file), partial(boundary.open_file, file), file)
         if Location(file).packed_suffix:
             opened = unpacked_file(opened, most, is_start_enough=is_start_enough)
@@ -168,10 +167,10 @@ def _files(path: str, source: FileSource, boundary: Boundary) -> Iterator[Source
 def data_patterns(spec: DatasetSpec) -> list[tuple[str, str]]:
     """Return what a check may depend on: a folder, and the path or glob of files in it."""
     return [
-        (str(spec.folder), path_of(Location(path).file))
+        (str(spec.folder), path.local_path())
         for source in spec.all_sources
         for path in source.paths()
-        if Location(path).is_path
+        if path.is_path
     ]
 
 
@@ -182,8 +181,3 @@ def data_states(folder: str, pattern: str) -> list[tuple[str, FileState]]:
     except SourceError:
         return []
     return [(file, FileState.or_absent(file)) for file in found]
-
-
-def path_of(location: str) -> str:
-    """Return the path of a local location that is no member of an archive."""
-    return location.partition("://")[2] or location

@@ -34,6 +34,7 @@ from registry.lint.selection import Selection, apply_ignores, configured, read_i
 from registry.lint.stray_files import (
     code_files,
     code_problems,
+    files_below,
     manifest_folders,
     nested_index_problems,
     nested_indexes,
@@ -246,7 +247,7 @@ def count_checked(catalog: Catalog, paths: Iterable[Path] = ()) -> int:
 
 
 def files_under(paths: Iterable[Path]) -> list[Path]:
-    """Return the given files, and all YAML files in the given folders.
+    """Return the given files, and all YAML files in the given folders that are no other program's.
 
     Raises:
         ManifestError: a path does not exist.
@@ -254,7 +255,8 @@ def files_under(paths: Iterable[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            files += sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
+            below = (one for one in files_below(str(path)) if one.endswith((".yaml", ".yml")))
+            files += sorted(map(Path, below))
         elif path.exists():
             files.append(path)
         else:

@@ -23,6 +23,7 @@ from registry.yamldoc.reader import read_partially
 __all__ = [
     "code_files",
     "code_problems",
+    "files_below",
     "manifest_folders",
     "nested_index_problems",
     "nested_indexes",
@@ -84,16 +85,20 @@ def code_problems(catalog: Catalog) -> Iterator[Problem]:
 
 def nested_indexes(root: str) -> list[tuple[str, FileState]]:
     """Return the indexes below a folder with their states, those of other programs left out."""
-    found = []
+    paths = (one for one in files_below(root) if os.path.basename(one).lower() == INDEX_NAME)
+    return [(one, FileState.or_absent(one)) for one in paths if os.path.dirname(one) != root]
+
+
+def files_below(root: str) -> Iterator[str]:
+    """Yield the files below a folder, those of other programs left out."""
     for folder, folders, names in os.walk(root):
-        # Environments of Python have the index of this package, and of others.
-        is_ours = folder == root or "pyvenv.cfg" not in names
-        own = (one for one in folders if one not in _NOT_OURS and not one.startswith("."))
-        folders[:] = sorted(own) if is_ours else []
-        if is_ours and folder != root:
-            paths = [os.path.join(folder, one) for one in names if one.lower() == INDEX_NAME]
-            found += [(path, FileState.or_absent(path)) for path in paths]
-    return found
+        if folder != root and "pyvenv.cfg" in names:
+            folders[:] = []  # an environment of Python has the index of this package, and of others
+            continue
+        folders[:] = sorted(
+            one for one in folders if one not in _NOT_OURS and not one.startswith(".")
+        )
+        yield from (os.path.join(folder, one) for one in names if not one.startswith("."))
 
 
 def nested_index_problems(catalog: Catalog) -> Iterator[Problem]:
