@@ -120,12 +120,16 @@ def test_a_member_without_samples_is_an_error_where_they_are_known(run: Run, gro
 
 
 def test_diff_says_which_group_has_changed(run: Run, groups: Path) -> None:
+    index, own = groups / "datasets.yaml", "groups: {own: {datasets: [qa]}}\n"
+    text = index.read_text(encoding="utf-8")
+    index.write_text(text + own, encoding="utf-8")
     GitRepository.of(groups).commit()
+    index.write_text(text + own.replace("qa", "qa-one"), encoding="utf-8")
     write(groups, "groups", GROUPS.replace("weights: {numbers: 3}", "weights: {numbers: 5}"))
     done = run("diff", "HEAD")
-    assert done.code == 1
-    assert "groups.board.weights" in done.out
-    assert "m/groups.yaml:2" in done.out
+    assert (done.code, "m/groups.yaml:2" in done.out) == (1, True)
+    shared = [one["key"] for one in run("diff", "HEAD", "--json").json["shared"]]
+    assert shared == ["groups.board.weights", "groups.own.datasets"]
 
 
 def test_validate_reports_a_member_that_is_missing_at_its_place(run: Run, groups: Path) -> None:

@@ -229,13 +229,13 @@ def test_any_name_of_a_commit_is_a_revision(one_commit: Repository, name: str) -
     assert commit_of(one_commit, name) == git(one_commit.top, "rev-parse", "HEAD")
 
 
-def test_message_shows_no_raw_control_characters(one_commit: Repository) -> None:
-    git(one_commit.top, "branch", "mian\u202e\u2028")
+def test_message_shows_a_near_branch_without_raw_control_characters(one_commit: Repository) -> None:
+    git(one_commit.top, "branch", "mi/an\u202e\u2028")
     with pytest.raises(RevisionError) as caught:
-        commit_of(one_commit, "mian\x1b[2J")
+        commit_of(one_commit, "mi/an\x1b[2J")
     assert str(caught.value) == (
-        "no folder with a datasets.yaml and no revision 'mian\\u{1b}[2J' "
-        "(did you mean 'mian\\u{202e}\\u{2028}'?)"
+        "no folder with a datasets.yaml and no revision 'mi/an\\u{1b}[2J' "
+        "(did you mean 'mi/an\\u{202e}\\u{2028}'?)"
     )
 
 

@@ -50,6 +50,15 @@ HASHED = {"prefix": "d", "length": 8}
             },
         ),
         (
+            [{"question": "?", "options": ["x", "y"], "pick": 0, "tools": [{}]}],
+            {
+                "input": "question",
+                "choices": "options",
+                "target": pipe("pick", "letter"),
+                "id": {"hash": ["question", "options"], **HASHED},
+            },
+        ),
+        (
             [{"id": 1, "strange": "a long text", "x": 1}, {"id": 1, "strange": "b", "x": 2}],
             {
                 "input": "strange",
@@ -64,6 +73,11 @@ def test_expressions_fit_the_records(
     records: list[dict[str, Any]], expected: dict[str, Any]
 ) -> None:
     assert fields(*records) == expected
+
+
+def test_columns_that_no_field_reads_are_named() -> None:
+    found = infer_fields("d", [{"question": "?", "answer": "a", "topic": "s", "text": ["x"]}])
+    assert (found.fields["metadata"].expression, found.unused) == (["topic"], ("text",))
 
 
 def test_source_without_records_is_an_error() -> None:

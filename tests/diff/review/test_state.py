@@ -69,7 +69,10 @@ def test_same_catalog_in_another_folder_is_the_same(tmp_path: Path) -> None:
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.csv").write_text("q\n1\n")
-        sides.append(side(spec(tmp_path / name)))
+        csv = {"type": "csv", "path": [f"{tmp_path}/{name}/a.csv"]}
+        join = {"source": csv, "on": "q", "into": "b"}
+        keys = {"concat": [csv], "join": join, "corrections": {**csv, "type": "corrections"}}
+        sides.append(side(spec(tmp_path / name, **keys)))
     assert sides[0] == sides[1]
     assert str(tmp_path) not in repr(sides)
 
