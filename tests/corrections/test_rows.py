@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 from registry import Sample
 from registry.corrections.file import SampleName, parse_corrections
 from registry.corrections.rows import ABSENT, file_text, infer_rows, report_text, row_text, value_of
-
-# YAML files have no half of a surrogate pair, and no other control characters than these.
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=6,
-)
+from tests.yamldoc.test_writer import HOSTILE, VALUES
 
 
-@given(st.integers(0, 2**53) | TEXTS, TEXTS, VALUES, VALUES)
+@given(st.integers(0, 2**53) | HOSTILE, HOSTILE, VALUES, VALUES)
 @example(7, "a\nb", {"x" * 1_100: "\x85"}, "")
 def test_a_row_is_read_as_it_was_written(identifier: Any, key: str, was: Any, now: Any) -> None:
     field = f"metadata.{key}"

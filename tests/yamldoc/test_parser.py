@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from registry.errors import ManifestError
 from registry.yamldoc.document import DataPath, Document
 from registry.yamldoc.parser import INT64, MAX_NODES, compose, plain_scalar
+from registry.yamldoc.writer import block_text, flow_text, quoted_text
+from tests.yamldoc.test_writer import VALUES
 
 SHIPPED = [
     path
@@ -198,33 +201,7 @@ def test_syntax_errors_have_line_and_column(text: str, place: str, words: str) -
     assert words in problem
 
 
-class _TextQuoted(yaml.SafeDumper):
-    """Quotes text, so that differences between YAML 1.1 and 1.2 do not matter."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_TextQuoted.add_representer(
-    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
-)
-
-NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
-PLAIN = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
-)
 MARKUP = st.text(st.sampled_from("ab01-:?,[]{}#&*!|>'\"%@`~<.é \n\t\r\0\x07\ufeff"))
-
-
-@settings(max_examples=300, deadline=None)
-@given(PLAIN)
-def test_plain_data_written_by_pyyaml_round_trips(data: Any) -> None:
-    text = yaml.dump(data, Dumper=_TextQuoted, sort_keys=False, allow_unicode=True)
-    found = value_of(text)
-    assert found == data
-    assert repr(found) == repr(data)  # True is not 1, 1 is not 1.0, keys keep their order
 
 
 def _all_finite(value: Any) -> bool:
@@ -337,17 +314,10 @@ def reference(text: str) -> Read:
     return repr(visit(root, root, ())), places
 
 
-DATA = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.sampled_from(["no", "0o1"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=20,
-)  # fmt: skip
-
-
-@settings(max_examples=400, deadline=None)
-@given(DATA, st.sampled_from([True, False, None]))
-def test_positions_match_pyyaml(data: Any, flow: bool | None) -> None:
-    text = yaml.dump(data, Dumper=_TextQuoted, default_flow_style=flow, sort_keys=False, allow_unicode=True)  # fmt: skip
+@settings(max_examples=300, deadline=None)
+@given(VALUES, st.sampled_from([flow_text, quoted_text, block_text]))
+def test_positions_match_pyyaml(data: Any, write: Callable[[Any], str]) -> None:
+    text = write(data)
     assert read(text) == reference(text)
 
 

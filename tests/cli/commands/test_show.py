@@ -20,6 +20,7 @@ from registry.manifest.models import DatasetSpec
 from registry.manifest.origins import Origin
 from registry.manifest.resolve import resolve
 from registry.manifest.validation import validate
+from registry.yamldoc.document import paths_in
 from registry.yamldoc.reader import DataPath, parse_yaml
 from tests.cli.invocation import HUB, Run, write
 from tests.records import parquet_bytes
@@ -346,17 +347,9 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from("abcd"), VALUES), st.integers(10, 90))
 @example({"a": ":\n"}, 28)
 def test_comments_change_no_data(data: dict[str, object], width: int) -> None:
-    paths: list[DataPath] = []
-
-    def collect(value: object, path: DataPath) -> None:
-        if path:
-            paths.append(path)
-        if isinstance(value, dict):
-            for key, item in value.items():
-                collect(item, (*path, key))
-
-    collect(data, ())
+    paths = (path for path in paths_in(data) if all(isinstance(step, str) for step in path))
     origins = {path: (PARENT, INDEX, BUILT_IN)[number % 3] for number, path in enumerate(paths)}
+    del origins[()]
     text = marked_yaml(data, "d", origins, width=width)
     assert yaml.safe_load(text) == {"datasets": {"d": data}}
 

@@ -21,6 +21,7 @@ from registry.diff.report.effects import Code, Sentence, effect, plain
 from registry.diff.severity import VERSION, ChangeClass
 from registry.errors import count_text, list_names
 from registry.manifest.origins import Origin
+from registry.yamldoc.parser import plain_scalar
 
 __all__ = [
     "MAX_NAMES",
@@ -51,7 +52,6 @@ _STATUSES = ("removed", "added", "renamed")
 
 _MAX_LENGTH = 160
 SHA256 = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{28,52}\b")
-_SCALAR = re.compile(r"null|true|false|[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 
 def counts(diff: CatalogDiff) -> dict[str, int]:
@@ -218,9 +218,8 @@ def sample_line(samples: SampleChange) -> str:
 def display_value(value: Any) -> str:
     """Return a value of a manifest as one short line; digests are cut to 12 digits."""
     # Quotes only where a str could be read as another type, or its whitespace be missed.
-    is_plain = (
-        isinstance(value, str) and value.strip() == value != "" and not _SCALAR.fullmatch(value)
-    )
+    is_plain = isinstance(value, str) and value.strip() == value != "" and value[0] not in '"[{'
+    is_plain = is_plain and isinstance(plain_scalar(value), str)
     text = escape_control(SHA256.sub(r"\1…", value if is_plain else to_json(value)))
     return cut_middle(text, _MAX_LENGTH)
 
