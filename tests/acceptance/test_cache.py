@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +13,6 @@ import pytest
 import registry.base.folders
 import registry.cache.cache
 from registry import Dataset, RegistryError, get_dataset
-from registry.pipeline import builder
 from registry.progress import silent
 from tests.records import jsonl
 
@@ -82,28 +79,6 @@ def test_refresh_reads_the_source_and_rebuilds(
     assert questions(held) == QUESTIONS
     get_dataset("data", root=root, refresh=True)
     assert questions(get_dataset("data", root=root, offline=True)) == QUESTIONS[::-1]
-
-
-def test_open_dataset_survives_deletion_of_the_cache(root: Path, cache_dir: Path) -> None:
-    dataset = get_dataset("data", root=root, shuffle=True, seed=1)
-    wanted = questions(dataset)
-    shutil.rmtree(cache_dir)
-    assert questions(dataset) == wanted
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-
-
-def test_digest_cached_in_an_older_format_is_recomputed(
-    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    get_dataset("data", root=root)
-    (memory,) = (cache_dir / "v3/sources").iterdir()
-    known = json.loads(memory.read_text())
-    stat = (root / "data.jsonl").stat()
-    old = {"state": [stat.st_size, stat.st_mtime_ns, stat.st_ino], "settled": True}
-    memory.write_text(json.dumps({**old, "sha256": "0" * 64}))
-    monkeypatch.setattr(builder, "build", None)
-    assert questions(get_dataset("data", root=root)) == QUESTIONS
-    assert json.loads(memory.read_text()) == known
 
 
 def test_concurrent_builds_without_a_lock_do_not_interfere(

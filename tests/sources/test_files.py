@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from registry.base.fs import stream_sha256
 from registry.base.locations import Location
 from registry.base.materials import Material
-from registry.boundary.boundary import Limits
 from registry.errors import AccessError, DigestMismatchError, OfflineError, SourceError
 from registry.lockfile.pinned import PinnedSources
 from registry.progress import Deadline, Progress
@@ -326,22 +325,6 @@ def test_a_mirror_with_other_bytes_is_refused_by_name(
     assert str(caught.value).startswith(f"{other}: the manifest states sha256:{DIGEST}")
     assert "the mirror" in str(caught.value)
     assert not context.cache.blob(DIGEST).exists()
-
-
-def test_a_local_mirror_is_copied_within_the_limit_of_a_file(
-    tmp_path: Path, https: Https, context: SourceContext
-) -> None:
-    source, mirrors = https.fail("/a.csv", 404), [write(tmp_path / "a.csv", BYTES.decode())]
-
-    def copy(most: int) -> list[bytes]:
-        boundary = replace(context.boundary, limits=Limits(unpacked_bytes=most))
-        return through_mirrors([source], mirrors, replace(context, boundary=boundary))
-
-    with pytest.raises(
-        SourceError, match=rf"mirror {mirrors[0]}: the file has more than \d+ bytes"
-    ):
-        copy(len(BYTES) - 1)
-    assert copy(len(BYTES)) == [BYTES]
 
 
 def test_all_places_that_failed_are_listed_with_their_reasons(

@@ -82,13 +82,15 @@ def test_copies_to_a_bucket(catalog: Path, s3: S3, run: Run) -> None:
     [
         ("dropbox://ours", "can't open dropbox:// (DropboxFileSystem requires "),
         ("nothing://ours", "can't open nothing:// (Protocol not known: nothing)"),
+        ("nothing://me:s3cret@ours", "can't open nothing:// (Protocol not known: nothing)"),
         ("/dev/null", "[Errno 20] Not a directory: '/dev/null/free'"),
     ],
 )
 def test_place_that_can_t_be_written_is_named(to: str, why: str, catalog: Path, run: Run) -> None:
     result = run("mirror", "free", "--to", to)
     assert result.code == 1
-    assert result.err.startswith(f"error: {to}/free/: can't be written: {why}")
+    shown = to.replace("me:s3cret@", "")
+    assert result.err.startswith(f"error: {shown}/free/: can't be written: {why}")
 
 
 def test_home_folder_is_that_of_the_user(

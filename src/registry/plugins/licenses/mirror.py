@@ -36,7 +36,7 @@ from registry.api import (
     staleness,
     valid_specs,
 )
-from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError
+from registry.plugins.remote_cache.stores import LimitedStore, NoAnswerError, public_url
 
 if TYPE_CHECKING:
     from registry.api import DatasetSpec, Pin
@@ -112,9 +112,10 @@ def _copy(spec: DatasetSpec, to: str, context: SourceContext) -> Mirrored:
             present.append(name)
         else:
             hint = "remove it, or choose another place"
-            raise ExportError(f"{mirror}{name}: is there with other bytes ({hint})")
+            raise ExportError(f"{store.shown}{name}: is there with other bytes ({hint})")
     store.call(lambda store, _: store.write("NOTICE", notice_text([spec]).encode()))
-    return Mirrored(name=spec.name, mirror=mirror, copied=tuple(copied), present=tuple(present))
+    shown = store.shown  # without a password, which no manifest may have
+    return Mirrored(name=spec.name, mirror=shown, copied=tuple(copied), present=tuple(present))
 
 
 def _has_bytes(store: LimitedStore, name: str, path: Path, context: SourceContext) -> bool:
@@ -165,7 +166,8 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
             try:
                 found.append(_copy(spec, place, context))
             except (OSError, NoAnswerError) as error:
-                raise ExportError(f"{place}{spec.name}/: can't be written: {error}") from error
+                shown = public_url(f"{place}{spec.name}/")
+                raise ExportError(f"{shown}: can't be written: {error}") from error
     if as_json:
         print_json([to_builtins(one) for one in found])
     else:
