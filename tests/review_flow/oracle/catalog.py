@@ -78,6 +78,7 @@ datasets:
     fields:
       input: q
       target: a
+      metadata: []
       sandbox: {const: [docker, box/compose.yaml]}
       setup: {const: box/setup.sh}
   mapped:

@@ -236,6 +236,7 @@ MANIFESTS: dict[str, tuple[str, str, str]] = {
     "template": ("m/main.yaml", '"Question: {q}"', '"Question {q}"'),
     "template with an invisible space": ("m/main.yaml", '"Question: {q}"', '"Question:\u00a0{q}"'),
     "operation": ("m/main.yaml", "do: [letter]", "do: [text]"),
+    "empty metadata": ("m/naming.yaml", "metadata: []", "metadata: null"),
     "other prefix": ("m/main.yaml", "prefix: c", "prefix: d"),
     "shorter hash": ("m/main.yaml", "length: 8", "length: 9"),
     "no metadata": ("m/main.yaml", ", metadata: [n]", ""),
@@ -361,6 +362,7 @@ HIDDEN: dict[str, Files] = {
     "unnamed text": {"README.md": b"Other words.\n"},
     "unnamed file": {"docs/picture.png": b"1"},
     "unnamed code": {"src/theirs/mod.py": b"pass\n"},
+    "empty list": {"datasets.yaml": (BASE["datasets.yaml"] or b"") + b"hosts: []\n"},
 }
 
 

@@ -15,10 +15,13 @@ from registry.cli.diff import FORMATS
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff, DatasetChange
 from registry.diff.review.policy import POLICY_CLASSES, violations
+from registry.diff.review.refusals import refusals
+from registry.diff.review.state import ReviewedSide, side_of
 from registry.diff.sampling import SamplingOptions, with_samples
-from registry.diff.snapshot import open_snapshots
-from registry.lockfile.models import Lock, write_lock
+from registry.diff.snapshot import index_values, open_snapshots
+from registry.lockfile.models import Lock, read_lock, write_lock
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
+from registry.workflows.lock_check import check_lock
 from tests.git_repository import GitRepository
 from tests.review_flow.oracle.catalog import BASE, Files
 from tests.review_flow.oracle.changes import Change
@@ -38,6 +41,8 @@ class Oracle:
     samples: dict[str, Samples]
     reference: Reference
     cache: Cache
+    reviewed: ReviewedSide
+    """What a review of `main` is of."""
 
     @property
     def locked(self) -> bool:
@@ -70,7 +75,8 @@ class Oracle:
             (top / "datasets.lock").unlink()
             repository.commit()
             base = dict(BASE)
-        return cls(repository, base, reference.samples_in(top), reference, cache)
+        _, _, reviewed = _side(top)
+        return cls(repository, base, reference.samples_in(top), reference, cache, reviewed)
 
     def faults(self, change: Change) -> list[str]:
         """Return what the diff of a change hides, or shows wrongly."""
@@ -82,10 +88,47 @@ class Oracle:
         try:
             found = self.reference.samples_in(top)
             diff = self._diff(top)
+            faults = list(self._faults(change, found, diff))
+            if diff.is_complete:
+                faults += self._of_doors(top, self._differing(found), diff)
         finally:
             self.repository.git("reset", "--quiet", "--hard")
             self.repository.git("clean", "-fdxq")
-        return list(self._faults(change, found, diff))
+        return faults
+
+    def _differing(self, found: dict[str, Samples]) -> list[str]:
+        return [
+            name
+            for name in sorted({*self.samples, *found} - {""})
+            if self.samples.get(name) != found.get(name)
+            # Else the samples are as they were.
+            and not str(found.get(name)).startswith("ExpectationError")
+        ]
+
+    def _of_doors(self, top: Path, differing: list[str], diff: CatalogDiff) -> Iterator[str]:
+        """Yield where what else compares two states answers otherwise than the diff."""
+        catalog, lock, now = _side(top)
+        own = [name for name in now.datasets if catalog[name].mapper is None]
+        specs = {name: catalog[name] for name in own}
+        reported = {one.name for one in diff.changes} | set(diff.not_compared)
+        reported |= {name for one in diff.shared for name in ("", *one.inherited_by)}
+        refused = refusals(self.reviewed, now, specs, lock, own)
+        # Not those that nobody can compare: files that no pin has the digests of.
+        differ = {name for name, why in refused.items() if why.startswith("not as reviewed")}
+        doors = {"sync --reviewed": (own, differ)}
+        if self.locked and lock.pins:
+            # To check all takes as long as all else.
+            others = [name for name in own if name not in reported][:3]
+            asked = [name for name in own if name in differing or name in others]
+            checks = check_lock(
+                catalog, lock, self.cache, asked, unrun={}, jobs=1, report=lambda *_: None
+            )
+            doors["lock --check"] = asked, {one.name for one in checks if one.differences}
+        for door, (asked, found) in doors.items():
+            for name in found - reported:
+                yield f"{door} refuses {name}, of which the diff says nothing"
+            for name in {*differing} & {*asked} - found:
+                yield f"{door} passes {name}, whose samples differ"
 
     def _diff(self, top: Path) -> CatalogDiff:
         index = top / "datasets.yaml"
@@ -97,11 +140,7 @@ class Oracle:
         self, change: Change, found: dict[str, Samples], diff: CatalogDiff
     ) -> Iterator[str]:
         shown = {name: "\n".join(form(diff)) for name, form in FORMATS.items()}
-        differing = [
-            name
-            for name in sorted({*self.samples, *found})
-            if name and self.samples.get(name) != found.get(name)
-        ]
+        differing = self._differing(found)
         if change.hidden:
             if not diff.is_clean:
                 yield "a difference where nothing counts differs"
@@ -116,8 +155,6 @@ class Oracle:
                 if os.path.relpath(name, ".") not in text:
                     yield f"{form} does not name {name}"
         for name in differing:
-            if str(found.get(name)).startswith("ExpectationError"):
-                continue  # the samples are as they were
             for form, text in shown.items():
                 if diff.is_complete and name not in text:
                     yield f"{form} does not name {name}"
@@ -165,6 +202,16 @@ def _of_samples(
                 yield f"{name}: {field} differs, and --fail-on {word} passes"
         if fields and f"id {old['id']}" not in labels:
             yield f"{name}: sample {old['id']} is not named"
+
+
+def _side(top: Path) -> tuple[Catalog, Lock, ReviewedSide]:
+    """Return the catalog of a checkout, its lockfile, and what `sync --reviewed` compares."""
+    catalog = Catalog.open(top / "datasets.yaml", keep=False)
+    lock = read_lock(top / "datasets.lock") or Lock()
+    values = index_values(catalog, catalog.index_document(), str)
+    specs = {name: catalog[name] for name in catalog}
+    index = {key: one.value for key, one in values.items()}
+    return catalog, lock, side_of(specs, lock, index, catalog.boundary)
 
 
 def _write(top: Path, files: Files) -> None:
