@@ -71,7 +71,8 @@ def test_same_catalog_in_another_folder_is_the_same(tmp_path: Path) -> None:
         (tmp_path / name / "a.csv").write_text("q\n1\n")
         csv = {"type": "csv", "path": [f"{tmp_path}/{name}/a.csv"]}
         join = {"source": csv, "on": "q", "into": "b"}
-        keys = {"concat": [csv], "join": join, "corrections": {**csv, "type": "corrections"}}
+        corrected = {**csv, "type": "corrections"}
+        keys: dict[str, Any] = {"concat": [csv], "join": join, "corrections": corrected}
         sides.append(side(spec(tmp_path / name, **keys)))
     assert sides[0] == sides[1]
     assert str(tmp_path) not in repr(sides)
