@@ -30,7 +30,6 @@ __all__ = [
     "fixed_folder",
     "leaves_folder",
     "list_files",
-    "list_matches",
     "match_pieces",
     "name_matcher",
     "path_matcher",
@@ -81,7 +80,8 @@ def list_files(path: str, boundary: Boundary) -> list[str]:
         SourceError: there are more files and folders than its limits allow to look at.
     """
     if fixed_folder(path) != path:
-        found = list_matches(path, boundary)
+        entries = Entries.of_data(path, boundary.limits)
+        found = sorted(set(search(path, boundary.check_path, entries)))
     else:
         boundary.check_path(path)
         found = _files_below(path, boundary.limits) if os.path.isdir(path) else [path]
@@ -139,16 +139,6 @@ def match_pieces(tests: Iterable[Callable[[str], object] | None], pieces: Sequen
     return len(pieces) in reached
 
 
-def list_matches(pattern: str, boundary: Boundary) -> list[str]:
-    """Return what an absolute glob matches, sorted; as `glob.glob`, but bounded.
-
-    Raises:
-        ReachError: a folder to list is outside the boundary.
-    """
-    entries = Entries.of_data(pattern, boundary.limits)
-    return sorted(set(search(pattern, boundary.check_path, entries)))
-
-
 class GlobLimitError(Exception):
     """A glob takes too much work; the message says which limit it exceeds."""
 
@@ -175,7 +165,7 @@ class Entries:
 
 
 def search(pattern: str, check: Callable[[str], str], entries: Entries) -> Iterator[str]:
-    """Yield what an absolute glob matches, some of it twice.
+    """Yield what an absolute glob matches, some of it twice; as `glob.glob`, but bounded.
 
     A link to a folder is followed unless it leads to a folder that contains it.
 
