@@ -40,6 +40,7 @@ def test_unknown_repository_is_an_error() -> None:
         ({"license": ["mit", "apache-2.0"]}, None),
         ({"license": "unknown"}, None),
         ({"license": "other", "license_name": "llama 3!"}, "LicenseRef-llama-3"),
+        ({"license": "\u5176\u4ed6"}, None),
         ({"license": "odc-by"}, "ODC-By-1.0"),
         ({"license": "odbl"}, "ODbL-1.0"),
         ({"license": "pddl"}, "PDDL-1.0"),

@@ -20,7 +20,7 @@ from registry.boundary.paths import allow_location
 from registry.cli.progress_bars import bars
 from registry.errors import SourceError
 from registry.manifest.resolve import spec_of_source
-from registry.manifest.source_models import SOURCE_TYPES, infer_source_keys
+from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.guess import option_text
 from registry.sources.filesystem import similar_file
 from registry.sources.pins import SourceContext
@@ -30,6 +30,12 @@ __all__ = ["SourceOptions", "allowing", "check_options", "file_keys", "shown_pro
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
 
+_OF_TYPES = {
+    **dict.fromkeys(("delimiter", "skip_rows", "columns", "header"), ("csv",)),
+    "encoding": ("csv", "json"),
+    "records": ("json",),
+}
+"""Option of how a file is read → the types of files that have it."""
 _SHEETS = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers"}
 
 
@@ -71,11 +77,8 @@ def check_options(name: str, options: SourceOptions) -> None:
             Location(file).check()
     if options.file is not None and (options.name or options.split or options.revision):
         raise click.UsageError("--name, --split and --revision go with --hf")
-    of_files = (
-        *("type", "delimiter", "encoding", "skip_rows", "columns", "header"),
-        *("records", "join"),
-    )
     if options.hf is not None:
+        of_files = ("type", *_OF_TYPES, "join")
         given = [name for name in of_files if getattr(options, name) is not None]
         if given:
             raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --file")
@@ -130,15 +133,10 @@ def _check_exists(file: str) -> None:
 
 def _check_type(options: SourceOptions, kind: str) -> None:
     """Raise a usage error for an option that sources of this type lack."""
-    own = {
-        "csv": {"delimiter", "encoding", "skip_rows", "columns", "header"},
-        "json": {"encoding", "records"},
-    }
-    for name in ("delimiter", "encoding", "skip_rows", "columns", "header", "records"):
-        if getattr(options, name) is not None and name not in own.get(kind, set()):
-            kinds = " and ".join(one for one in SOURCE_TYPES if name in own.get(one, set()))
+    for name, kinds in _OF_TYPES.items():
+        if getattr(options, name) is not None and kind not in kinds:
             option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for {kinds}, and the file is {kind}")
+            raise click.UsageError(f"{option} is for {' and '.join(kinds)}, and the file is {kind}")
 
 
 def allowing(context: SourceContext, keys: Mapping[str, Any], folder: Path) -> SourceContext:

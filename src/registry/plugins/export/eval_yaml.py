@@ -143,9 +143,9 @@ def _choices(name: str, raw: Any, exported: Exported) -> Any:
 
 
 def _metadata(name: str, raw: Any, exported: Exported) -> list[str] | None:
-    if isinstance(raw, OwnColumn) and all(not one.metadata for one in exported.samples()):
-        return None
-    if raw is None:
+    if raw is None or (
+        isinstance(raw, OwnColumn) and not any(one.metadata for one in exported.samples())
+    ):
         return None
     if isinstance(raw, dict) and all(key == value for key, value in raw.items()):
         return list(raw)

@@ -25,7 +25,6 @@ from registry.plugins.importers.tolerant_yaml import read_foreign_text
 
 __all__ = ["read"]
 
-MAX_DEPTH = 64
 _TYPES = {
     "text/csv": "csv",
     "text/tsv": "csv",

@@ -42,9 +42,14 @@ _METHODS: dict[str, Any] = {
     "lstrip": {"sub": {"pattern": r"\A\s+", "to": ""}},
     "rstrip": {"sub": {"pattern": r"\s+\Z", "to": ""}},
 }
-_COUNTS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "equals",
-    ast.NotEq: "not_equals",
+_FILTERS: dict[str, Any] = {
+    "trim": "strip", "lower": "lower", "upper": "upper", "length": "len", "count": "len",
+    "first": {"index": 0}, "last": {"index": -1},
+}
+_EQUALITY: dict[type[ast.cmpop], str] = {ast.Eq: "equals", ast.NotEq: "not_equals"}
+_TESTS = {**_EQUALITY, ast.In: "in", ast.NotIn: "not_in"}
+_COUNTS = {
+    **_EQUALITY,
     ast.Lt: "less",
     ast.LtE: "at_most",
     ast.Gt: "greater",
@@ -211,18 +216,12 @@ class Translator:
 
     def condition(self, node: ast.expr) -> Any:
         """Return the condition of the field language for comparisons with literals."""
-        names: dict[type[ast.cmpop], str] = {
-            ast.Eq: "equals",
-            ast.NotEq: "not_equals",
-            ast.In: "in",
-            ast.NotIn: "not_in",
-        }
         match node:
             case ast.Compare(ast.Call(ast.Name("len"), [_], []) as length, [operator], [right]) if (
                 type(operator) in _COUNTS and type(number := constant_of(right)) is int
             ):
                 return {"value": self.expression(length), _COUNTS[type(operator)]: number}
-            case ast.Compare(left, [operator], [right]) if type(operator) in names:
+            case ast.Compare(left, [operator], [right]) if type(operator) in _TESTS:
                 operand = constant_of(right)
                 is_list = isinstance(operator, ast.In | ast.NotIn)
                 if is_list and not isinstance(operand, list):
@@ -234,7 +233,7 @@ class Translator:
                     raise _untranslatable(node)  # a tuple equals no list, and ours are flat
                 return {
                     "value": self.expression(left),
-                    **_comparison(names[type(operator)], operand),
+                    **_comparison(_TESTS[type(operator)], operand),
                 }
             case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if _is_none(
                 right
@@ -301,16 +300,8 @@ class Translator:
         match filter_:
             case ast.Name("string"):
                 return template_of([{"value": inner}])
-            case ast.Name("trim"):
-                return pipe(inner, "strip")
-            case ast.Name("lower" | "upper" as name):
-                return pipe(inner, name)
-            case ast.Name("length" | "count"):
-                return pipe(inner, "len")
-            case ast.Name("first"):
-                return pipe(inner, {"index": 0})
-            case ast.Name("last"):
-                return pipe(inner, {"index": -1})
+            case ast.Name(name) if name in _FILTERS:
+                return pipe(inner, _FILTERS[name])
             case ast.Call(ast.Name("join"), [ast.Constant(str() as separator)], []):
                 return pipe(inner, {"join": separator})
             case ast.Call(

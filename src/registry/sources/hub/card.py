@@ -89,13 +89,13 @@ def language_tags(given: Any) -> list[str]:
     return list(dict.fromkeys(found)) if len(found) <= _MOST_LANGUAGES else ["mul"]
 
 
-def _spdx(name: str) -> str:
-    """Return the Hub's name of a license as an SPDX expression, which most are."""
+def _spdx(name: str) -> str | None:
+    """Return the Hub's name of a license as an SPDX expression; None if it has no such letter."""
     try:
         canonicalize_license_expression(name)
     except InvalidLicenseExpression:
-        own = f"LicenseRef-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}"
-        return _HUB_NAMES.get(name.lower(), own)
+        own = re.sub("[^A-Za-z0-9.]+", "-", name).strip("-")
+        return _HUB_NAMES.get(name.lower(), f"LicenseRef-{own}" if own else None)
     return name
 
 
