@@ -98,7 +98,6 @@ INTERNAL = {
     "load.records": "preview_records",
     "load.request": "OpenCatalog Request",
     "lockfile.models": "Lock Pin lock_text read_lock",
-    "lockfile.pin_cache": "catalog_lock",
     "lockfile.pinned": "pin_sources staleness state_of",
     "lockfile.origins": "PinOrigins",
     "lockfile.spec_digest": "location_in",

@@ -157,7 +157,6 @@ from registry.lockfile.models import Pin as Pin
 from registry.lockfile.models import lock_text as lock_text
 from registry.lockfile.models import read_lock as read_lock
 from registry.lockfile.origins import PinOrigins as PinOrigins
-from registry.lockfile.pin_cache import catalog_lock as catalog_lock
 from registry.lockfile.pinned import pin_sources as pin_sources
 from registry.lockfile.pinned import staleness as staleness
 from registry.lockfile.pinned import state_of as state_of

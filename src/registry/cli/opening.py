@@ -12,7 +12,6 @@ from registry.cli.output import print_failure, print_line
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError, Problem
 from registry.load.request import OpenCatalog, Request
-from registry.lockfile.pin_cache import catalog_lock
 from registry.workflows.states import DatasetState, states_of
 
 if TYPE_CHECKING:
@@ -75,10 +74,10 @@ def read_states(
     specs: Iterable[DatasetSpec], opened: OpenCatalog
 ) -> tuple[Mapping[str, DatasetState], bool]:
     """Return the states of datasets, and whether the lockfile is invalid, which is reported."""
-    lock, failed = None, False
+    found, lock, failed = list(specs), None, False
     try:
-        lock = catalog_lock(opened.catalog)
+        lock = opened.pins.rows(one.name for one in found)
     except LockError as error:
         failed = True
         print_failure(error)
-    return states_of(specs, opened.cache, lock, boundary=opened.catalog.boundary), failed
+    return states_of(found, opened.cache, lock, boundary=opened.catalog.boundary), failed

@@ -18,17 +18,19 @@ from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.names import display_path
 from registry.catalog.cached_files import package_version_key
-from registry.lockfile.models import CommitPin, Lock, Pin, parse_lock, read_lock
+from registry.lockfile.models import CommitPin, Lock, Pin, parse_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.lockfile.text import read_bytes
 from registry.settings import INDEX_NAME, lock_file_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from registry.catalog.catalog import Catalog
     from registry.manifest.models import DatasetSpec
     from registry.settings import Settings
 
-__all__ = ["CachedPins", "CatalogPins", "catalog_lock", "with_packages"]
+__all__ = ["CachedPins", "CatalogPins"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,16 @@ class CatalogPins:
     def has(self, name: str) -> bool:
         """Return whether a dataset has a pin, or its commit is known."""
         return name in self._of(name)
+
+    def rows(self, names: Iterable[str]) -> Lock:
+        """Return the pins of datasets, and the commits of those without one."""
+        pins, commits = {}, {}
+        for name in names:
+            if (pin := self.get(name)) is not None:
+                pins[name] = pin
+            elif (commit := self.commit(name)) is not None:
+                commits[name] = commit
+        return Lock(pins, commits)
 
     def sources(self, spec: DatasetSpec) -> PinnedSources | None:
         """Return `pin_sources` of a dataset, as in its manifest."""
@@ -139,36 +151,3 @@ class CachedPins(Struct, frozen=True):
         """Return the commits of a dataset of which no more is known, or None."""
         row = self.commits.get(name)
         return None if row is None else decode_json(row, CommitPin)
-
-
-def catalog_lock(catalog: Catalog) -> Lock:
-    """Return what is locked of a catalog; nothing, if no index has a lockfile.
-
-    Raises:
-        LockError: a lockfile is invalid.
-    """
-    path = lock_file_of(catalog.index)
-    return with_packages(read_lock(path, shown_as=display_path(path)) or Lock(), catalog)
-
-
-def with_packages(own: Lock, catalog: Catalog) -> Lock:
-    """Return a catalog's own lock with the rows of its packages for datasets that it lacks.
-
-    Raises:
-        LockError: the lockfile of a package is invalid.
-    """
-    pins, commits = dict(own.pins), dict(own.commits)
-    for index in catalog.indexes[1:]:
-        path = lock_file_of(index)
-        lock = read_lock(path, shown_as=display_path(path)) or Lock()
-        for name in lock.names:
-            is_known = name in catalog.entries and catalog.retired.get(name) != ""
-            if not is_known or own.row_of(name) is not None:
-                continue
-            if catalog.home_of(name) != index.parent:
-                continue
-            if name in lock.pins:
-                pins[name] = lock.pins[name]
-            else:
-                commits[name] = lock.commits[name]
-    return Lock(pins, commits)

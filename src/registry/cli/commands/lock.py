@@ -12,7 +12,6 @@ import click
 
 import registry
 from registry.base.names import display_path
-from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
@@ -32,7 +31,6 @@ from registry.lockfile.models import (
     read_sides,
     write_lock,
 )
-from registry.lockfile.pin_cache import with_packages
 from registry.lockfile.text import read_bytes, write_text
 from registry.settings import Settings, lock_file_of
 from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_lock
@@ -143,8 +141,7 @@ def command(
                 base = _base(rules)
                 found += _changed_files(catalog, base, rules.index, names)
             return _check(
-                catalog,
-                settings,
+                opened,
                 names,
                 found,
                 unrun=unrun,
@@ -343,8 +340,7 @@ def _changed_files(
 
 
 def _check(
-    catalog: Catalog,
-    settings: Settings,
+    opened: OpenCatalog,
     names: Sequence[str],
     changed: Sequence[Difference],
     *,
@@ -354,16 +350,18 @@ def _check(
     as_json: bool,
 ) -> int:
     """Print the differences between the lockfile and what it was made of."""
-    cache, path = Cache(settings.cache_dir), settings.lock_file
+    catalog, cache, settings = opened
+    path = settings.lock_file
     shown = display_path(path)
     lock = read_lock(path, shown_as=shown)
     own = lock or Lock()
+    checked = names or {*own.names, *_locked_here(catalog)}
     with bars(as_json=as_json) as report:
         run = check_lock(
             catalog,
-            with_packages(own, catalog),
+            opened.pins.rows(name for name in checked if name in catalog),
             cache,
-            names or {*own.names, *_locked_here(catalog)},
+            checked,
             unrun=unrun,
             base=base,
             jobs=jobs,

@@ -12,7 +12,6 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.output import print_json, print_line, print_table
 from registry.cli.progress_bars import bars
 from registry.errors import OfflineError, count_text
-from registry.lockfile.pin_cache import catalog_lock
 from registry.workflows.verify import VerifyResult, verify
 
 __all__ = ["command"]
@@ -39,11 +38,12 @@ def command(
     datasets.lock and `expect`, and maps the first 20 records. Nothing is built or cached. The exit
     code is 1 if anything differs, or if a source could not be asked.
     """
-    catalog, _, settings = options.open_catalog(root)
+    opened = options.open_catalog(root)
+    catalog, _, settings = opened
     if settings.offline:
         raise OfflineError("`verify` asks the sources (unset REGISTRY_OFFLINE and HF_HUB_OFFLINE)")
     chosen = options.choose(catalog, names, tags)
-    pins = catalog_lock(catalog).pins
+    pins = opened.pins.rows(chosen).pins
     stray = not names and options.print_stray_problems(catalog)
     results = []
     with bars(as_json=as_json, number=len(chosen)) as report:

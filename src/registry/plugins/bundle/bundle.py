@@ -20,7 +20,6 @@ from registry.api import (
     Progress,
     again_if_lost,
     bars,
-    catalog_lock,
     count_text,
     file_sha256,
     list_names,
@@ -298,11 +297,12 @@ def command(
     read, and their samples; what is not cached is built first. Each dataset must be locked. On the
     other machine `registry unbundle` verifies it.
     """
-    catalog, cache, settings = options.open_catalog(root, offline=offline)
+    opened = options.open_catalog(root, offline=offline)
+    catalog, cache, settings = opened
     if not names and options.print_stray_problems(catalog):
         return PROBLEMS
     chosen = options.choose(catalog, names, tags)
-    lock = catalog_lock(catalog)
+    lock = opened.pins.rows(chosen)
     with bars(as_json=as_json) as report:
         done = bundle(
             chosen,

@@ -19,7 +19,6 @@ from registry.api import (
     Location,
     SourceContext,
     bars,
-    catalog_lock,
     count_text,
     denied_by,
     fetch_blob_of,
@@ -142,8 +141,8 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     copied again. Datasets whose license or access does not permit copies for others are refused,
     and the exit code is 1.
     """
-    catalog, cache, settings = options.open_catalog(root)
-    pins = catalog_lock(catalog).pins
+    opened = options.open_catalog(root)
+    catalog, cache, settings = opened
     if not (names and to):
         raise click.UsageError("name the datasets to copy, and where to")
     specs, has_invalid = valid_specs(catalog, options.choose(catalog, names, ()))
@@ -151,7 +150,7 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     place = (to if "://" in to else Path(Location(to).local_path()).as_posix()).rstrip("/") + "/"
     with bars(as_json=as_json) as report:
         for spec in specs:
-            pin = pins.get(spec.name)
+            pin = opened.pins.get(spec.name)
             if why := refusal(spec, pin):
                 found.append(Mirrored(name=spec.name, refused=why))
                 continue
