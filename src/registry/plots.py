@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
-from registry.base.cells import cell_len, fit, pad
+from registry.base.cells import cell_len, fit, fold, pad
 from registry.base.escape import escape_control, start_of
 from registry.errors import count_text
 
@@ -100,7 +100,7 @@ def ranges_of(counts: Mapping[int, int], most: int = 12) -> list[tuple[int, str]
     If few numbers are much larger than the others, the last range has them all.
     """
     least, greatest = min(counts), max(counts)
-    end = _rank(counts, _TAIL)
+    end = _ranked(counts, _TAIL * sum(counts.values()))
     # An outlier would push all others into one bar.
     has_tail = greatest - least > 2 * (end - least) and greatest - least >= most
     width = _width(least, end if has_tail else greatest, most - has_tail)
@@ -122,29 +122,17 @@ def _width(least: int, greatest: int, most: int) -> int:
         power *= 10
 
 
-def _rank(counts: Mapping[int, int], share: float) -> int:
-    """Return the smallest value that so large a share of the values does not exceed."""
-    total, seen = sum(counts.values()), 0
-    for value in sorted(counts):
-        seen += counts[value]
-        if seen >= share * total:
-            return value
-    raise ValueError("no values")
+def _ranked(counts: Mapping[int, int], rank: float) -> int:
+    """Return the smallest value that so many of the values do not exceed."""
+    ordered = sorted(counts)
+    return ordered[bisect_left(list(accumulate(map(counts.__getitem__, ordered))), rank)]
 
 
 def median_of(counts: Mapping[int, int]) -> float:
     """Return the median of numbers of which each is given once, with its count."""
-    total, seen = sum(counts.values()), 0
-    middle: list[int] = []
-    for value in sorted(counts):
-        seen += counts[value]
-        # The middle one, or both of them.
-        middle += [value] * (
-            sum(seen > rank for rank in ((total - 1) // 2, total // 2)) - len(middle)
-        )
-        if len(middle) == 2:
-            return sum(middle) / 2
-    raise ValueError("no values")
+    total = sum(counts.values())
+    # The middle one twice, or both of them.
+    return (_ranked(counts, (total + 1) // 2) + _ranked(counts, total // 2 + 1)) / 2
 
 
 def frequencies(title: str, counts: Mapping[str, int], *, most: int = 10) -> Plot:
@@ -236,9 +224,9 @@ def text_lines(plot: Plot, *, width: int, ascii_only: bool) -> list[str]:
     encode = _to_ascii if ascii_only else str
     title, note = encode(label_line(plot.title)), encode(label_line(plot.note))
     return [
-        *textwrap.wrap(title, width),
+        *fold(title, width),
         *_text_rows(plot, width, ascii_only=ascii_only),
-        *textwrap.wrap(note, width, initial_indent="  ", subsequent_indent="  "),
+        *(fold(f"  {note}", width, "  ") if note else ()),
     ]
 
 

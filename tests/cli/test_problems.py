@@ -110,6 +110,7 @@ def test_result_has_level_message_place_and_index_of_its_rule() -> None:
     [
         ("m/a b#100% é.yaml", "m/a%20b%23100%25%20%C3%A9.yaml"),
         ("/data/a b.yaml", "file:///data/a%20b.yaml"),
+        ("m/\udcff.yaml", "m/%FF.yaml"),
     ],
 )
 def test_file_name_becomes_a_uri_and_what_is_missing_is_left_out(file: str, uri: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def sarif_log(problems: Iterable[Problem]) -> dict[str, Any]:
 
 def _result(problem: Problem) -> dict[str, Any]:
     path = Path(problem.file)
-    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if problem.line:
         physical["region"] = {"startLine": problem.line, "startColumn": problem.column}

@@ -175,7 +175,8 @@ def _record_value(value: Any) -> str:
     text = (
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_shown)
     )
-    return text if len(text) <= _MOST else f"{text[:_MOST]}… ({len(text) - _MOST:,} more)"
+    more = len(text) - _MOST
+    return start_of(text, _MOST) + (f" ({more:,} more)" if more > 0 else "")
 
 
 def _shown(value: object) -> str:

@@ -83,3 +83,4 @@ def test_git_tells_the_commit_and_the_last_changes(
     assert found.changes == {"datasets.yaml": found.date, "sets/qa.yaml": found.date}
     expected = f"https://example.org/owner/name/blob/{commit}/sets/qa.yaml#L3"
     assert found.file_url("sets/qa.yaml", 3) == expected
+    assert found.file_url("sets/\udcff.yaml", 3) == expected.replace("qa.yaml", "%FF.yaml")

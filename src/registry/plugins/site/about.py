@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -59,7 +60,9 @@ class About:
         """Return where the repository shows a line of a file of the catalog, or nothing."""
         if not (self.repository and self.commit):
             return ""
-        return f"{self.repository}/blob/{self.commit}/{quote(self.folder + file)}#L{line}"
+        return (
+            f"{self.repository}/blob/{self.commit}/{quote(os.fsencode(self.folder + file))}#L{line}"
+        )
 
 
 def about(catalog: Catalog) -> About:

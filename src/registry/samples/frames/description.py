@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from registry.errors import count_text
+from registry.errors import count_text, list_names
 from registry.plots import Bar, Plot, frequencies, histogram_of_counts, label_line, median_of
 from registry.samples.frames.layout import COLUMNS
 
@@ -187,9 +187,5 @@ def _balance(counts: dict[str, int], others: int) -> str:
 
 
 def _counts(counts: dict[str, int]) -> str:
-    named = [
-        f"{label_line(value, most=_LONGEST)} {count:,}"
-        for value, count in list(counts.items())[:_LISTED]
-    ]
-    more = len(counts) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+    named = [f"{label_line(value, most=_LONGEST)} {count:,}" for value, count in counts.items()]
+    return list_names(named, _LISTED)

@@ -17,7 +17,6 @@ from registry.errors import (
     RegistryError,
     SourceError,
     close_matches,
-    did_you_mean,
     list_names,
 )
 from registry.manifest.source import is_commit
@@ -106,9 +105,9 @@ def no_such(kind: str, name: str, known: Sequence[str], *, plural: str) -> str:
     """Return a message for a name that does not exist, with those that do, similar ones first."""
     similar = close_matches(name, known)
     ordered = [*similar, *(one for one in known if one not in similar)]
-    guess = did_you_mean(name, known)
+    guess = f"did you mean '{similar[0]}'? " if similar else ""
     there = f"{plural}: {list_names(ordered, _MOST_NAMES)}" if known else f"it has no {plural}"
-    return f"no {kind} '{name}' ({guess}{' ' if guess else ''}{there})"
+    return f"no {kind} '{name}' ({guess}{there})"
 
 
 def _no_revision(repository: str, revision: str, deadline: Deadline, report: Report) -> SourceError:
