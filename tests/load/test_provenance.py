@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -152,14 +153,24 @@ def test_no_secret_is_named_or_pickled(catalog: Path, httpserver: HTTPServer) ->
     assert b"canary" not in pickle.dumps(dataset.described)
 
 
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("{}/mine.csv", "mine.csv"),
+        ("{}/m*.csv", "mine.csv"),
+        ("zip://in/*.csv::{}/mine.zip", "zip://in/x.csv::mine.zip"),
+    ],
+)
 def test_file_outside_the_folder_is_named_without_its_folders(
-    catalog: Path, tmp_path_factory: pytest.TempPathFactory
+    catalog: Path, tmp_path_factory: pytest.TempPathFactory, source: str, named: str
 ) -> None:
-    outside = tmp_path_factory.mktemp("home-of-joe") / "mine.csv"
-    outside.write_text(ROWS, encoding="utf-8")
-    dataset = get_dataset("qa", source=str(outside))
+    outside = tmp_path_factory.mktemp("home-of-joe")
+    (outside / "mine.csv").write_text(ROWS, encoding="utf-8")
+    with zipfile.ZipFile(outside / "mine.zip", "w") as archive:
+        archive.writestr("in/x.csv", ROWS)
+    dataset = get_dataset("qa", source=source.format(outside))
     assert "home-of-joe" not in json.dumps(dataset.provenance.as_data())
-    assert dataset.provenance.pins[0].location.startswith("mine.csv")
+    assert dataset.provenance.pins[0].location == named
 
 
 @pytest.fixture

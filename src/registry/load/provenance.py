@@ -90,7 +90,14 @@ class Described:
             fingerprint=samples_fingerprint(spec, pins),
             manifest=spec_digest(spec),
             state="verified" if reviewed else "commit" if spec.has_commit else "floating",
-            pins=tuple(replace(row, location=_named(row.location)) for row in rows),
+            pins=tuple(
+                replace(
+                    row,
+                    location=_named(row.location),
+                    requested=row.requested and _named(row.requested),
+                )
+                for row in rows
+            ),
             view=data_of(spec.view, keep=is_not_default),
             split=spec.split or getattr(spec.source, "split", None),
             fewshot=_fewshot(spec, pins),
@@ -129,9 +136,13 @@ def _corrections(
 
 def _named(location: str) -> str:
     """Return a location; of a file that is not below the index only its name."""
-    path = PurePath(location)
-    is_outside = Location(location).is_local and (path.is_absolute() or path.parts[:1] == ("..",))
-    return path.name if is_outside else location
+
+    def name(file: Location) -> str:
+        path = PurePath(file)
+        is_outside = file.is_path and (path.is_absolute() or path.parts[:1] == ("..",))
+        return path.name if is_outside else file
+
+    return str(Location(location).with_file(name))
 
 
 def catalog_version(folder: Path) -> CatalogVersion:
