@@ -55,7 +55,8 @@ def test_keys_that_come_near_are_named(table: list[dict[str, Any]], words: str) 
 
 
 def test_columns_of_the_row_are_paths() -> None:
-    found = joined_records([{"q": "a"}], rows(id=["a"], answer=["x"]), "q", "id", "row")
+    join = {"on": "q", "key": "id", "into": "row"}
+    found = joined_records([{"q": "a"}], rows(id=["a"], answer=["x"]), join)
     assert found == [{"q": "a", "row.answer": "x"}]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from registry.scaffold.fields import InferredMapping
 from registry.yamldoc.writer import flow_text
 
-__all__ = ["About", "Join", "dataset_lines", "manifest_text"]
+__all__ = ["About", "dataset_lines", "manifest_text"]
 
 _MOST_UNUSED = 10
 _BLOCKS = ("source", "join", "fields", "eval")
@@ -35,22 +35,6 @@ class About:
         )
 
 
-@dataclass(frozen=True)
-class Join:
-    """A lookup table of a new manifest."""
-
-    source: Mapping[str, Any]
-    """Keys of its source."""
-    on: str
-    key: str
-    into: str
-
-    def keys(self) -> dict[str, Any]:
-        """Return the keys of `join`, in order."""
-        key = {} if self.key == self.on else {"key": self.key}
-        return {"source": dict(self.source), "on": self.on, **key, "into": self.into}
-
-
 def manifest_text(
     name: str,
     source: Mapping[str, Any],
@@ -61,7 +45,7 @@ def manifest_text(
     schema: str,
     looked_at: int | None = None,
     splits: Sequence[str] = (),
-    join: Join | None = None,
+    join: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the commented manifest of an inferred mapping.
 
@@ -74,7 +58,7 @@ def manifest_text(
         schema: The schema for editors, as the manifest refers to it.
         looked_at: How many records the mapping was inferred from, if not from all.
         splits: Names of splits that the path of the source has, the default one first.
-        join: The lookup table.
+        join: Keys of the lookup table.
     """
     fields = {key: one.expression for key, one in mapping.fields.items()}
     remarks = {f"fields.{key}": one.reason for key, one in mapping.fields.items()}
@@ -101,7 +85,7 @@ def manifest_text(
         "source": source,
         "splits": {name: {} for name in splits},
         "default_split": next(iter(splits), None),
-        "join": join and join.keys(),
+        "join": join,
         "where": {"value": column, "empty": False} if mapping.without_input else None,
         "fields": fields,
         "on_duplicate": "suffix" if mapping.repeated else None,

@@ -72,8 +72,10 @@ def nearest_join(records: Records, table: Records) -> str:
     return max(found, default=(0, ""), key=lambda one: one[0])[1]
 
 
-def joined_records(records: Records, table: Records, on: str, key: str, into: str) -> Records:
-    """Return the records with the columns of their rows, as dotted paths."""
+def joined_records(records: Records, table: Records, join: Mapping[str, Any]) -> Records:
+    """Return the records with the columns of their rows, as dotted paths; `join` has its keys."""
+    on, into = join["on"], join["into"]
+    key = join.get("key", on)
     rows = {_hashable(row.get(key)): row for row in table}
     return [
         {

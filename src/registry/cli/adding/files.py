@@ -20,7 +20,6 @@ from registry.load.records import inspect_source
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
 from registry.scaffold.guess import INPUTS, Ask, Guess, Question, option_text, refuse
-from registry.scaffold.new_manifest import Join
 from registry.scaffold.several_files import Layout, infer_join, infer_layout, nearest_join
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import reader_of
@@ -172,8 +171,8 @@ class _Columns:
 
 def propose_join(
     file: str, records: Sequence[Mapping[str, Any]], folder: Path, context: SourceContext, ask: Ask
-) -> tuple[Join, Sequence[Mapping[str, Any]], list[Guess]]:
-    """Return how records have rows of a second file, its rows, and what of it is guessed.
+) -> tuple[dict[str, Any], Sequence[Mapping[str, Any]], list[Guess]]:
+    """Return the keys of `join` for a second file, its rows, and what of them is guessed.
 
     Raises:
         SourceError: no column of the file has the values of a column of the records.
@@ -191,7 +190,9 @@ def propose_join(
         )
     own, key = found
     into = "".join(one if one.isalnum() else "_" for one in Path(file).name.partition(".")[0])
-    join = Join(source, own, key, into if into not in records[0] else f"{into}_row")
+    into = into if into not in records[0] else f"{into}_row"
+    other = {} if key == own else {"key": key}
+    join = {"source": source, "on": own, **other, "into": into}
     reason = f"each of {count_text(len(records), 'record')} has a row of {file}"
     how = own if own == key else f"{own} = {key}"
     return join, table, [*guesses, Guess("join", how, reason)]

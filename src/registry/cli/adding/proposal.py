@@ -27,7 +27,7 @@ from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.scaffold.fields import InferredMapping, infer_fields
 from registry.scaffold.guess import Ask, Question, option_text
-from registry.scaffold.new_manifest import About, Join, manifest_text
+from registry.scaffold.new_manifest import About, manifest_text
 from registry.scaffold.several_files import Layout, joined_records
 from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
@@ -147,7 +147,7 @@ class Draft:
     context: SourceContext
     layout: Layout | None = None
     """What the names of several files say."""
-    join: Join | None = None
+    join: Mapping[str, Any] | None = None
     table: Sequence[Mapping[str, Any]] = ()
     """The rows of the lookup table."""
     no_target: bool = False
@@ -246,8 +246,7 @@ class Draft:
         """Return the records with the columns that their files' names and the table give them."""
         records = self.records
         if self.join is not None:
-            join = self.join
-            records = joined_records(records, self.table, join.on, join.key, join.into)
+            records = joined_records(records, self.table, self.join)
         if self.layout is not None and self.layout.captures:
             records = [{**record, **self.layout.captures} for record in records]
         return records
@@ -259,7 +258,7 @@ class Draft:
             given=self.columns,
             labels=self.labels,
             is_all=self.is_all,
-            joined="" if self.join is None else f"{self.join.into}.",
+            joined="" if self.join is None else f"{self.join['into']}.",
             base=self.base,
         )
 

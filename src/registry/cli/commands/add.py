@@ -33,7 +33,6 @@ from registry.cli.adding.sources import about_repository, sniff_file, sniff_repo
 from registry.cli.output import print_line
 from registry.errors import RegistryError
 from registry.scaffold.guess import Ask, Guess, refuse
-from registry.scaffold.new_manifest import Join
 from registry.sources.pins import SourceContext
 
 __all__ = ["command"]
@@ -151,7 +150,7 @@ def command(
             raise RegistryError(message) from error
         print(error.text, end="")
         raise
-    for keys in (draft.source, *([draft.join.source] if draft.join else [])):
+    for keys in (draft.source, *([draft.join["source"]] if draft.join else [])):
         warn_outside(keys, destination)
     if asks:
         write_manifest(destination, found.text)
@@ -195,12 +194,12 @@ def _draft(
     read = read_records(keys, destination, context)
     source = {**read.source, **({"path": chosen.path} if chosen.layout else {})}
     context = allowing(context, source, folder)
-    join: Join | None = None
+    join: Mapping[str, Any] | None = None
     table: Sequence[Mapping[str, Any]] = ()
     joining: list[Guess] = []
     if chosen.options.join is not None:
         join, table, joining = propose_join(chosen.options.join, read.records, folder, context, ask)
-        context = allowing(context, join.source, folder)
+        context = allowing(context, join["source"], folder)
     for guess in (*chosen.guesses, *guesses, *joining):
         show(guess)
     return Draft(

@@ -43,8 +43,13 @@ _METHODS: dict[str, Any] = {
     "rstrip": {"sub": {"pattern": r"\s+\Z", "to": ""}},
 }
 _FILTERS: dict[str, Any] = {
-    "trim": "strip", "lower": "lower", "upper": "upper", "length": "len", "count": "len",
-    "first": {"index": 0}, "last": {"index": -1},
+    "trim": "strip",
+    "lower": "lower",
+    "upper": "upper",
+    "length": "len",
+    "count": "len",
+    "first": {"index": 0},
+    "last": {"index": -1},
 }
 _EQUALITY: dict[type[ast.cmpop], str] = {ast.Eq: "equals", ast.NotEq: "not_equals"}
 _TESTS = {**_EQUALITY, ast.In: "in", ast.NotIn: "not_in"}
