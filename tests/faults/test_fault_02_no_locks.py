@@ -24,7 +24,7 @@ RECORDS = [{"q": f"question {n}", "a": f"answer {n}"} for n in range(500)]
 SAMPLES = [[one["q"], None, one["a"]] for one in RECORDS]
 
 
-# `filelock` answers ENOSYS in its own way; the other two are one case for it and for us.
+# `filelock`, for the Hub, answers ENOSYS in its own way; the other two are one case for all.
 ERRORS = ["ENOLCK", "ENOSYS", pytest.param("EOPNOTSUPP", marks=THOROUGH)]
 
 

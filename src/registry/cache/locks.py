@@ -18,20 +18,18 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from registry.base.cache_access import create_file, file_mode, make_folder
+from registry.base.cache_access import create_file, make_folder
 from registry.base.conversion import decode_json
 from registry.base.escape import escape_control
 from registry.errors import CacheError, DamagedEntryError, count_text
 from registry.progress import Progress
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
     from registry.progress import Deadline, Report
 
 __all__ = ["again_if_lost", "lock"]
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.1
 _TOUCH_SECONDS = 1.0
 _MAX_BYTES = 1 << 12
 _FLAGS = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -67,83 +65,25 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
     Raises:
         CacheError: the process that holds it makes no progress until the deadline.
     """
-    descriptor = _take_free(path)
-    if descriptor is not None:
-        try:
-            _write_holder(descriptor, dataset)
-            yield _touching(path, report, deadline)
-        finally:
-            _release(descriptor)
-        return
-    file_lock = _open(path)
-    if file_lock is None or not _acquire(file_lock, path, report, deadline):
+    descriptor = _take(path, report, deadline)
+    if descriptor is None:
         yield report  # the file system has no locks
         return
     try:
-        with contextlib.suppress(OSError):
-            # Never through a link, which another member of the group may have put there.
-            descriptor = os.open(path, _FLAGS)
-            try:
-                _write_holder(descriptor, dataset)
-            finally:
-                os.close(descriptor)
+        _write_holder(descriptor, dataset)
         yield _touching(path, report, deadline)
     finally:
-        file_lock.release()
+        _release(descriptor)
 
 
-def _take_free(path: Path) -> int | None:
-    """Acquire a lock that nobody holds; return its descriptor, or None to wait for it.
-
-    As `filelock` does it, which takes ten times longer, and also for everything unusual.
-    """
-    descriptor = None
-    try:
-        try:
-            descriptor = os.open(path, _FLAGS)
-        except FileNotFoundError:
-            make_folder(path.parent)
-            create_file(path).close()
-            descriptor = os.open(path, _FLAGS)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_held = os.fstat(descriptor).st_nlink > 0  # else it was removed before it was held
-    except OSError:
-        is_held = False
-    if descriptor is not None and not is_held:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _release(descriptor: int) -> None:
-    try:
-        # Closing is not enough while a child process has the descriptor too.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
-        os.close(descriptor)
-
-
-def _open(path: Path) -> BaseFileLock | None:
-    from filelock import FileLock
-
-    try:
-        make_folder(path.parent)
-        # A soft lock, which is the existence of a file, would outlive a process that is killed.
-        return FileLock(path, mode=file_mode(path), fallback_to_soft=False)
-    except OSError:
-        return None
-
-
-def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Deadline) -> bool:
-    """Acquire a lock; return False where the file system has none."""
-    from filelock import Timeout
-
-    started = time.monotonic()
-    touched = None
+def _take(path: Path, report: Report, deadline: Deadline) -> int | None:
+    """Acquire a lock, whoever holds it now; return its descriptor, None where there are none."""
+    started, touched = time.monotonic(), None
     while True:
         try:
-            file_lock.acquire(timeout=_POLL_SECONDS)
-        except Timeout:
+            if (descriptor := _take_free(path)) is not None:
+                return descriptor
+        except BlockingIOError:
             latest = _touched(path)
             if touched not in (None, latest):
                 deadline.progress()
@@ -157,10 +97,43 @@ def _acquire(file_lock: BaseFileLock, path: Path, report: Report, deadline: Dead
                     f"no progress for {seconds} by {_holder_of(path)}; it holds the lock {path}"
                     " (end it and try again; REGISTRY_DEADLINE sets how many seconds to wait)"
                 ) from None
-        except (OSError, NotImplementedError):
-            return False
-        else:
-            return True
+            time.sleep(_POLL_SECONDS)
+        except OSError:
+            return None
+
+
+def _take_free(path: Path) -> int | None:
+    """Acquire a lock that nobody holds; None if its file was removed or made meanwhile.
+
+    Raises:
+        BlockingIOError: somebody holds it.
+        OSError: there are no locks here, or the file may not be used.
+    """
+    try:
+        # Never through a link, which another member of the group may have put there.
+        descriptor = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            create_file(path).close()
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_nlink > 0:
+            return descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def _release(descriptor: int) -> None:
+    try:
+        # Closing is not enough while a child process has the descriptor too.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
 
 
 def _touching(path: Path, report: Report, deadline: Deadline) -> Report:
