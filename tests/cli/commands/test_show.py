@@ -127,6 +127,11 @@ def test_commit_of_a_manifest_is_shown(run: Run, own: Path) -> None:
     write(own, "hub", HUB.replace("split:", f"revision: {'a' * 40}, split:"))
     words = "commit: the manifest names that of its bytes (registry lock hub verifies them)"
     assert run("show", "hub").lines[-2] == f"# {words}"
+    run("lock", "hub", "--offline")
+    assert run("show", "hub").lines[-2] == f"# {words}"
+    write(own, "hub", HUB.replace("split:", f"revision: {'b' * 40}, split:"))
+    words = "pinned at the commit of an older manifest (`registry lock --offline hub` updates it)"
+    assert run("show", "hub").lines[-2] == f"# {words}"
 
 
 def test_last_line_shows_whether_samples_are_cached(run: Run, own: Path, cache_dir: Path) -> None:

@@ -29,6 +29,7 @@ def test_choices_and_indexes(opened: Opener, tmp_path: Path) -> None:
     task = yaml.safe_load((folder / "mcq.yaml").read_text())
     assert task["dataset_kwargs"] == {"data_files": {"test": "samples.jsonl"}}
     assert (task["output_type"], task["doc_to_choice"]) == ("multiple_choice", "choices")
+    assert [one["metric"] for one in task["metric_list"]] == ["acc", "acc_norm"]
     provenance = task["metadata"]["registry"]
     assert json.loads((folder / "provenance.json").read_text()) == provenance
 

@@ -46,6 +46,13 @@ def test_repetitions_of_a_sample_are_one(here: Here) -> None:
     assert receipt.rebuilt.text.endswith("2 of 3 samples of the log are in it, but not 3")
 
 
+def test_a_dataset_that_is_found_but_not_pinned_is_named(own: Path, run: Invoke) -> None:
+    assert run("sync").code == 0
+    receipt = receipt_of(run_of(), Here(*options.open_catalog(None)))
+    unpinned = "datasets.lock does not pin qa"
+    assert receipt.reasons == ("3 of 3 samples are in qa, by input and target", unpinned)
+
+
 def test_empty_fingerprint_is_not_that_of_a_dataset_whose_own_is_unknown(here: Here) -> None:
     assert here.fingerprint("hub") == ""
     assert receipt_of(run_of(task="hub", fingerprint=""), here).dataset == "qa"
