@@ -103,26 +103,22 @@ class FolderStore:
 
     def upload(self, path: Path, name: str, moved: Moved) -> None:
         """Store a file as an object."""
-        with path.open("rb") as source, self._temporary(name) as (file, temporary):
-            copy_bytes(source, file, os.fstat(source.fileno()).st_size, moved)
-            _finish(file)
-            temporary.replace(self._root / name)
+        with path.open("rb") as source:
+            size = os.fstat(source.fileno()).st_size
+            with self._written(name, lambda file: copy_bytes(source, file, size, moved)) as written:
+                written.replace(self._root / name)
 
     def write(self, name: str, data: bytes) -> None:
         """Store bytes as an object, in place of what is there."""
-        with self._temporary(name) as (file, temporary):
-            file.write(data)
-            _finish(file)
-            temporary.replace(self._root / name)
+        with self._written(name, lambda file: file.write(data)) as written:
+            written.replace(self._root / name)
 
     def write_new(self, name: str, data: bytes) -> bool:
         """Store bytes as an object unless it is there; return whether it was not."""
         target = self._root / name
-        with self._temporary(name) as (file, temporary):
-            file.write(data)
-            _finish(file)
+        with self._written(name, lambda file: file.write(data)) as written:
             try:
-                os.link(temporary, target)  # a rename would replace what another writer put there
+                os.link(written, target)  # a rename would replace what another writer put there
             except FileExistsError:
                 return False
             except OSError as error:
@@ -132,7 +128,7 @@ class FolderStore:
                 # which is harmless: both describe complete objects that are there.
                 if target.exists():
                     return False
-                temporary.replace(target)
+                written.replace(target)
         return True
 
     def objects(self) -> Iterator[StoredObject]:
@@ -164,13 +160,18 @@ class FolderStore:
             raise CacheError("there is no such folder (create it, or mount its file system)")
 
     @contextlib.contextmanager
-    def _temporary(self, name: str) -> Iterator[tuple[BinaryIO, Path]]:
+    def _written(self, name: str, write: Callable[[BinaryIO], object]) -> Iterator[Path]:
+        """Yield a finished file beside an object; what is left of it at the end is removed."""
         self._check_root()
         target = self._root / name
         temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.part")
         try:
             with _create(temporary) as file:
-                yield file, temporary
+                write(file)
+                file.flush()
+                # What others download must not be lost with the power after it was pushed.
+                os.fsync(file.fileno())
+            yield temporary
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -200,9 +201,3 @@ def copy_bytes(
         target.write(piece)
         size -= len(piece)
         moved(len(piece))
-
-
-def _finish(file: BinaryIO) -> None:
-    file.flush()
-    # What others download must not be lost with the power after it was reported as pushed.
-    os.fsync(file.fileno())
