@@ -196,16 +196,16 @@ def by_task(name: str, given: dict[str, Any], run: Run) -> Answer:
     return Answer(0, "", rows, provenance=found.provenance.as_data())
 
 
-def by_url(name: str, given: dict[str, Any], run: Run) -> Answer | None:
+def by_url(name: str, given: dict[str, Any], run: Run) -> Answer:
     how = {key: given[key] for key in given.keys() & {"locked", "frozen", "offline"}}
     query = "&".join(f"{key}={given[key]}".lower() for key in given.keys() - how.keys())
+    path = f"{name}.jsonl{'?' if query else ''}{query}"
+    system = fsspec.filesystem("registry", **how)
     try:
-        with fsspec.open(
-            f"registry://{name}.jsonl{'?' if query else ''}{query}", "rt", **how
-        ) as file:
-            return Answer(0, "", [row_of(json.loads(line)) for line in file])
+        rows = [row_of(json.loads(line)) for line in system.cat_file(path).splitlines()]
     except (RegistryError, FileNotFoundError) as error:
         return Answer(1, str(error))
+    return Answer(0, "", rows, provenance=system.info(path)["provenance"])
 
 
 def by_command(verb: str, *more: str) -> Door:
@@ -275,7 +275,9 @@ def test_all_doors_give_the_same_samples(
             continue
         assert (one.code, one.rows or expected.rows) == (0, expected.rows), door
         assert one.count in (None, len(expected.rows)), door
-        assert {**found, **one.provenance} == found, door
+        # An export does not depend on the commit of the catalog.
+        same = {**found, **one.provenance, "digest": found["digest"]}
+        assert same == found, door
         if door not in ("registry/dataset", "registry://", "browse"):
             assert NOTICES.get(name, "") in one.text, door
 

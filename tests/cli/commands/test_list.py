@@ -136,12 +136,6 @@ def test_invalid_lockfile_is_an_error_with_what_to_do(run: Run, own: Path, comma
     assert result.errors[2] == f"error: {advice}"
 
 
-def test_problem_that_datasets_share_is_reported_once(run: Run, own: Path) -> None:
-    write(own, "broken", f"{BAD_KEY}  another: {{source: {{type: csv, path: a.csv}}}}\n")
-    result = run("list")
-    assert len(result.err.splitlines()) == 2  # and the counts
-
-
 def lines(rows: list[Row], width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(listing, "columns_of", lambda stream: width)
     return list(terminal_lines(rows, io.StringIO()))

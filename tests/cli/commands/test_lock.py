@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from registry import DigestMismatchError, LockStaleError, get_dataset
+from registry import DigestMismatchError, get_dataset
 from registry.cli import main
 from registry.cli.commands import lock as lock_verb
-from registry.lockfile.models import Lock, Pin, lock_text, read_lock
+from registry.lockfile.models import Pin, read_lock
 from registry.workflows.lock import lock_datasets
 from tests.cli.invocation import QA, Invocation, Run, write
 from tests.conftest import REPOSITORY, Https
@@ -493,21 +493,6 @@ def test_check_without_a_lockfile_says_how_to_write_one(own: Catalog) -> None:
 # --- the other verbs ---
 
 
-def test_show_prints_the_pin(own: Catalog) -> None:
-    assert own.run("show", "qa").lines[-2] == "# floating: not pinned (registry lock qa)"
-    assert own.run("show", "qa", "--json").json["pin"] is None
-    own.lock()
-    short = own.pins["qa"].sources[0].short
-    assert own.run("show", "qa").lines[-2] == f"# verified: version 1-A, {short}, 3 samples"
-    shown = own.run("show", "qa", "--json").json["pin"]
-    assert (shown["samples"], shown["stale"]) == (3, False)
-    own.write("qa", QA.replace("target: a", "target: q"))
-    assert own.run("show", "qa").lines[-2] == (
-        f"# pinned for an older manifest: version 1-A, {short}, 3 samples (registry lock qa)"
-    )
-    assert own.run("show", "qa", "--json").json["pin"]["stale"] is True
-
-
 def test_sync_refuses_bytes_that_differ_from_the_lock(own: Catalog) -> None:
     own.lock()
     (own.folder / "qa.csv").write_text("q,a\nFour?,4\n", encoding="utf-8")
@@ -531,14 +516,3 @@ def test_shipped_lock_is_fresh(
     assert {"demo-chat", "demo-mcq", "demo-mcq-small"} <= set(lock.pins)
     for name in ("demo-chat", "demo-mcq", "demo-mcq-small"):
         assert len(get_dataset(name, locked=True)) == lock.pins[name].samples
-
-
-def test_copy_of_the_embedded_data_has_the_pinned_samples(tmp_path: Path) -> None:
-    root = tmp_path / "copy"
-    shutil.copytree(REPOSITORY / "registry", root / "registry")
-    for name in ("datasets.yaml", "datasets.lock"):
-        shutil.copy(REPOSITORY / name, root)
-    assert len(get_dataset("demo-mcq-small", root=root, locked=True)) == 10
-    (root / "datasets.lock").write_text(lock_text(Lock()), encoding="utf-8")
-    with pytest.raises(LockStaleError):
-        get_dataset("demo-mcq-small", root=root, locked=True)

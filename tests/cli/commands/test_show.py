@@ -119,6 +119,7 @@ def test_state_of_the_pin_is_shown_listed_and_counted(
     changed = digest.sub(lambda found: found[0][:64], text.replace(old, new) if old else text)
     lock.write_text(changed, encoding="utf-8")
     assert any(one.startswith(f"# {line}") for one in run("show", "qa").lines)
+    assert run("show", "qa", "--json").json["pin"]["stale"] is bool(old)
     assert counted in run("stats").out
     assert listed in run("list").err
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.invocation import MISSING_FILE, SYNTAX, Run, write
+from tests.cli.invocation import Run, write
 
 OPERATIONS = """\
 datasets:
@@ -55,15 +55,3 @@ def test_tags_select_datasets_and_nothing_is_built(run: Run, own: Path, cache_di
     assert run("stats", "--tag", "text", "--json").json["datasets"] == 1
     assert run("stats", "--tag", "none").code == 2
     assert not list(cache_dir.glob("v*/samples/*"))
-
-
-def test_invalid_files_are_reported_and_the_others_counted(run: Run, own: Path) -> None:
-    write(own, "syntax", SYNTAX)
-    write(own, "gone", MISSING_FILE)
-    (own / "datasets.lock").write_text("pins: [", encoding="utf-8")
-    result = run("stats", "--json")
-    assert result.code == 1
-    assert "m/syntax.yaml" in result.err
-    assert "error: datasets.lock:" in result.err
-    assert "registry lock" in result.errors[-1]
-    assert (result.json["datasets"], result.json["locked"]) == (3, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.invocation import SYNTAX, Run, write
+from tests.cli.invocation import Run, write
 
 DATASETS = """\
 datasets:
@@ -114,11 +114,3 @@ def test_word_that_denies_nothing_is_a_usage_error(run: Run) -> None:
     assert "'DN' is none of none, NC, ND" in result.err
     assert "did you mean 'ND'?" in result.err
     assert run("licenses", "--notice", "--json").code == 2
-
-
-def test_invalid_manifests_are_reported(run: Run, catalog: Path) -> None:
-    write(catalog, "syntax", SYNTAX)
-    result = run("licenses")
-    assert result.code == 1
-    assert "m/syntax.yaml" in result.err
-    assert "CC-BY-4.0" in result.out

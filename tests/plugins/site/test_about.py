@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -63,22 +62,21 @@ def test_git_tells_the_commit_and_the_last_changes(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of(root)
-    ran = Repository.run
+    verbs: list[str] = []
     repository = GitRepository(root)
     repository.git("init", "--quiet")
     repository.commit()
     commit = repository.git("rev-parse", "HEAD")
     found = of(root)
-    with monkeypatch.context() as patch:
-        asked: list[str] = []
+    git = Repository.git
 
-        def run(repository: Repository, *words: str) -> CompletedProcess[str]:
-            asked.append(words[0])
-            return ran(repository, *words)
+    def counted(own: Repository, *words: str) -> str:
+        verbs.append(words[0])
+        return git(own, *words)
 
-        patch.setattr(Repository, "run", run)
-        assert of(root) == found
-    assert asked == ["show"], "the log of a commit is read once"
+    monkeypatch.setattr(Repository, "git", counted)
+    assert of(root) == found
+    assert verbs == ["show"], "the log of a commit is read once"
     assert found.commit == commit
     assert found.changes == {"datasets.yaml": found.date, "sets/qa.yaml": found.date}
     expected = f"https://example.org/owner/name/blob/{commit}/sets/qa.yaml#L3"
