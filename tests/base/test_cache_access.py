@@ -16,10 +16,9 @@ from registry.base.cache_access import (
     make_folder,
     make_new_folder,
     refuse_unsafe_cache,
-    set_file_mode,
     versioned_folder,
 )
-from registry.base.fs import best_effort_path
+from registry.base.fs import best_effort_path, set_cached_mode
 from registry.cache.cache import Cache
 from registry.errors import CacheError
 from tests.conftest import OneDataset
@@ -69,8 +68,7 @@ def test_a_folder_that_exists_is_kept_unless_it_must_be_new(tmp_path: Path) -> N
 def test_a_file_of_a_library_gets_the_mode(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch(mode=0o666)
-    with path.open("rb") as file:
-        set_file_mode(file, path)
+    set_cached_mode(path)
     assert mode(path) == 0o600
 
 

@@ -15,13 +15,11 @@ from registry.settings import is_on
 __all__ = [
     "CACHE_FORMAT",
     "create_file",
-    "file_mode",
     "make_folder",
     "make_new_folder",
     "mode_in",
     "refuse_unreadable_cache",
     "refuse_unsafe_cache",
-    "set_file_mode",
     "set_mode",
     "versioned_folder",
 ]
@@ -111,27 +109,17 @@ def create_file(path: Path, buffering: int = -1) -> BinaryIO:
     """Create a file of the cache and open it as `open` does; never one that exists, or a link."""
     file = os.fdopen(os.open(path, _NEW, 0o600), "wb", buffering)
     try:
-        set_file_mode(file, path)
+        set_mode(file, mode_in(path.parent))
     except OSError:
         file.close()
         raise
     return file
 
 
-def set_file_mode(file: BinaryIO, path: Path) -> None:
-    """Give an open file of the cache, wherever it comes from, the mode of its folder's files."""
-    set_mode(file, file_mode(path))
-
-
 def set_mode(file: BinaryIO, mode: int) -> None:
     """Give an open file a mode, if it has another one."""
     if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != mode:
         os.fchmod(file.fileno(), mode)
-
-
-def file_mode(path: Path) -> int:
-    """Return the mode of a file of the cache: the user's alone, or also the group's."""
-    return mode_in(os.path.dirname(path))
 
 
 def mode_in(folder: str | Path) -> int:

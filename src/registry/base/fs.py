@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 from registry.base.cache_access import (
     create_file,
-    file_mode,
     make_folder,
-    set_file_mode,
+    mode_in,
     set_mode,
     versioned_folder,
 )
@@ -200,9 +199,8 @@ def _replace(
 
 def set_cached_mode(path: Path) -> None:
     """Make a file of the cache accessible to its user, or group, only."""
-    if stat.S_IMODE(path.lstat().st_mode) != file_mode(path):
-        with path.open("rb") as file:
-            set_file_mode(file, path)
+    with path.open("rb") as file:
+        set_mode(file, mode_in(path.parent))
 
 
 def make_durable(paths: Iterable[Path], root: Path) -> None:
