@@ -4,7 +4,7 @@ Every process that opens a dataset creates these classes, and pydantic takes a h
 long as msgspec to create one. Constructors check nothing; `to_spec` does.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -92,6 +92,18 @@ class FieldsSpec(_Model, frozen=True, kw_only=True):
     setup: Any = None
     checkpoint: Any = None
     description: Any = None
+
+    def expressions(self) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+        """Yield each expression with its path; of the metadata one for each column or key."""
+        for name in self.__struct_fields__:
+            raw = getattr(self, name)
+            if name != "metadata" or isinstance(raw, str | None):
+                parts: Any = [] if raw is None else [((name,), raw)]
+            else:
+                pairs = raw.items() if isinstance(raw, dict) else enumerate(raw)
+                parts = (((name, key), item) for key, item in pairs)
+            # In the metadata `*` is the whole record.
+            yield from (one for one in parts if name != "metadata" or one[1] != "*")
 
     @property
     def named(self) -> frozenset[str]:

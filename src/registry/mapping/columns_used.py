@@ -101,11 +101,8 @@ def mapping_dependencies(fields: FieldsSpec, where: Any) -> ColumnDependencies:
     found = [metadata_dependencies(fields.metadata)]
     if where is not None:
         found.append(node_dependencies(parse_condition(where)))
-    for name in fields.__struct_fields__:
-        raw = getattr(fields, name)
-        if name != "metadata" and raw is not None:
-            found.append(node_dependencies(parse_expression(raw)))
-    return join_dependencies(found)
+    raw = (one for path, one in fields.expressions() if path[0] != "metadata")
+    return join_dependencies([*found, *map(node_dependencies, map(parse_expression, raw))])
 
 
 def uses_row_number(node: Node) -> bool:

@@ -80,21 +80,9 @@ def mapped_columns(spec: DatasetSpec) -> list[NamedColumns]:
 def _field_columns(fields: FieldsSpec) -> Iterator[NamedColumns]:
     # Of the fields that a manifest leaves out, only the input must have its column.
     named = fields.named | {"input"}
-    for name in fields.__struct_fields__:
-        raw = getattr(fields, name)
-        if name not in named or raw is None:
-            continue
-        if name != "metadata":
-            yield from _uses(("fields", name), raw, parse_expression(raw))
-            continue
-        if isinstance(raw, str):
-            parts: Iterable[tuple[KeyPath, Any]] = [((), raw)]
-        else:
-            pairs = raw.items() if isinstance(raw, Mapping) else enumerate(raw)
-            parts = [((key,), item) for key, item in pairs]
-        for key, item in parts:
-            if item != "*":  # the whole record
-                yield from _uses(("fields", name, *key), item, parse_expression(item))
+    for path, raw in fields.expressions():
+        if path[0] in named:
+            yield from _uses(("fields", *path), raw, parse_expression(raw))
 
 
 def _uses(path: KeyPath, raw: Any, node: Node) -> Iterator[NamedColumns]:

@@ -146,12 +146,12 @@ def check_maps(spec: DatasetSpec, pins: Pins, context: SourceContext) -> None:
     """
     tables: list[tuple[DataPath, StarredTable]] = []
     functions: list[BatchFunction] = []
-    for path, raw in _expressions(spec):
+    for path, raw in spec.fields.expressions() if spec.mapper is None else ():
         evaluator = Evaluator()
         function = evaluator.of(parse_expression(raw))
         if evaluator.tables:
             functions.append(function)
-            tables += [(path, table) for table in evaluator.tables]
+            tables += [(("fields", *path), table) for table in evaluator.tables]
     if not tables:
         return
     transform = compile_transforms(spec, lookup_of(spec, pins, context), context.boundary)
@@ -169,16 +169,6 @@ def check_maps(spec: DatasetSpec, pins: Pins, context: SourceContext) -> None:
     ]
     if found:
         raise _error(spec, found)
-
-
-def _expressions(spec: DatasetSpec) -> Iterator[tuple[DataPath, Any]]:
-    """Yield the expressions of the fields with their paths in the manifest."""
-    for name in spec.fields.named if spec.mapper is None else ():
-        raw = getattr(spec.fields, name)
-        if name != "metadata":
-            yield ("fields", name), raw
-        elif isinstance(raw, dict):
-            yield from (((("fields", name, key), item)) for key, item in raw.items() if key != "*")
 
 
 def _nothing_kept(where: Any, count: int, values: dict[str, Counter[str]]) -> Mismatch:

@@ -426,10 +426,6 @@ def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
 
 
 def _uses_row_number(spec: DatasetSpec) -> bool:
-    fields = spec.fields
-    raw = [getattr(fields, name) for name in fields.__struct_fields__ if name != "metadata"]
-    if isinstance(fields.metadata, Mapping):
-        raw += [item for key, item in fields.metadata.items() if key != "*"]
-    nodes: list[Any] = [parse_expression(item) for item in raw if item is not None]
+    nodes: list[Any] = [parse_expression(raw) for _, raw in spec.fields.expressions()]
     nodes += [] if spec.where is None else [parse_condition(spec.where)]
     return any(map(uses_row_number, nodes))
