@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -303,10 +302,3 @@ def test_a_path_matches_what_it_can_expand_to(requested: str, location: str) -> 
 )
 def test_a_path_matches_nothing_else(requested: str, location: str) -> None:
     assert not matches(Location(requested), Location(location))
-
-
-def test_a_hostile_glob_takes_no_exponential_time() -> None:
-    start = time.process_time()
-    assert not matches(Location("**/" * 200 + "b"), Location("a/" * 200 + "c"))
-    assert not matches(Location("*a" * 100 + "b"), Location("a" * 300))
-    assert time.process_time() - start < 2
