@@ -62,7 +62,7 @@ SAMPLES: dict[str, tuple[Sample, list[str]]] = {
     ),
     "a target in brackets": (Sample(input="q", target="[4]"), ["q", "", 'target    "[4]"']),
     "a target of one bracket": (Sample(input="q", target="[4"), ["q", "", "target    [4"]),
-    "a target of two lines": (Sample(input="q", target="a\nb"), ["q", "", 'target    "a\\nb"']),
+    "a target of two lines": (Sample(input="q", target="é\nb"), ["q", "", 'target    "é\\nb"']),
     "everything else": (
         Sample(
             input="q",
