@@ -72,7 +72,7 @@ def test_pins_that_differ_only_in_their_version_merge_to_the_later_one() -> None
     assert (merged.pins, conflicts) == ({"qa": third}, {})
     sides = Sides(ours=second, theirs=third)
     assert choose(sides, lambda _: True) == Choice(pin=third, note="took the later version, 2-A")
-    assert Sides(ours=replace(A, version=None), theirs=first).later == first
+    assert Sides(ours=replace(A, version=None), theirs=first).later == "theirs"
 
 
 def test_commits_merge_to_those_of_the_side_that_changed_them() -> None:

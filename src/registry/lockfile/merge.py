@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,8 @@ from registry.lockfile.models import CommitPin, Lock, Pin
 
 __all__ = ["Choice", "Sides", "choose", "merge_locks"]
 
+Side = Literal["ours", "theirs"]
+_SIDES: tuple[Side, ...] = get_args(Side)
 Commits = Mapping[str, CommitPin]
 """By the name of the dataset."""
 
@@ -24,31 +27,26 @@ class Sides(Struct, frozen=True, kw_only=True):
     has_base: bool = False
     """Whether `base` is known: most conflict markers don't have it."""
 
-    @property
-    def merged(self) -> Pin | None:
-        """The pin if at most one side changed it.
+    def pin(self, side: Side) -> Pin | None:
+        """Return the pin of a side."""
+        return self.ours if side == "ours" else self.theirs
 
-        Raises:
-            ValueError: both did.
-        """
+    @property
+    def changed(self) -> Side | None:
+        """The side that changed the pin, or has only a later version; None if both changed it."""
         if self.ours == self.theirs or (self.has_base and self.theirs == self.base):
-            return self.ours
-        if self.has_base and self.ours == self.base:
-            return self.theirs
-        if (later := self.later) is not None:
-            return later
-        raise ValueError("both sides changed the pin")
+            return "ours"
+        return "theirs" if self.has_base and self.ours == self.base else self.later
 
     @property
-    def later(self) -> Pin | None:
-        """The pin with the later version, if the sides differ in nothing else."""
-        if self.ours is None or self.theirs is None:
-            return None
-        is_same = replace(self.ours, version=self.theirs.version) == self.theirs
-        if not is_same:
+    def later(self) -> Side | None:
+        """The side with the later version, if both differ in nothing else."""
+        ours, theirs = self.ours, self.theirs
+        if ours is None or theirs is None or replace(ours, version=theirs.version) != theirs:
             return None
         # A pin of an older release has none, which counts as the first.
-        return max(self.ours, self.theirs, key=lambda pin: (pin.data_version, pin.version or ""))
+        versions = [(pin.data_version, pin.version or "") for pin in (ours, theirs)]
+        return "ours" if versions[0] > versions[1] else "theirs"
 
     @property
     def have_other_sources(self) -> bool:
@@ -71,23 +69,19 @@ def choose(sides: Sides, agrees: Callable[[Pin], bool]) -> Choice:
     if sides.ours == sides.theirs:
         return Choice(pin=sides.ours)
     if (later := sides.later) is not None:
-        return Choice(pin=later, note=f"took the later version, {later.version}")
-    named = {"ours": sides.ours, "theirs": sides.theirs}
-    fitting = [side for side, pin in named.items() if pin is not None and agrees(pin)]
+        pin = sides.pin(later)
+        return Choice(pin=pin, note=f"took the later version, {pin and pin.version}")
+    fitting = [side for side in _SIDES if (pin := sides.pin(side)) is not None and agrees(pin)]
     if len(fitting) == 1:
-        return Choice(
-            pin=named[fitting[0]], note=f"took the pin of {fitting[0]}, which fits the manifest"
-        )
-    try:
-        pin = sides.merged
-    except ValueError:
-        if fitting:
-            note = "both sides pinned other bytes or samples, so it was pinned anew"
-            return Choice(pin=sides.ours, note=note, is_open=True)
-        note = "neither pin fits the manifest"
-        return Choice(pin=sides.ours or sides.theirs, note=note)
-    side = "ours" if pin == sides.ours else "theirs"
-    return Choice(pin=pin, note=f"took the pin of {side}, the side that changed it")
+        note = f"took the pin of {fitting[0]}, which fits the manifest"
+        return Choice(pin=sides.pin(fitting[0]), note=note)
+    if (side := sides.changed) is not None:
+        note = f"took the pin of {side}, the side that changed it"
+        return Choice(pin=sides.pin(side), note=note)
+    if fitting:
+        note = "both sides pinned other bytes or samples, so it was pinned anew"
+        return Choice(pin=sides.ours, note=note, is_open=True)
+    return Choice(pin=sides.ours or sides.theirs, note="neither pin fits the manifest")
 
 
 def merge_locks(base: Lock, ours: Lock, theirs: Lock) -> tuple[Lock, dict[str, Sides]]:
@@ -101,13 +95,10 @@ def merge_locks(base: Lock, ours: Lock, theirs: Lock) -> tuple[Lock, dict[str, S
             base=base.pins.get(name),
             has_base=True,
         )
-        try:
-            pin = sides.merged
-        except ValueError:
+        if (side := sides.changed) is None:
             conflicts[name] = sides
-        else:
-            if pin is not None:
-                pins[name] = pin
+        elif (pin := sides.pin(side)) is not None:
+            pins[name] = pin
     others = {*pins, *conflicts}
     commits = _merged_commits(base.commits, ours.commits, theirs.commits)
     return Lock(pins, {name: one for name, one in commits.items() if name not in others}), conflicts

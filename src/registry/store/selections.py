@@ -58,15 +58,18 @@ class ValueRows(Struct, frozen=True):
         raise ExpectationError(f"no sample has {value!r} as `{self.key}` in its metadata ({near})")
 
     def _number(self, value: Any) -> int | None:
-        if type(value) is str:  # equal to nothing but itself
-            return self.values.index(value) if value in self.values else None
-        text = canonical_json(value)  # 1 is neither 1.0 nor True
-        texts = (canonical_json(one) for one in self.values)
-        return next((number for number, one in enumerate(texts) if one == text), None)
+        wanted = _identity(value)
+        known = map(_identity, self.values)
+        return next((number for number, one in enumerate(known) if one == wanted), None)
 
     def count(self, number: int) -> int:
         """Return how many samples have the value with this number."""
         return self.ends[number] - (self.ends[number - 1] if number else 0)
+
+
+def _identity(value: Any) -> str | bytes:
+    """Return a key for a value, which may be a list; unlike to `==`, 1 is neither 1.0 nor True."""
+    return value if type(value) is str else canonical_json(value)
 
 
 def selected_rows(
@@ -123,14 +126,12 @@ class _Index(Struct, frozen=True):
 
     def compute(self) -> ValueRows:
         """Read the metadata of all samples and store what was found."""
-        # By its canonical text, as a value may be a list, and True equals 1.
-        numbers: dict[bytes, int] = {}
+        numbers: dict[str | bytes, int] = {}
         values: list[Any] = []
         of_rows: list[int] = []
         for metadata in self.file.metadata():
             value = None if metadata is None else metadata.get(self.key)
-            text = value.encode() if type(value) is str else canonical_json(value)
-            text = (b"s" if type(value) is str else b"j") + text
+            text = _identity(value)
             if text not in numbers:
                 numbers[text] = len(values)
                 values.append(value)

@@ -288,13 +288,9 @@ def _of_shard(shard: Shard, names: Sequence[str], catalog: Catalog, pins: Catalo
 
 
 def _expected(state: ReviewedSide | None) -> dict[str, SamplesId]:
-    """Return the samples that unpinned datasets must have; `load` compares pinned ones."""
+    """Return the samples that datasets must have."""
     found = {} if state is None else state.datasets
-    return {
-        name: one.samples
-        for name, one in found.items()
-        if one.samples is not None and not one.has_pinned_samples
-    }
+    return {name: one.samples for name, one in found.items() if one.samples is not None}
 
 
 def _refused(

@@ -65,15 +65,6 @@ class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     reach: list[str] = []
     """What it reaches beyond its own files."""
 
-    @property
-    def has_pinned_samples(self) -> bool:
-        """Whether the samples are those of its pin."""
-        samples, pin = self.samples, self.pin or {}
-        return samples is not None and (samples.number, samples.ordered) == (
-            pin.get("samples"),
-            pin.get("ordered"),
-        )
-
 
 class ReviewedSide(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One side of a diff."""
