@@ -61,7 +61,7 @@ class Compared:
         found = match(old, new, before, after, edited=edited)
         removed, added = found.unmatched(len(before.ids), len(after.ids))
         changed, differs = _changed(
-            before, after, found.pairs, with_ids=not _have_row_numbers(old, new)
+            before, after, found.pairs, with_ids=not (old.auto_id or new.auto_id)
         )
         if not (changed or added or removed or moved(found.pairs)):
             # "No difference" must be exact, as the digests in a lockfile are: row numbers count,
@@ -132,13 +132,9 @@ def equal_samples(old: Samples, new: Samples) -> list[tuple[int, int]]:
     return [(i, j) for i, j in pairs if (before.digests[i] == after.digests[j]).all()]
 
 
-def _have_row_numbers(old: Samples, new: Samples) -> bool:
-    return old.auto_id or new.auto_id
-
-
 def counterpart(old: Samples, new: Samples, position: int) -> int | None:
     """Return the position of a new sample in the old ones, as `compare_samples` matches them."""
-    if not _have_row_numbers(old, new):
+    if not (old.auto_id or new.auto_id):
         # Most often ids match, and no field needs to be digested.
         ids = [[sample.id for sample in side.samples] for side in (old, new)]
         are_unique = all(len(set(one)) == len(one) and None not in one for one in ids)

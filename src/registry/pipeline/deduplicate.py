@@ -87,8 +87,10 @@ class DuplicateIdDetector:
 
     def repeated(self, open_file: Callable[[], SampleFile]) -> frozenset[str | int]:
         """Return the repeated ids of the written file, which is opened only if it must be."""
-        if self._only is not None and _differ(ids_of(self._only)):
-            return frozenset()
+        if self._only is not None:
+            ids = [one for one in ids_of(self._only) if one is not None]
+            if len(set(ids)) == len(ids):
+                return frozenset()
         self._add_only()
         if not self._hashes:
             return frozenset()
@@ -116,12 +118,6 @@ def _repeated(file: SampleFile, name: str, candidates: NDArray[np.uint64]) -> fr
     counts = pc.value_counts(pa.chunked_array(parts))
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     return frozenset(repeated.field("values").to_pylist())
-
-
-def _differ(ids: list[Id]) -> bool:
-    """Return whether no two samples have the same id."""
-    present = [one for one in ids if one is not None]
-    return len(set(present)) == len(present)
 
 
 def _hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:

@@ -137,10 +137,14 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
     # Names of files beside a remote source become URLs during the build. Beside a local source
     # they become paths when a sample is read, so the cache contains no path of this machine.
     remote = None if base is None or base.is_local else base.file.public
+
+    def decode(source: Source) -> dict[str, Any]:
+        return data_of(source, without=source.location_keys)
+
     join = None
     if spec.join is not None and pins.side is not None:
         how = data_of(spec.join, without={"source", "strict"})
-        join = [how, pins.side.identity, _decoding(spec.join.source)]
+        join = [how, pins.side.identity, decode(spec.join.source)]
     metadata = spec.fields.metadata
     return digest_of(
         {
@@ -152,7 +156,7 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "named": sorted(spec.fields.named),
             "format": CACHE_FORMAT,
             "pins": [one.identity for one in pins.sources],
-            "decode": [_decoding(source) for source in spec.sources],
+            "decode": [decode(source) for source in spec.sources],
             "join": join,
             "mapper": None if spec.mapper is None else [spec.mapper, pins.code],
             "on_duplicate": spec.duplicate_rule,
@@ -161,8 +165,3 @@ def _fingerprint(spec: DatasetSpec, pins: Pins) -> str:
             "empty_inputs": "blank_inputs" in spec.accept,
         }
     )
-
-
-def _decoding(source: Source) -> dict[str, Any]:
-    """Return the options that determine how the bytes of a source become records."""
-    return data_of(source, without=source.location_keys)

@@ -25,7 +25,7 @@ from registry.diff.local_files import digest_of_file, files_of, local_patterns
 from registry.diff.models import Reach
 from registry.errors import RegistryError, ReviewError
 from registry.load.cached import find_samples_id
-from registry.lockfile.models import Lock, Pin
+from registry.lockfile.models import Lock
 from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.models import DatasetSpec
@@ -112,19 +112,21 @@ def side_of(
     def names(name: str) -> list[str]:
         return sorted(f"{one.kind} {one.name}" for one in found.get(name, ()))
 
+    def reviewed(name: str, spec: DatasetSpec) -> ReviewedDataset:
+        pin = lock.pins.get(name)
+        pinned = None if pin is None or not pin.agrees(spec) else pin.samples_id
+        return ReviewedDataset(
+            spec=_full_digest(spec),
+            files=dict(_files(spec, boundary)),
+            pin=None if pin is None else data_of(pin, keep=is_set),
+            samples=pinned or (samples or {}).get(name),
+            reach=names(name),
+        )
+
     return ReviewedSide(
         index=digest_of({key: one for key, one in index.items() if one not in (None, [], {})}),
         reach=names(""),
-        datasets={
-            name: ReviewedDataset(
-                spec=_full_digest(spec),
-                files=dict(_files(spec, boundary)),
-                pin=_pin_data(lock.pins.get(name)),
-                samples=_pinned_samples(spec, lock.pins.get(name)) or (samples or {}).get(name),
-                reach=names(name),
-            )
-            for name, spec in sorted(specs.items())
-        },
+        datasets={name: reviewed(name, spec) for name, spec in sorted(specs.items())},
     )
 
 
@@ -140,16 +142,6 @@ def _files(spec: DatasetSpec, boundary: Boundary) -> Iterator[tuple[str, str]]:
     for pattern in local_patterns(spec):
         for file in files_of(pattern, boundary):
             yield portable(Location(file), spec.folder), digest_of_file(file, boundary).own
-
-
-def _pin_data(pin: Pin | None) -> dict[str, Any] | None:
-    return None if pin is None else data_of(pin, keep=is_set)
-
-
-def _pinned_samples(spec: DatasetSpec, pin: Pin | None) -> SamplesId | None:
-    if pin is None or not pin.agrees(spec):
-        return None
-    return pin.samples_id
 
 
 # --- the file ---
