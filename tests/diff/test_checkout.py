@@ -191,7 +191,7 @@ def test_listed_files_of_a_revision_exist_once_extracted(
 
 def test_listed_files_of_a_folder_without_git_are_all_but_environments(tmp_path: Path) -> None:
     GitRepository(tmp_path).write(
-        {**FILES, ".venv/pyvenv.cfg": "", ".venv/lib/x.py": "", "__pycache__/x.pyc": ""}
+        {**FILES, ".venv/pyvenv.cfg": "", ".venv/x.py": "", "__pycache__/x": "", "x/.git/HEAD": ""}
     )
     assert folder_checkout(tmp_path / "datasets.yaml", "x").listed == set(FILES)
 
