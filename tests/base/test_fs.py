@@ -20,7 +20,6 @@ from registry.base.fs import (
     best_effort_path,
     claim,
     file_sha256,
-    hashed_path,
     is_disk_fault,
     make_durable,
     read_best_effort,
@@ -296,18 +295,10 @@ def test_a_file_that_can_not_be_read_or_written_is_ignored(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_path_is_named_by_the_hash_of_its_subject(tmp_path: Path) -> None:
+def test_files_of_a_catalog_are_named_by_the_hash_of_its_index(tmp_path: Path) -> None:
     name = "83695715434eb0d5d5b75fd9ae281347293ca89187fe5d5b9df0a94df51d048a"
-    path = hashed_path(Path("/catalog/datasets.yaml"), tmp_path, "catalog")
-    assert path == tmp_path / f"{name}.catalog"
-    assert hashed_path(Path("/other/datasets.yaml"), tmp_path, "catalog") != path
-    assert hashed_path(Path("/catalog/datasets.yaml"), tmp_path, "check") != path
-    not_utf8 = hashed_path(Path(os.fsdecode(b"/caf\xe9")), tmp_path, "x")
+    path = best_effort_path(Path("/catalog/datasets.yaml"), tmp_path, "catalog")
+    assert path == tmp_path / "v3" / "index" / f"{name}.catalog"
+    not_utf8 = best_effort_path(Path(os.fsdecode(b"/caf\xe9")), tmp_path, "x")
     write_best_effort(not_utf8, BODY)
     assert read_best_effort(not_utf8) is not None
-
-
-def test_catalog_files_are_in_the_index_folder_of_the_cache(tmp_path: Path) -> None:
-    index = Path("/catalog/datasets.yaml")
-    folder = tmp_path / "v3" / "index"
-    assert best_effort_path(index, tmp_path, "check") == hashed_path(index, folder, "check")

@@ -8,20 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.conftest import S3
-from tests.faults.network import ROWS, blobs, catalog_of, sync, tried
+from tests.faults.network import ROWS, catalog_of, sync, tried
 from tests.servers.fault_proxy import Fault, FaultProxy
 
 BODY = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 SLOW_DOWN = Fault(status=503, body=BODY, headers={"Content-Type": "application/xml"})
-
-
-def test_three_times(tmp_path: Path, s3: S3, bucket: FaultProxy) -> None:
-    url = s3.put("data", "d.csv", ROWS)
-    bucket.add(SLOW_DOWN, times=3)
-    ended = sync(catalog_of(tmp_path, [url]))
-    assert ended.code == 0, ended.text
-    assert [one.status for one in bucket.requests("GET")] == [503, 503, 503, 200]
-    assert blobs(tmp_path) == [ROWS]
 
 
 def test_for_ever(tmp_path: Path, s3: S3, bucket: FaultProxy) -> None:

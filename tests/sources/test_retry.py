@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from registry.errors import AccessError, RegistryError, SourceError
+from registry.errors import AccessError, SourceError
 from registry.progress import Deadline, Progress
 from registry.sources.retry import (
     Meter,
@@ -216,8 +216,6 @@ def test_time_outs_are_settings_and_never_beyond_the_deadline() -> None:
     policy = network_policy({"REGISTRY_READ_TIMEOUT": "20", "REGISTRY_DEADLINE": "5"})
     assert (policy.read_seconds, policy.connect_seconds) == (5, 5)
     assert network_policy({"REGISTRY_DEADLINE": "0"}) == NetworkPolicy()
-    with pytest.raises(RegistryError, match="REGISTRY_READ_TIMEOUT is not a whole number"):
-        network_policy({"REGISTRY_READ_TIMEOUT": "soon"})
 
 
 @pytest.mark.parametrize(

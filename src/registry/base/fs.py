@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import functools
 import hashlib
 import io
 import os
@@ -33,7 +32,6 @@ __all__ = [
     "best_effort_path",
     "claim",
     "file_sha256",
-    "hashed_path",
     "hold",
     "is_disk_fault",
     "let_go",
@@ -288,15 +286,10 @@ def remove_leftovers(path: Path) -> None:
 
 
 def best_effort_path(index: Path, cache_dir: Path, suffix: str) -> Path:
-    """Return the path of a cache file for the catalog of an index, such as its parsed form."""
-    return hashed_path(index, versioned_folder(cache_dir) / "index", suffix)
-
-
-@functools.lru_cache(maxsize=16)
-def hashed_path(subject: Path, folder: Path, suffix: str) -> Path:
-    """Return the path in `folder` of the file for `subject`, named by the hash of that path."""
+    """Return the path of a cache file for the catalog of an index: the hash of its path."""
     # `fsencode`, as a path may have bytes that are not UTF-8.
-    return folder / f"{hashlib.sha256(os.fsencode(subject)).hexdigest()}.{suffix}"
+    name = hashlib.sha256(os.fsencode(index)).hexdigest()
+    return versioned_folder(cache_dir) / "index" / f"{name}.{suffix}"
 
 
 def read_best_effort(path: Path) -> bytes | None:
