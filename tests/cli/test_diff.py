@@ -92,6 +92,8 @@ def test_long_values_are_printed_below_their_key(monkeypatch: pytest.MonkeyPatch
         "    + another template",
     ]
     assert wide[6:] == ["  fields.input: one template → another template  m.yaml:1 → m.yaml:2"]
+    made = diff_of(replace(change("d", "テンプレート一", "another template"), samples=None))
+    assert click.unstyle(text(made, 66, monkeypatch)[6]) == narrow[6]  # 62 characters
 
 
 def test_only_terminals_get_colors(monkeypatch: pytest.MonkeyPatch) -> None:

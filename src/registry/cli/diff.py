@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from click import style
 
-from registry.base.cells import fold
+from registry.base.cells import cell_len, fold
 from registry.base.escape import escape_control
 from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
-from registry.cli.terminal import columns_of, is_styled, print_styled
+from registry.cli.terminal import columns_of, is_styled, paint, print_styled
 from registry.diff.corrections import correction_lines
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
 from registry.diff.report.edits import Fact, edits, facts
@@ -34,7 +34,7 @@ from registry.diff.words import excerpt
 from registry.errors import list_names
 from registry.extensions import our_own
 
-__all__ = ["FORMATS", "Printer", "as_text", "field_lines", "print_diff", "stdout_printer"]
+__all__ = ["FORMATS", "as_text", "field_lines", "print_diff", "wrapped"]
 
 
 _COLORS = {"-": "red", "+": "green", "~": "yellow"}
@@ -68,58 +68,50 @@ def _change_data(change: DatasetChange) -> dict[str, Any]:
     return asdict(replace(change, samples=change.samples and change.samples.without_samples()))
 
 
-@dataclass(frozen=True)
-class Printer:
-    """What the output supports."""
+def wrapped(text: str, indent: int, sign: str = "") -> Iterator[str]:
+    """Yield an escaped text in the color of a sign, in lines that fit the width of a terminal.
 
-    width: int
-    color: bool
-    wraps: bool
-    """Whether long lines are wrapped; not in a pipe, so that `grep` finds complete lines."""
-
-    def paint(self, text: str, sign: str) -> str:
-        """Return a text in the color of a sign."""
-        return style(text, fg=_COLORS[sign]) if self.color and sign in _COLORS else text
-
-    def bold(self, text: str) -> str:
-        """Return a text in bold."""
-        return style(text, bold=True) if self.color else text
-
-    def wrap(self, text: str, indent: int, sign: str = "") -> Iterator[str]:
-        """Yield a text in lines that fit the width."""
-        if not self.wraps:
-            yield " " * indent + self.paint(text, sign)
-            return
-        width = max(self.width - indent, 20)
-        margin = re.match(r"[-+ ]* ", text)  # of a line of YAML
-        for line in fold(text, width, " " * len(margin[0]) if margin else ""):
-            yield " " * indent + self.paint(line, sign)
+    In a pipe it is one line, so that `grep` finds complete lines.
+    """
+    if not sys.stdout.isatty():
+        yield " " * indent + _colored(text, sign)
+        return
+    width = max(columns_of(sys.stdout) - indent, 20)
+    margin = re.match(r"[-+ ]* ", text)  # of a line of YAML
+    for line in fold(text, width, " " * len(margin[0]) if margin else ""):
+        yield " " * indent + _colored(line, sign)
 
 
-def stdout_printer() -> Printer:
-    """Return what stdout supports."""
-    return Printer(columns_of(sys.stdout), is_styled(sys.stdout), sys.stdout.isatty())
+def _bold(text: str) -> str:
+    return paint(text, sys.stdout, bold=True)
+
+
+def _colored(text: str, sign: str) -> str:
+    return paint(text, sys.stdout, fg=_COLORS[sign]) if sign in _COLORS else text
+
+
+def _is_wide(line: str) -> bool:
+    return cell_len(line) > columns_of(sys.stdout)
 
 
 def as_text(diff: CatalogDiff) -> Iterator[str]:
     """Yield the lines of a diff for `print_styled`: what comes from the catalogs is escaped."""
-    printer = stdout_printer()
-    yield from map(printer.bold, printer.wrap(escape_control(headline(diff)), 0))
-    yield from printer.wrap(escape_control(f"{diff.base} → {diff.head}"), 0)
+    yield from (_bold(line) for line in wrapped(escape_control(headline(diff)), 0))
+    yield from wrapped(escape_control(f"{diff.base} → {diff.head}"), 0)
     if diff.says_reach:
-        yield from printer.wrap(_reach(diff), 0)
+        yield from wrapped(_reach(diff), 0)
     for label, problem in diff.problems:
-        yield from printer.wrap(escape_control(f"problem in {label}: {problem}"), 0, "-")
+        yield from wrapped(escape_control(f"problem in {label}: {problem}"), 0, "-")
     if diff.not_compared:
-        yield from printer.wrap(f"not compared: {_names(diff.not_compared)}", 0)
+        yield from wrapped(f"not compared: {_names(diff.not_compared)}", 0)
     for note in diff.notes:
-        yield from printer.wrap(escape_control(note), 0)
+        yield from wrapped(escape_control(note), 0)
     if diff.shared:
-        yield from ("", printer.bold("index"))
-        yield from _keys(diff.shared, printer)
+        yield from ("", _bold("index"))
+        yield from _keys(diff.shared)
     for change in diff.changes:
         yield ""
-        yield from _change(change, printer)
+        yield from _change(change)
 
 
 FORMATS: dict[str, Callable[[CatalogDiff], Iterable[str]]] = {
@@ -142,89 +134,85 @@ def _reach(diff: CatalogDiff) -> str:
     return " ".join(filter(None, ["new reach:", "; ".join(found), reach_remark(diff)]))
 
 
-def _change(change: DatasetChange, printer: Printer) -> Iterator[str]:
+def _change(change: DatasetChange) -> Iterator[str]:
     sign = _SIGNS[change.status]
-    title = f"{printer.paint(sign, sign)} {printer.bold(escape_control(change.name))}"
+    title = f"{_colored(sign, sign)} {_bold(escape_control(change.name))}"
     rest = escape_control(f": {verdict(change)}  {change.place}".rstrip())
-    if len(change.name) + 2 + len(rest) <= printer.width:
-        yield title + rest
-    else:
+    if _is_wide(f"{sign} {change.name}{rest}"):
         yield title
-        yield from printer.wrap(rest.removeprefix(": "), 2)
+        yield from wrapped(rest.removeprefix(": "), 2)
+    else:
+        yield title + rest
     if (what := effect(change)) != change.status:
         row = row_of(change.samples, _CELLS)
         bar = "".join(_BAR[word] * count for word, count in row.items())
-        shown = "".join(
-            printer.paint(_BAR[word] * count, _BAR[word]) for word, count in row.items()
-        )
-        lines = printer.wrap(f"[{bar}] {what}" if bar else what, 2)
+        shown = "".join(_colored(_BAR[word] * count, _BAR[word]) for word, count in row.items())
+        lines = wrapped(f"[{bar}] {what}" if bar else what, 2)
         yield from (line.replace(f"[{bar}]", f"[{shown}]") for line in lines)
-    yield from _keys(change.keys, printer)
+    yield from _keys(change.keys)
     for keys, dataset in inherited_keys(change):
-        yield from printer.wrap(escape_control(f"{keys}: same change as in {dataset}"), 2)
+        yield from wrapped(escape_control(f"{keys}: same change as in {dataset}"), 2)
     for fact in facts(change):
-        yield from _fact(fact, printer)
+        yield from _fact(fact)
     if change.used_by:
-        yield from printer.wrap(f"used by: {_names(change.used_by)}", 2)
+        yield from wrapped(f"used by: {_names(change.used_by)}", 2)
     if change.samples is not None:
         if line := sample_line(change.samples):
-            yield from printer.wrap(escape_control(f"samples: {line}"), 2)
+            yield from wrapped(escape_control(f"samples: {line}"), 2)
         for warning in change.samples.warnings:
-            yield from printer.wrap(escape_control(f"warning: {warning}"), 2, "-")
+            yield from wrapped(escape_control(f"warning: {warning}"), 2, "-")
         for line in correction_lines(change.samples.corrections):
-            yield from printer.wrap(escape_control(f"correction {line}"), 2)
+            yield from wrapped(escape_control(f"correction {line}"), 2)
         for example in change.samples.examples:
-            yield from _example(example, printer)
+            yield from _example(example)
         if rest := left_out(change.samples):
-            yield from printer.wrap(rest, 4)
+            yield from wrapped(rest, 4)
 
 
-def _fact(fact: Fact, printer: Printer) -> Iterator[str]:
+def _fact(fact: Fact) -> Iterator[str]:
     key = escape_control(fact.key)
-    yield from printer.wrap(f"{key}:" if fact.lines else f"{key}: {fact.text}", 2)
+    yield from wrapped(f"{key}:" if fact.lines else f"{key}: {fact.text}", 2)
     for line in fact.lines:
-        yield from printer.wrap(escape_control(line), 4)
+        yield from wrapped(escape_control(line), 4)
 
 
-def _keys(changes: Iterable[KeyChange], printer: Printer) -> Iterator[str]:
+def _keys(changes: Iterable[KeyChange]) -> Iterator[str]:
     for edit in edits(changes):
         key, where = escape_control(edit.key), edit.places
         old, new = edit.pair or ("", "")
-        if edit.pair and len(f"  {key}: {old} → {new}  {where}") <= printer.width:
-            painted = f"{printer.paint(old, '-')} → {printer.paint(new, '+')}"
+        if edit.pair and not _is_wide(f"  {key}: {old} → {new}  {where}"):
+            painted = f"{_colored(old, '-')} → {_colored(new, '+')}"
             yield f"  {key}: {painted}  {where}"
         else:
-            yield from printer.wrap(f"{key}:  {where}", 2)
+            yield from wrapped(f"{key}:  {where}", 2)
             for sign, text in edit.lines:
-                yield from printer.wrap(f"{sign if sign != '=' else ' '} {text}", 4, sign)
+                yield from wrapped(f"{sign if sign != '=' else ' '} {text}", 4, sign)
         if edit.inherited_by:
-            yield from printer.wrap(f"inherited by {_names(edit.inherited_by)}", 4)
+            yield from wrapped(f"inherited by {_names(edit.inherited_by)}", 4)
 
 
 def _names(names: Sequence[str]) -> str:
     return escape_control(list_names(names, MAX_NAMES))
 
 
-def _example(example: Example, printer: Printer) -> Iterator[str]:
+def _example(example: Example) -> Iterator[str]:
     sign = _SIGNS[example.status]
-    yield from printer.wrap(f"{sign} {escape_control(example.label)}", 4, sign)
+    yield from wrapped(f"{sign} {escape_control(example.label)}", 4, sign)
     for change in example.fields:
-        yield from field_lines(change, printer, 8, marked=example.status == "changed")
+        yield from field_lines(change, 8, marked=example.status == "changed")
 
 
-def field_lines(
-    change: FieldChange, printer: Printer, indent: int, *, marked: bool
-) -> Iterator[str]:
+def field_lines(change: FieldChange, indent: int, *, marked: bool) -> Iterator[str]:
     """Yield how a field differs, around the changed words, which are marked on request."""
     marks = _MARKS if marked else {}
     chunks = [(*marks.get(one.sign, ("", "")), one.text) for one in excerpt(change.chunks)]
     text = "".join(f"{start}{escape_control(text)}{end}" for start, end, text in chunks)
     text = f"{change.field}: {text}"
     # What does not fit on one line of a terminal has the lines of the sample.
-    is_long = printer.wraps and indent + len(text) > printer.width
+    is_long = sys.stdout.isatty() and _is_wide(" " * indent + text)
     for part in re.findall("[^⏎]*⏎|[^⏎]+", text) if is_long else [text]:
-        for line in printer.wrap(part, indent if part.startswith(change.field) else indent + 2):
-            yield _paint_marks(line) if marked and printer.color else line
+        for line in wrapped(part, indent if part.startswith(change.field) else indent + 2):
+            yield _paint_marks(line) if marked and is_styled(sys.stdout) else line
 
 
 def _paint_marks(line: str) -> str:

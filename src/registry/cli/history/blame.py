@@ -11,10 +11,10 @@ import click
 from registry.base.escape import escape_control
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, UNREADABLE, options
-from registry.cli.diff import Printer, field_lines, stdout_printer
+from registry.cli.diff import field_lines, wrapped
 from registry.cli.history.commits import commit_data, commit_line, progress_lines, reviews
 from registry.cli.output import print_json, print_line
-from registry.cli.terminal import print_styled
+from registry.cli.terminal import paint, print_styled
 from registry.diff.history.blame import FIELDS, Blame, Opener, blame
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
@@ -90,42 +90,41 @@ def command(
 
 
 def _print(found: Sequence[Blame], commits: Commits) -> None:
-    printer = stdout_printer()
     # Fields that one commit changed share its lines; the first of them says where those are.
     groups: dict[tuple[str, str], list[Blame]] = {}
     for one in found:
         groups.setdefault((one.commit.id if one.commit else "", one.unknown), []).append(one)
     for group in groups.values():
-        for line in (*_title(group[0], commits, printer), *_changes(group, printer)):
+        for line in (*_title(group[0], commits), *_changes(group)):
             print_styled(line, sys.stdout)
 
 
-def _title(one: Blame, commits: Commits, printer: Printer) -> Iterator[str]:
+def _title(one: Blame, commits: Commits) -> Iterator[str]:
     """Yield the commit and who reviewed it, or why it is not known."""
     if one.unknown:
         since = f" ({one.commit.short} or before)" if one.commit else ""
-        yield from printer.wrap(escape_control(f"unknown{since}: {one.unknown}"), 0, "~")
+        yield from wrapped(escape_control(f"unknown{since}: {one.unknown}"), 0, "~")
         return
     subject = f"  {one.commit.subject}" if one.commit else ""
-    yield printer.bold(escape_control(commit_line(one.commit) + subject))
+    yield paint(escape_control(commit_line(one.commit) + subject), sys.stdout, bold=True)
     if one.commit is not None:
         for text in reviews(one.commit, commits):
-            yield from printer.wrap(escape_control(text), 2)
+            yield from wrapped(escape_control(text), 2)
 
 
-def _changes(group: Sequence[Blame], printer: Printer) -> Iterator[str]:
+def _changes(group: Sequence[Blame]) -> Iterator[str]:
     """Yield what became of each field; a field that was added is shown as it is."""
     for one in group:
         if one.unknown:
-            yield from printer.wrap(one.field, 2)
+            yield from wrapped(one.field, 2)
             continue
         for file in one.files:
-            yield from printer.wrap(escape_control(f"{one.field}: other bytes in {file}"), 2)
+            yield from wrapped(escape_control(f"{one.field}: other bytes in {file}"), 2)
         if one.files and not one.chunks:
             continue
         is_new = one.before is None
         name = f"{one.field} (new)" if is_new else one.field
-        yield from field_lines(FieldChange(name, one.chunks), printer, 2, marked=not is_new)
+        yield from field_lines(FieldChange(name, one.chunks), 2, marked=not is_new)
 
 
 def _data(one: Blame, commits: Commits) -> dict[str, Any]:
