@@ -218,7 +218,6 @@ def test_similar_names_are_found_ignoring_case(word: str, matches: list[str]) ->
 def test_number_of_similar_names_is_limited() -> None:
     names = [f"name{number}" for number in range(9)]
     assert len(close_matches("name", names)) == 3
-    assert len(close_matches("name", names, most=5)) == 5
 
 
 def test_long_values_are_shortened_in_the_middle() -> None:

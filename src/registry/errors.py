@@ -84,8 +84,8 @@ _MOST_KNOWN = 40
 """More than the commands, operations and keys that messages list."""
 
 
-def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
-    """Return up to `most` of the `known` names that are similar to `word`, best first.
+def close_matches(word: str, known: Iterable[str]) -> list[str]:
+    """Return up to three of the `known` names that are similar to `word`, best first.
 
     The word itself is none of them: it may be known, and of no use here.
     """
@@ -95,13 +95,13 @@ def close_matches(word: str, known: Iterable[str], *, most: int = 3) -> list[str
     for name in known:
         if name != word:
             by_folded.setdefault(name.casefold(), name)
-    matches = difflib.get_close_matches(str(word).casefold(), by_folded, n=most, cutoff=0.5)
+    matches = difflib.get_close_matches(str(word).casefold(), by_folded, n=3, cutoff=0.5)
     return [by_folded[match] for match in matches]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar of the `known` names, "" if none is similar."""
-    matches = close_matches(word, known, most=1)
+    matches = close_matches(word, known)
     return f"did you mean '{matches[0]}'?" if matches else ""
 
 
