@@ -71,7 +71,8 @@ def test_local_records_are_mapped_without_a_request(
 ) -> None:
     fields = "fields: {input: q, target: a}, expect: {samples: 1000}"
     write(own, "hub", HUB.replace("}}", f"}}, {fields}}}"))
-    result = run("preview", name, "--from", records_file(own, suffix), "--json", "--offline")
+    given = ("--from", records_file(own, suffix), "--json", "--offline", "--locked")
+    result = run("preview", name, *given)
     assert result.code == 0, result.err
     assert [json.loads(line) for line in result.lines] == [
         {"input": "Four?", "target": "4"},

@@ -139,6 +139,8 @@ def command(
     if file is not None and fewshot is not None:
         raise click.UsageError("--fewshot is not for --from, which maps only the first records")
     with options.rules_of(config_from, Settings.from_environment(root=root).index) as rules:
+        if file is not None:
+            locked = frozen = False  # it has no pin, whatever the environment asks for
         opened = options.open_catalog(
             root, offline=offline, locked=locked, frozen=frozen, rules=rules
         )
