@@ -73,7 +73,11 @@ def lock(path: Path, *, dataset: str, report: Report, deadline: Deadline) -> Ite
         _write_holder(descriptor, dataset)
         yield _touching(path, report, deadline)
     finally:
-        _release(descriptor)
+        try:
+            # Closing is not enough while a child process has the descriptor too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        finally:
+            os.close(descriptor)
 
 
 def _take(path: Path, report: Report, deadline: Deadline) -> int | None:
@@ -126,14 +130,6 @@ def _take_free(path: Path) -> int | None:
         raise
     os.close(descriptor)
     return None
-
-
-def _release(descriptor: int) -> None:
-    try:
-        # Closing is not enough while a child process has the descriptor too.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    finally:
-        os.close(descriptor)
 
 
 def _touching(path: Path, report: Report, deadline: Deadline) -> Report:

@@ -59,7 +59,8 @@ class ViewArrays(Struct, frozen=True):
         """Return the view of the first `limit` of `count` samples."""
         if limit is None or limit >= count:
             return self
-        rows = range(limit) if self.rows is None else _first(self.rows, limit)
+        rows = range(count) if self.rows is None else self.rows
+        rows = rows.first(limit) if isinstance(rows, StoredArray) else rows[:limit]
         bad = self.first_bad
         return replace(self, rows=rows, first_bad=bad if bad is not None and bad < limit else None)
 
@@ -74,12 +75,6 @@ class ViewArrays(Struct, frozen=True):
         for numbers in (self.rows, self.choices):
             if isinstance(numbers, StoredArray):
                 numbers[:]
-
-
-def _first(
-    numbers: NDArray[np.int64] | StoredArray | range, count: int
-) -> NDArray[np.int64] | StoredArray | range:
-    return numbers.first(count) if isinstance(numbers, StoredArray) else numbers[:count]
 
 
 def open_view(

@@ -92,7 +92,8 @@ class RemoteCache:
                 more samples than those is not proven by it.
             dataset: Whose samples they are, for a warning.
         """
-        if not self._may_ask(pinned) or fingerprint in self._wrong:
+        is_usable = pinned is not None or bool(self._writers) or self.settings.trusts_all
+        if not is_usable or time.monotonic() < self._paused_until or fingerprint in self._wrong:
             return None
         try:
             record = self._packed.records.get(fingerprint) or self._read_record(fingerprint)
@@ -102,17 +103,13 @@ class RemoteCache:
         except NoAnswerError as error:
             self._pause(error)
             return None
-        if record is None or not (record.meta["samples"] == pinned or self._trusts(record)):
+        if record is None or not (
+            record.meta["samples"] == pinned
+            or self.settings.trusts_all
+            or record.is_by(self._writers)
+        ):
             return None
         return record
-
-    def _may_ask(self, pinned: int | None) -> bool:
-        """Return whether any entry could be used, and the last request was answered."""
-        is_usable = pinned is not None or bool(self._writers) or self.settings.trusts_all
-        return is_usable and time.monotonic() >= self._paused_until
-
-    def _trusts(self, record: Record) -> bool:
-        return self.settings.trusts_all or record.is_by(self._writers)
 
     def _read_record(self, fingerprint: str) -> Record | None:
         name = f"{entry_folder(fingerprint)}/{ENTRY}"
