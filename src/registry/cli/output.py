@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from registry.base.cells import cell_len, pad
 from registry.base.escape import escape_control, escape_json
 from registry.cli.terminal import columns_of, paint, print_styled, wrap
-from registry.errors import ManifestError, Problem
+from registry.errors import ManifestError, Problem, SourceError, count_text, list_names
 
 if TYPE_CHECKING:
     from registry.pipeline.expectations import QualityWarning
@@ -26,6 +26,7 @@ __all__ = [
     "message_lines",
     "print_error",
     "print_failure",
+    "print_failures",
     "print_json",
     "print_line",
     "print_table",
@@ -39,6 +40,10 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 _GAP = 2
 _MIN_WIDE = 16
 """Columns of a terminal that the widest column of a table gets at least."""
+_FEW = 5
+"""So many failures of one cause are printed one by one, if their locations differ."""
+_NAMED = 12
+"""Datasets that are named for each cause on a terminal; a pipe gets all names."""
 
 
 def size_text(size: int | None) -> str:
@@ -169,6 +174,40 @@ def print_error(name: str, error: object) -> None:
     """Print the error of a dataset, for people, to stderr; each line can be found by its name."""
     for line in str(error).removeprefix(f"{name}: ").splitlines():
         print_line(f"error: {name}: {line}", err=True)
+
+
+def print_failures(failures: Iterable[tuple[str, object]]) -> None:
+    """Print the errors of datasets by cause, for people, to stderr; the most frequent last."""
+    groups: dict[str, list[tuple[str, object]]] = {}
+    for name, error in failures:
+        groups.setdefault(_cause(name, error), []).append((name, error))
+    for cause, group in sorted(groups.items(), key=lambda one: len(one[1])):
+        texts = {_message(name, error) for name, error in group}
+        # A broken file stops each of its datasets with the same problems at the same location.
+        is_one_text = len(group) > 1 and len(texts) == 1
+        if len(group) <= _FEW and not is_one_text:
+            for name, error in group:
+                print_error(name, error)
+            continue
+        for line in (texts.pop() if is_one_text else cause).splitlines():
+            print_line(f"error: {count_text(len(group), 'dataset')}: {line}", err=True)
+        most = _NAMED if sys.stderr.isatty() else len(group)
+        print_line(f"  {list_names([name for name, _ in group], most)}", err=True)
+
+
+def _message(name: str, error: object) -> str:
+    """Return a message without the dataset."""
+    return str(error).removeprefix(f"{name}: ")
+
+
+def _cause(name: str, error: object) -> str:
+    """Return a message without the dataset, and without the location that it had to read."""
+    # The command that a message ends with names the dataset, too.
+    text = _message(name, error).replace(f"`registry lock {name}`", "`registry lock`")
+    location, colon, rest = text.partition(": ")
+    # Offline, every dataset has the same cause at another location.
+    is_located = isinstance(error, SourceError) and colon and " " not in location
+    return rest if is_located else text
 
 
 def print_warnings(name: str, warnings: Iterable[QualityWarning]) -> None:

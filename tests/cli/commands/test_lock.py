@@ -129,6 +129,10 @@ def test_broken_manifest_drops_no_pin(own: Catalog) -> None:
     assert result.code == 1
     assert result.err.startswith("error: m/qa.yaml:2:1 $: not YAML")
     assert own.path.read_bytes() == before
+    own.write("qa", "datasets: {one: {limitt: 1}, two: {extends: one}}\n")
+    errors = [line for line in own.lock().errors if "limitt" in line]
+    assert errors[0].startswith("error: 2 datasets: m/qa.yaml:1:18 $.datasets.one.limitt: unknown")
+    assert len(errors) == 1
 
 
 def test_unknown_name_is_an_error_and_writes_nothing(own: Catalog) -> None:

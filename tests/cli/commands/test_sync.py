@@ -15,7 +15,8 @@ from click import unstyle
 
 from registry.cache.cache import Cache
 from registry.cache.contents import contents
-from registry.cli.commands.sync import SyncLines, print_failures
+from registry.cli.commands.sync import SyncLines
+from registry.cli.output import print_failures
 from registry.errors import (
     LockStaleError,
     ManifestError,

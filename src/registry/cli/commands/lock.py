@@ -17,7 +17,13 @@ from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names
 from registry.cli.opening import check_members
-from registry.cli.output import print_error, print_json, print_line, print_warnings
+from registry.cli.output import (
+    print_error,
+    print_failures,
+    print_json,
+    print_line,
+    print_warnings,
+)
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
 from registry.load.request import OpenCatalog
@@ -262,13 +268,14 @@ def _print(
     for name in dropped:
         new = catalog.retired.get(name)
         print_line(f"{name}: {f'its pin is that of {new} now' if new else _DROPPED}")
+    failures = list[tuple[str, object]]()
     for one in failed:
-        for difference in one.differences:
-            print_error(one.name, difference)
+        failures += [(one.name, difference) for difference in one.differences]
         if one.error is not None:
             kept = " (its old pin is kept)" if one.pin is not None else ""
             kept = " (only the commit that its manifest names is written)" if one.commit else kept
-            print_error(one.name, f"{one.error}{kept}")
+            failures.append((one.name, f"{one.error}{kept}"))
+    print_failures(failures)
     unreachable = [one for one in results if one.status == "unreachable" and one not in failed]
     print_line(f"{path}: {', '.join(_counts(results, unreachable))}")
 

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -26,12 +26,19 @@ from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
 from registry.cli.opening import check_members
-from registry.cli.output import print_error, print_json, print_line, print_warnings, size_text
+from registry.cli.output import (
+    print_error,
+    print_failures,
+    print_json,
+    print_line,
+    print_warnings,
+    size_text,
+)
 from registry.cli.progress_bars import Reporter, bars, has_bars
 from registry.cli.terminal import Columns, columns_of, paint, paint_word
 from registry.diff.review.refusals import refusals
 from registry.diff.review.state import ReviewedSide, read_state, side_of
-from registry.errors import LockError, ManifestError, SourceError, count_text, list_names
+from registry.errors import LockError, ManifestError, count_text
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import Settings, most_jobs
 from registry.workflows.engines import CLUSTERS, ENGINES, engine_of
@@ -40,7 +47,7 @@ from registry.workflows.sync import Shard, SyncResult, divide, sync
 if TYPE_CHECKING:
     from registry.lockfile.pin_cache import CatalogPins
 
-__all__ = ["SyncLines", "command", "print_failures"]
+__all__ = ["SyncLines", "command"]
 
 
 _STATUSES = ("built", "fetched", "cached", "failed")
@@ -49,10 +56,6 @@ _PUSHED = ("pushed", "packed", "present", "failed")
 _HEADERS = ("dataset", "status", "samples", "size", "time")
 _WIDEST = ("fetched", "10,000,000", "999.9 MB", "999.9 s")
 """The widest usual values of the columns, as those to come are not known."""
-_FEW = 5
-"""So many failures of one cause are printed one by one, if their locations differ."""
-_NAMED = 12
-"""Datasets that are named for each cause on a terminal; a pipe gets all names."""
 
 
 class _ShardType(click.ParamType[Shard]):
@@ -440,37 +443,3 @@ class SyncLines:
         *above, line = self._columns.lines([*map(escape_control, values)], width=self._width)
         yield from above
         yield paint_word(line.rstrip(), result.status, sys.stdout)
-
-
-def print_failures(failures: Iterable[tuple[str, object]]) -> None:
-    """Print the errors of datasets by cause, for people, to stderr; the most frequent last."""
-    groups: dict[str, list[tuple[str, object]]] = {}
-    for name, error in failures:
-        groups.setdefault(_cause(name, error), []).append((name, error))
-    for cause, group in sorted(groups.items(), key=lambda one: len(one[1])):
-        texts = {_message(name, error) for name, error in group}
-        # A broken file stops each of its datasets with the same problems at the same location.
-        is_one_text = len(group) > 1 and len(texts) == 1
-        if len(group) <= _FEW and not is_one_text:
-            for name, error in group:
-                print_error(name, error)
-            continue
-        for line in (texts.pop() if is_one_text else cause).splitlines():
-            print_line(f"error: {count_text(len(group), 'dataset')}: {line}", err=True)
-        most = _NAMED if sys.stderr.isatty() else len(group)
-        print_line(f"  {list_names([name for name, _ in group], most)}", err=True)
-
-
-def _message(name: str, error: object) -> str:
-    """Return a message without the dataset."""
-    return str(error).removeprefix(f"{name}: ")
-
-
-def _cause(name: str, error: object) -> str:
-    """Return a message without the dataset, and without the location that it had to read."""
-    # The command that a message ends with names the dataset, too.
-    text = _message(name, error).replace(f"`registry lock {name}`", "`registry lock`")
-    location, colon, rest = text.partition(": ")
-    # Offline, every dataset has the same cause at another location.
-    is_located = isinstance(error, SourceError) and colon and " " not in location
-    return rest if is_located else text
