@@ -202,7 +202,7 @@ def test_the_whole_catalog_is_locked_and_proposed_once(runner: Runner, hub: HubE
     git(runner.folder, "clone", "--quiet", "--branch", "lock-catalog", "origin.git", "proposed")
     command = [sys.executable, "-I", "-m", "registry", "list", "--json", "--root", "proposed"]
     listed = json.loads(subprocess.check_output(command, cwd=runner.folder))
-    states = {one["name"]: one["state"] for one in listed if "name" in one}
+    states = {one["name"]: one["state"] for one in listed if "state" in one}
     assert {name for name in served() if states[name] != "verified"} == set(MADE_UP)
 
     proposed = runner.folder / "proposed" / "datasets.lock"
