@@ -116,7 +116,7 @@ def test_failed_export_leaves_the_old_file(
 def test_what_exists_is_refused(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     refuse_existing(target, JSONL)
-    target.write_text("x")
+    target.symlink_to("nowhere")
     with pytest.raises(ExportError, match=r"exists \(--force replaces it\)"):
         refuse_existing(target, JSONL)
     with pytest.raises(ExportError, match="is a folder"):

@@ -230,7 +230,7 @@ def refuse_existing(target: Path, kind: Format) -> None:
     if target.is_dir():
         raise ExportError(f"{target} is a folder (name a file in it)")
     for path in (target, *(() if kind.carries_provenance else (provenance_path(target),))):
-        if path.exists():
+        if os.path.lexists(path):  # a link that leads nowhere is somebody's, too
             raise ExportError(f"{path} exists (--force replaces it)")
 
 
