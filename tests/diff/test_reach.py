@@ -143,13 +143,8 @@ READERS: dict[str, Any] = {
         "files": {"from": "x", "do": [{"dict": {"key": "item", "value": {"template": "PATH"}}}]}
     },
     "the sandbox": {"sandbox": ["docker", {"const": "PATH"}]},
-    "a default": {"files": {"object": {"a.txt": {"from": "x", "do": [{"default": "PATH"}]}}}},
-    "a table": {"setup": {"from": "x", "do": ["lower", {"map": {"a": "PATH"}}]}},
     "a replacement": {"setup": {"from": "x", "do": [{"each": [{"replace": {"a": "PATH"}}]}]}},
-    "a substitution": {"setup": {"from": "x", "do": [{"sub": {"pattern": "/etc", "to": "PATH"}}]}},
     "a separator": {"setup": {"from": "x", "do": [{"join": "PATH"}]}},
-    "a separator of items": {"setup": {"from": "x", "do": [{"items": "PATH"}]}},
-    "a format": {"setup": {"from": "x", "do": [{"lettered": {"format": "PATH"}}]}},
     "a fallback": {"setup": {"from": "x", "do": [{"coalesce": ["y", {"const": "PATH"}]}]}},
     "media": {"input": {"messages": [{"role": "user", "content": [{"image": {"const": "PATH"}}]}]}},
 }

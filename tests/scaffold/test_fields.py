@@ -76,8 +76,10 @@ def test_expressions_fit_the_records(
 
 
 def test_columns_that_no_field_reads_are_named() -> None:
-    found = infer_fields("d", [{"question": "?", "answer": "a", "topic": "s", "text": ["x"]}])
-    assert (found.fields["metadata"].expression, found.unused) == (["topic"], ("text",))
+    record = {"question": "?", "answer": "a", "topic": "s", "text": ["x"]}
+    found = infer_fields("d", [{**record, "rationale": "x" * 61, "empty": None}])
+    assert found.fields["metadata"].expression == ["topic"]
+    assert found.unused == ("text", "rationale")
 
 
 def test_source_without_records_is_an_error() -> None:
@@ -157,11 +159,6 @@ def test_instruction_stands_above_its_input() -> None:
     assert own.fields["input"].expression == "instruction"
 
 
-def test_columns_that_no_field_reads_are_listed() -> None:
-    record = {"question": "?", "answer": "!", "rationale": "x" * 61, "empty": None}
-    assert infer_fields("d", [record]).unused == ("rationale",)
-
-
 def test_paths_of_the_user_are_taken() -> None:
     own = {"input": "in.q", "target": "in.a", "choices": "in.opts", "id": "meta.id"}
     records = [
@@ -230,10 +227,13 @@ OTHERS = (
 )
 def test_any_records_give_a_manifest_that_can_be_read(records: list[dict[str, Any]]) -> None:
     mapping = infer_fields("d", records)
-    about = About("x")
+    about = About("One: # two", "https://example.org/x", "cc-by-4.0", ("a b", "null"), ("no",))
     text = manifest_text("d", {"type": "x"}, mapping, about=about, samples=1, schema="s")
     data = parse_yaml(text, file="m.yaml").value["datasets"]["d"]
     assert data["fields"]["input"] == mapping.fields["input"].expression
+    known = {"description": "One: # two", "homepage": "https://example.org/x"}
+    known |= {"license": "cc-by-4.0", "tags": ["a b", "null"], "languages": ["no"]}
+    assert known.items() <= data.items()
 
 
 @pytest.mark.parametrize(("records", "length"), [(1, 8), (2_000, 8), (2_100, 10), (40_000, 12)])

@@ -9,9 +9,9 @@ from registry.scaffold.new_manifest import About, manifest_text
 from registry.yamldoc.reader import parse_yaml
 
 
-def text_of(name: str, *records: dict[str, Any], about: About | None = None) -> str:
+def text_of(name: str, *records: dict[str, Any]) -> str:
     mapping = infer_fields(name, records)
-    about = about or About("Questions.")
+    about = About("Questions.")
     source = {"type": "csv", "path": "q.csv"}
     return manifest_text(name, source, mapping, about=about, samples=len(records), schema="s.json")
 
@@ -37,15 +37,6 @@ datasets:
     expect: {samples: 2}
 """
     )
-
-
-def test_manifest_has_what_is_known_about_the_dataset() -> None:
-    about = About("One: two # three", "https://example.org/x", "cc-by-4.0", ("a b", "null"))
-    data = parse_yaml(text_of("d", {"question": "?"}, about=about), file="x").value["datasets"]["d"]
-    assert data["description"] == "One: two # three"
-    assert data["homepage"] == "https://example.org/x"
-    assert data["license"] == "cc-by-4.0"
-    assert data["tags"] == ["a b", "null"]
 
 
 def test_columns_that_no_field_reads_are_named() -> None:

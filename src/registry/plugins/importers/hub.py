@@ -167,15 +167,11 @@ def _check(file: Path, document: ForeignYaml, index: int, task: Any, *, needs_id
 
 
 def _is_valid_field(key: str, value: Any) -> bool:
-    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    match key:
-        case "input" | "target":
-            return isinstance(value, str)
-        case "choices":
-            return value is None or isinstance(value, str) or is_list
-        case "metadata":
-            return value is None or is_list
-    return value is None or isinstance(value, str)
+    if value is None:
+        return key not in ("input", "target")
+    if isinstance(value, list):
+        return key in _KINDS and all(isinstance(item, str) for item in value)
+    return isinstance(value, str) and key != "metadata"
 
 
 def _is_call(value: Any) -> bool:
