@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from registry.manifest.expressions import parse_condition, parse_expression
+from registry.manifest.models import FieldsSpec
 from registry.mapping.columns_used import (
     join_dependencies,
-    metadata_dependencies,
+    mapping_dependencies,
     node_dependencies,
     uses_row_number,
 )
@@ -89,6 +90,7 @@ def test_condition_depends_on_the_columns_it_compares(raw: Any, columns: str) ->
         (["a", "b"], frozenset("ab")),
         ({"x": "a", "y": {"template": "{b}"}}, frozenset("ab")),
         ({"*": "m", "x": "a"}, frozenset("ma")),
+        ({"x": "*"}, frozenset("*")),
         ("*", None),
         ({"*": "*", "x": "a"}, None),
         ({"x": {"hash": "*"}}, None),
@@ -97,7 +99,8 @@ def test_condition_depends_on_the_columns_it_compares(raw: Any, columns: str) ->
 def test_metadata_depends_on_its_columns_or_the_record(
     raw: Any, columns: frozenset[str] | None
 ) -> None:
-    assert metadata_dependencies(raw) == columns
+    fields = FieldsSpec(input=None, target=None, choices=None, id=None, metadata=raw)
+    assert mapping_dependencies(fields, None) == columns
 
 
 def test_the_whole_record_joined_with_columns_is_the_whole_record() -> None:

@@ -231,7 +231,7 @@ def test_any_records_give_a_manifest_that_can_be_read(records: list[dict[str, An
     text = manifest_text("d", {"type": "x"}, mapping, about=about, samples=1, schema="s")
     data = parse_yaml(text, file="m.yaml").value["datasets"]["d"]
     assert data["fields"]["input"] == mapping.fields["input"].expression
-    known = {"description": "One: # two", "homepage": "https://example.org/x"}
+    known: dict[str, Any] = {"description": "One: # two", "homepage": "https://example.org/x"}
     known |= {"license": "cc-by-4.0", "tags": ["a b", "null"], "languages": ["no"]}
     assert known.items() <= data.items()
 

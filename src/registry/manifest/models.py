@@ -4,7 +4,7 @@ Every process that opens a dataset creates these classes, and pydantic takes a h
 long as msgspec to create one. Constructors check nothing; `to_spec` does.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -97,13 +97,15 @@ class FieldsSpec(_Model, frozen=True, kw_only=True):
         """Yield each expression with its path; of the metadata one for each column or key."""
         for name in self.__struct_fields__:
             raw = getattr(self, name)
-            if name != "metadata" or isinstance(raw, str | None):
-                parts: Any = [] if raw is None else [((name,), raw)]
-            else:
-                pairs = raw.items() if isinstance(raw, dict) else enumerate(raw)
-                parts = (((name, key), item) for key, item in pairs)
-            # In the metadata `*` is the whole record.
-            yield from (one for one in parts if name != "metadata" or one[1] != "*")
+            parts: Any = [((name,), raw)]
+            if name == "metadata" and not isinstance(raw, str | None):
+                pairs = raw.items() if isinstance(raw, Mapping) else enumerate(raw)
+                parts = [((name, key), item) for key, item in pairs]
+            for path, item in parts:
+                # There `*` alone is the whole record.
+                is_record = item == "*" and path in (("metadata",), ("metadata", "*"))
+                if item is not None and not is_record:
+                    yield path, item
 
     @property
     def named(self) -> frozenset[str]:

@@ -32,7 +32,6 @@ __all__ = [
     "argument_nodes",
     "join_dependencies",
     "mapping_dependencies",
-    "metadata_dependencies",
     "node_dependencies",
     "operations_in",
     "uses_row_number",
@@ -79,30 +78,14 @@ def _argument_dependencies(call: OperationCall) -> ColumnDependencies:
     return frozenset(path for path in found if not operation.adds(call.arguments, path))
 
 
-def metadata_dependencies(raw: Any) -> ColumnDependencies:
-    """Return the columns that a manifest's `metadata` reads."""
-    match raw:
-        case None:
-            return frozenset()
-        case "*":
-            return None
-        case str():
-            return frozenset([raw])
-        case Mapping():
-            items = [parse_expression(item) for key, item in raw.items() if key != "*"]
-            spread = metadata_dependencies(raw.get("*"))
-            return join_dependencies([spread, *map(node_dependencies, items)])
-        case _:
-            return frozenset(raw)
-
-
 def mapping_dependencies(fields: FieldsSpec, where: Any) -> ColumnDependencies:
     """Return the columns that a manifest's `fields` and `where` read."""
-    found = [metadata_dependencies(fields.metadata)]
-    if where is not None:
-        found.append(node_dependencies(parse_condition(where)))
-    raw = (one for path, one in fields.expressions() if path[0] != "metadata")
-    return join_dependencies([*found, *map(node_dependencies, map(parse_expression, raw))])
+    metadata = fields.metadata
+    if (metadata.get("*") if isinstance(metadata, Mapping) else metadata) == "*":
+        return None
+    nodes: list[Node] = [parse_expression(raw) for _, raw in fields.expressions()]
+    nodes += [] if where is None else [parse_condition(where)]
+    return join_dependencies(map(node_dependencies, nodes))
 
 
 def uses_row_number(node: Node) -> bool:
