@@ -1,10 +1,8 @@
-"""The cache under damage, races and changed sources; tests/faults has kills, disks, users and all damage."""
+"""The cache under damage and changed sources; tests/faults has kills, disks, users and all damage."""
 
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +10,7 @@ import pytest
 
 import registry.base.folders
 import registry.cache.cache
-from registry import Dataset, RegistryError, get_dataset
-from registry.progress import silent
+from registry import Dataset, get_dataset
 from tests.records import jsonl
 
 if TYPE_CHECKING:
@@ -79,45 +76,3 @@ def test_refresh_reads_the_source_and_rebuilds(
     assert questions(held) == QUESTIONS
     get_dataset("data", root=root, refresh=True)
     assert questions(get_dataset("data", root=root, offline=True)) == QUESTIONS[::-1]
-
-
-def test_concurrent_builds_without_a_lock_do_not_interfere(
-    root: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two concurrent builds: the second discards the first's entry right after it was published."""
-    published, discarded, both = threading.Event(), threading.Event(), threading.Barrier(2)
-    publish, discard = registry.base.folders.publish_folder, registry.cache.cache.Cache.discard
-    results: list[object] = []
-
-    def first_publishes(folder: Path, target: Path) -> None:
-        publish(folder, target)
-        if threading.current_thread().name == "first":
-            published.set()
-            discarded.wait(1)
-
-    def second_discards(cache: registry.cache.cache.Cache, *entry: Any) -> None:
-        both.wait(5)
-        if threading.current_thread().name == "first":
-            return discard(cache, *entry)
-        published.wait(5)
-        discard(cache, *entry)
-        discarded.set()
-        return None
-
-    monkeypatch.setattr(registry.cache.cache, "lock", lambda path, **_: nullcontext(silent))
-    monkeypatch.setattr(registry.cache.cache, "publish_folder", first_publishes)
-    monkeypatch.setattr(registry.cache.cache.Cache, "discard", second_discards)
-
-    def work() -> None:
-        try:
-            results.append(questions(get_dataset("data", root=root)))
-        except (RegistryError, OSError, threading.BrokenBarrierError) as error:
-            results.append(error)
-
-    threads = [threading.Thread(target=work, name=name) for name in ("first", "second")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [QUESTIONS, QUESTIONS]
-    assert len(entries(cache_dir)) == 1

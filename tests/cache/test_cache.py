@@ -167,15 +167,16 @@ def test_entry_can_be_quarantined_twice_and_stays_where_that_is_not_permitted(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(2):
-        os.utime(publish(cache).folder, (0, 0))
-        cache.quarantine("samples", FINGERPRINT)
+        entry = publish(cache)
+        os.utime(entry.folder, (0, 0))
+        assert cache.quarantine_file(entry.folder)
     assert len(quarantined(cache)) == 2
     # It is kept for as long as from now on, however old it is.
     folder = cache.root / "v3" / "quarantine"
     assert all((folder / name).stat().st_mtime > 0 for name in quarantined(cache))
     entry = publish(cache)
     monkeypatch.setattr(Path, "rename", raising(errno.EROFS))
-    cache.quarantine("samples", FINGERPRINT)
+    assert not cache.quarantine_file(entry.folder)
     assert entry.folder.is_dir()
 
 

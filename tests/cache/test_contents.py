@@ -159,7 +159,7 @@ def test_what_is_removed_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind
 
 
 def test_what_is_replaced_meanwhile_is_not_damaged(cache: Cache, paths: dict[Kind, Path]) -> None:
-    cache.quarantine("views", paths["views"].name)  # of an earlier damage
+    cache.quarantine_file(paths["views"])  # of an earlier damage
     is_done = threading.Event()
     results: list[Checked] = []
 

@@ -216,7 +216,7 @@ class Cache(Struct, frozen=True, dict=True):
             # It may have been replaced since it was found.
             found = self.find(kind, fingerprint)
             if found is not None and found.damage() and inode_of(entry.folder) == seen:
-                self.quarantine(kind, fingerprint)
+                self._quarantine_found(entry.folder)
         return False
 
     def _folder(self, kind: Kind, fingerprint: str) -> Path:
@@ -283,10 +283,6 @@ class Cache(Struct, frozen=True, dict=True):
         """Remove an entry; processes that have its files open can still read them."""
         remove_folder(self._folder(kind, fingerprint), self.versioned / "tmp")
 
-    def quarantine(self, kind: Kind, fingerprint: str) -> None:
-        """Move a damaged entry or blob out of the way; without permission it stays, unused."""
-        self._quarantine_found(self._folder(kind, fingerprint))
-
     def damaged(
         self, kind: EntryKind, fingerprint: str, path: Path, inode: int, reason: str
     ) -> DamagedEntryError:
@@ -305,7 +301,7 @@ class Cache(Struct, frozen=True, dict=True):
         return DamagedEntryError(f"{path}: {reason} ({hint} to have it built again)")
 
     def _quarantine_found(self, damaged: Path) -> None:
-        """Move what was damaged in the cache out of the way, and log it: the disk may be bad."""
+        """Move what is damaged out of the way, and log it: the disk may be bad."""
         if self.quarantine_file(damaged):
             import logging  # slow to import
 

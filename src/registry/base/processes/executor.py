@@ -237,6 +237,8 @@ class _Worker:
         except OSError as error:
             self._end.close()
             raise WorkerLostError(f"can't start a process: {error}") from error
+        self.process_id = self._process.pid
+        """Id of the process, and of its group."""
         with contextlib.suppress(OSError):  # it ended; the first request says so
             child.send(self._end, sys.path)
 
@@ -244,11 +246,6 @@ class _Worker:
         """Stop it, when no thread uses it any more."""
         self.stop()
         self._end.close()
-
-    @property
-    def process_id(self) -> int:
-        """Id of the process, and of its group."""
-        return self._process.pid
 
     def send(self, function: str, *arguments: Any) -> None:
         """Request a call of a function, `module:name`.
