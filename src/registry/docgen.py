@@ -87,15 +87,8 @@ the changed manifest to the same bytes. Files of other catalogs (`package:`) are
 
 ## In CI
 
-    registry validate --strict --format github
-
-There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci).
-
-## Formats
-
-`--format text` is for people, `json` is a list of the problems, `github` prints workflow commands
-that GitHub Actions shows on the lines of a pull request, and `sarif` is a SARIF 2.1.0 log for code
-scanning.
+There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci). The option
+[`--format`](command-line.md#validate) has a value for code hosts, and one for SARIF 2.1.0.
 """
 
 
