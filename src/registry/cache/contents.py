@@ -82,7 +82,13 @@ def contents(cache: Cache) -> list[Item]:
         used = max(one.last_used for one in (item, *own))
         found.append(replace(item, views=own, last_used=used))
     found += [view for alone in views.values() for view in alone]
-    return [*found, *_entries(cache, "records"), *_entries(cache, "exports"), *_blobs(cache)]
+    found += [*_entries(cache, "records"), *_entries(cache, "exports")]
+    for path in listed(cache.versioned / "blobs"):
+        if not path.name.startswith("."):
+            size, used = size_of(path), _time_of(path)
+            blob = Item(kind="blobs", key=path.name, path=path, bytes=size, last_used=used, meta={})
+            found.append(blob)
+    return found
 
 
 def _entries(cache: Cache, kind: EntryKind) -> Iterator[Item]:
@@ -95,13 +101,6 @@ def _entries(cache: Cache, kind: EntryKind) -> Iterator[Item]:
             last_used=_time_of(entry.folder / META),
             meta=entry.meta,
         )
-
-
-def _blobs(cache: Cache) -> Iterator[Item]:
-    for path in listed(cache.versioned / "blobs"):
-        if not path.name.startswith("."):
-            size, used = size_of(path), _time_of(path)
-            yield Item(kind="blobs", key=path.name, path=path, bytes=size, last_used=used, meta={})
 
 
 def _time_of(path: Path) -> float:

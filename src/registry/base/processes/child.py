@@ -90,18 +90,14 @@ def _main() -> None:
     threading.Thread(target=read, name="waiting", daemon=True).start()
     while True:
         answer = _answer(end, *waiting.get())
-        _flush()
+        # What a mapper printed: this process ends by a signal, which loses what is buffered.
+        with contextlib.suppress(OSError, ValueError):  # the parent may have closed its output
+            if sys.stdout is not None:
+                sys.stdout.flush()
         try:
             send(end, answer)
         except OSError:
             _die()
-
-
-def _flush() -> None:
-    """Write what a mapper printed: this process ends by a signal, which loses what is buffered."""
-    with contextlib.suppress(OSError, ValueError):  # the parent may have closed its output
-        if sys.stdout is not None:
-            sys.stdout.flush()
 
 
 def _answer(end: socket.socket, name: str, arguments: tuple[Any, ...]) -> Answer:
