@@ -212,11 +212,20 @@ def _all_finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-@settings(max_examples=500, deadline=None)
-@given(st.text() | MARKUP)
-def test_any_text_parses_to_plain_data_or_raises_manifest_error(text: str) -> None:
-    document = _read(text)
-    assert document is None or _all_finite(document.value)
+PIECES = [
+    *("a: ", "b: ", "- ", "\n", "\n  ", "\n    ", "&x ", "*x", "<<: ", "!!str ", "! ", "1", ".5", ".inf", "~", "'q'"),
+    *("{", "}", "[", "]", ", ", "? ", "x", "---\n", "...\n", "|\n  ", ">-\n  ", "# c\n", '"\\n"', "é", "\0"),
+    *("a: &x {b: 1, c: [1, 2]}\n", "<<: *x\n", "<<: [*x, {d: 1}]\n", "{a: 1, a: 2}"),
+]  # fmt: skip
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.text() | MARKUP | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_any_text_gives_plain_data_with_a_position_of_each_value_or_problems(text: str) -> None:
+    if document := _read(text):
+        assert _all_finite(document.value)
+        # A list of another length, or of paths that differ, can't be paired with the values.
+        assert all(line > 0 and column > 0 for line, column in document.positions.values())
 
 
 def _read(text: str) -> Document | None:
@@ -319,21 +328,6 @@ def reference(text: str) -> Read:
 def test_positions_match_pyyaml(data: Any, write: Callable[[Any], str]) -> None:
     text = write(data)
     assert read(text) == reference(text)
-
-
-PIECES = [
-    *("a: ", "b: ", "- ", "\n", "\n  ", "\n    ", "&x ", "*x", "<<: ", "!!str ", "! ", "1", ".5", "~", "'q'"),
-    *("{", "}", "[", "]", ", ", "? ", "x", "---\n", "...\n", "|\n  ", ">-\n  ", "# c\n", '"\\n"', "é", "\0"),
-    *("a: &x {b: 1, c: [1, 2]}\n", "<<: *x\n", "<<: [*x, {d: 1}]\n", "{a: 1, a: 2}"),
-]  # fmt: skip
-
-
-@settings(max_examples=1500, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_every_value_of_any_document_has_one_position(text: str) -> None:
-    if document := _read(text):
-        # A list of another length, or of paths that differ, can't be paired with the values.
-        assert all(line > 0 and column > 0 for line, column in document.positions.values())
 
 
 STRINGS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.errors import ManifestError
-from registry.yamldoc.reader import parse_bytes, parse_yaml, read_yaml
+from registry.yamldoc.reader import read_yaml
 
 
 def file_problems(path: Path, data: bytes) -> list[str]:
@@ -63,8 +63,3 @@ def test_unreadable_file_is_reported_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ManifestError) as caught:
         read_yaml(tmp_path, shown_as="folder")
     assert str(caught.value) == "folder:1:1 $: can't read the file: Is a directory"
-
-
-def test_text_and_bytes_are_parsed_alike() -> None:
-    text = "é: [1, no]\n"
-    assert parse_yaml(text, file="m.yaml") == parse_bytes(text.encode(), file="m.yaml")
