@@ -17,13 +17,7 @@ from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names
 from registry.cli.opening import check_members
-from registry.cli.output import (
-    print_error,
-    print_failures,
-    print_json,
-    print_line,
-    print_warnings,
-)
+from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
 from registry.load.request import OpenCatalog
@@ -314,10 +308,8 @@ def _merge(base: Path, ours: Path, theirs: Path) -> int:
     lock, conflicts = merge_locks(*locks)
     marked = {name: (one.ours, one.base, one.theirs) for name, one in conflicts.items()}
     write_text(ours, lock_text(lock, marked))
-    for name in conflicts:
-        print_error(
-            name, "both sides changed its pin (`registry lock` pins what fits the manifest)"
-        )
+    what = "both sides changed its pin (`registry lock` pins what fits the manifest)"
+    print_failures((name, what) for name in conflicts)
     return PROBLEMS if conflicts else CLEAN
 
 
