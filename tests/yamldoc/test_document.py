@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from registry.yamldoc.document import DataPath, Position, Positions, json_path, unparsed
+from registry.yamldoc.document import DataPath, Positions, json_path
 from registry.yamldoc.reader import parse_yaml
 
 NESTED = """\
@@ -75,9 +75,3 @@ def test_positions_are_paired_with_values_only_when_one_is_requested() -> None:
     assert positions.numbers == [1, 1, 2, 3, 2, 5]
     assert dict(positions) == {(): (1, 1), ("a",): (2, 3), ("a", 0): (2, 5)}
     assert len(positions) == 3
-
-
-def test_unparsable_file_is_a_manifest_error() -> None:
-    error = unparsed("m.yaml", "not YAML", "close it", Position(3, 4))
-    assert str(error) == "m.yaml:3:4 $: not YAML (close it)"
-    assert error.problems[0].rule == "yaml-syntax"

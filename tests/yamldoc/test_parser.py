@@ -355,7 +355,3 @@ def test_plain_scalar_has_the_type_of_the_core_schema(text: str, value: Any) -> 
     found = plain_scalar(text)
     assert found == value
     assert type(found) is type(value)
-
-
-def test_nan_is_a_number() -> None:
-    assert math.isnan(plain_scalar(".nan"))

@@ -154,7 +154,7 @@ def unparsed(
     hint: str = "",
     position: Position = _START,
     *,
-    rule: str = "yaml-syntax",
+    rule: str,
 ) -> ManifestError:
     """Return the error for a file that can't be parsed."""
     line, column = position

@@ -167,7 +167,8 @@ class _Composer:
             position = Position(len(above) + self._first_line, len(before) + 1)
             raise self._error(position, f"not YAML text: {error.reason}") from error
         except UnicodeEncodeError as error:
-            raise unparsed(self._file, "not YAML text: half of a surrogate pair") from error
+            position = Position(self._first_line, 1)
+            raise self._error(position, "not YAML text: half of a surrogate pair") from error
         if len(self._positions) > 2 * MAX_NODES:
             line, column = self._positions[2 * MAX_NODES : 2 * MAX_NODES + 2]
             raise self._limit(Position(line, column), f"more than {MAX_NODES:,} values")
