@@ -96,7 +96,7 @@ INTERNAL = {
     "load.dataset": "Overrides",
     "load.materials": "named_files_of",
     "load.records": "preview_records",
-    "load.request": "OpenCatalog Request",
+    "load.call": "OpenCatalog DatasetCall",
     "lockfile.models": "Lock Pin lock_text read_lock",
     "lockfile.pinned": "pin_sources staleness state_of",
     "lockfile.origins": "PinOrigins",

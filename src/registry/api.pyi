@@ -146,12 +146,12 @@ from registry.extensions import package_of as package_of
 from registry.installation import install_advice as install_advice
 from registry.installation import installed_release as installed_release
 from registry.lint.layout import schema_reference as schema_reference
+from registry.load.call import DatasetCall as DatasetCall
+from registry.load.call import OpenCatalog as OpenCatalog
 from registry.load.dataset import Overrides as Overrides
 from registry.load.load import load as load
 from registry.load.materials import named_files_of as named_files_of
 from registry.load.records import preview_records as preview_records
-from registry.load.request import OpenCatalog as OpenCatalog
-from registry.load.request import Request as Request
 from registry.lockfile.models import Lock as Lock
 from registry.lockfile.models import Pin as Pin
 from registry.lockfile.models import lock_text as lock_text

@@ -15,7 +15,7 @@ import pytest
 import s3fs
 
 from registry import get_dataset
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.settings import Settings
 from registry.sources import files
 from tests.conftest import S3, Https, OneDataset
@@ -70,9 +70,9 @@ def test_https_response_is_closed_early(one_dataset: OneDataset, https: Https) -
     path = https.put("/big.jsonl", body, etag="1")
     root = one_dataset({"type": "json", "path": path}, limit=50)
     opened = OpenCatalog.of(Settings.from_environment(root=root))
-    assert opened.request("data").find() == ("", None)
+    assert opened.call_of("data").find() == ("", None)
     read_only_the_beginning(root, 50)
-    _, entry = opened.request("data").find()
+    _, entry = opened.call_of("data").find()
     assert entry is not None, "what `show` and the pages look for is found, too"
     # The connection buffers more than the reader consumes: 8 MB were seen on a busy machine.
     assert 0 < sum(https.sent) < len(body) / 3

@@ -19,7 +19,7 @@ from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.cache.meta import seal, unseal
 from registry.cli import main
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.plugins.remote_cache.of_dataset import open_remote_cache
 from registry.plugins.remote_cache.record import SAMPLES, entry_folder, record_of, record_text
 from registry.plugins.remote_cache.stores import open_store, public_url

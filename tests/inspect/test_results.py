@@ -133,4 +133,4 @@ def test_truncated_logs_are_unreadable(registry: Registry, work: Path) -> None:
             (work / cuts[-1]).write_bytes(data[: int(len(data) * part)])
     found = receipts(registry, *cuts, code=4)
     assert [one["file"] for one in found] == cuts
-    assert all("truncated" in one["error"] for one in found)
+    assert all("truncated" in one["error"]["message"] for one in found)

@@ -19,8 +19,8 @@ from registry import (
 )
 from registry.catalog.catalog import Catalog
 from registry.cli import main
+from registry.load.call import OpenCatalog
 from registry.load.groups import checked_group, group_digest
-from registry.load.request import OpenCatalog
 from registry.settings import Settings
 
 CATALOG = """\

@@ -12,7 +12,7 @@ import pytest
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.lockfile.pin_cache import CatalogPins
 from registry.pipeline.parallel import whole
 from registry.settings import Settings, builtin_root

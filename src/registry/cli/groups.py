@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from registry.catalog.catalog import Catalog
     from registry.catalog.groups import Group
-    from registry.load.request import OpenCatalog
+    from registry.load.call import OpenCatalog
     from registry.settings import Settings
 
 __all__ = ["failed_groups", "group_data", "show_group"]

@@ -11,7 +11,7 @@ from registry.cli import options
 from registry.cli.output import print_failure, print_line
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, ManifestError, Problem
-from registry.load.request import OpenCatalog, Request
+from registry.load.call import DatasetCall, OpenCatalog
 from registry.workflows.states import DatasetState, states_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def open_dataset(
     as_json: bool,
     rules: Rules | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> tuple[Request, LoadResult]:
+) -> tuple[DatasetCall, LoadResult]:
     """Return a dataset, as it is asked for and opened; if it isn't cached, it is built first.
 
     `rules` are those of a base, which decide whether its mapper is run.
@@ -37,7 +37,7 @@ def open_dataset(
     Raises:
         ReviewError: by the rules of a base, its mapper must not be run.
     """
-    asked = options.request(opened, name, overrides, rules=rules)
+    asked = options.call_of(opened, name, overrides, rules=rules)
     with bars(as_json=as_json) as report:
         return asked, asked.load(partial(report, name))
 
@@ -50,7 +50,7 @@ def check_members(names: Iterable[str], opened: OpenCatalog) -> None:
     """
     for name in names:
         if not opened.catalog.is_group(name) and opened.catalog.is_member(name):
-            asked = opened.request(name)
+            asked = opened.call_of(name)
             _, entry = asked.find()
             if entry is not None:
                 asked.open_found(entry)

@@ -16,7 +16,7 @@ from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import RegistryError, ReviewError, RevisionError, near_or_known
 from registry.extensions import our_own
-from registry.load.request import OpenCatalog, Request
+from registry.load.call import DatasetCall, OpenCatalog
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, usable_cores
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Access",
     "OutFile",
     "as_json",
+    "call_of",
     "choose",
     "config_from",
     "current",
@@ -46,7 +47,6 @@ __all__ = [
     "plain",
     "print_stray_problems",
     "refuse_several",
-    "request",
     "require_remote_cache",
     "root",
     "rules_of",
@@ -349,20 +349,20 @@ def _named(catalog: Catalog, asked: Sequence[str], present: Callable[[str], str]
     return found
 
 
-def request(
+def call_of(
     opened: OpenCatalog,
     name: str,
     overrides: Mapping[str, Any] | None = None,
     *,
     source: str | None = None,
     rules: Rules | None = None,
-) -> Request:
+) -> DatasetCall:
     """Return a dataset, or a member of a group; say on stderr if the name is old or deprecated.
 
     Raises:
         ReviewError: by the rules of a base, its mapper must not be run.
     """
-    asked = opened.request(name, overrides, source=source)
+    asked = opened.call_of(name, overrides, source=source)
     if notice := opened.catalog.notice(name):
         print_line(f"warning: {notice}", err=True)
     spec = asked.spec

@@ -2,7 +2,7 @@
 
     name → catalog → resolve → plan (pin, find in the cache) → [build] → open → view
 
-`OpenCatalog.request` resolves the name and looks up its pin; `load` plans and executes the rest.
+`OpenCatalog.call_of` resolves the name and looks up its pin; `load` plans and executes the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from registry.cache.locks import again_if_lost
 from registry.catalog.catalog import Catalog
 from registry.display.notebook import notebook_progress
 from registry.errors import CacheError, DeprecatedNameWarning
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.settings import Settings
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def get_dataset(
     overrides: dict[str, Any] = {key: item for key, item in given.items() if item is not UNSET}
     settings = Settings.from_environment(root=root, offline=offline, locked=locked, frozen=frozen)
     opened = OpenCatalog.of(settings)
-    catalog, asked = opened.catalog, opened.request(name, overrides, source=source)
+    catalog, asked = opened.catalog, opened.call_of(name, overrides, source=source)
     if notice := catalog.notice(name):
         warnings.warn(notice, DeprecatedNameWarning, stacklevel=2)
     spec = asked.spec

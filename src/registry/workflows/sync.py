@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from registry.base.materials import SamplesId
     from registry.cache.remote import Pushes
     from registry.catalog.catalog import Catalog
-    from registry.load.request import OpenCatalog
+    from registry.load.call import OpenCatalog
     from registry.lockfile.models import Pin
     from registry.lockfile.pin_cache import CatalogPins
     from registry.manifest.models import DatasetSpec
@@ -60,7 +60,7 @@ def sync(
     """
 
     def job(name: str) -> Job:
-        asked = opened.request(name, overrides)
+        asked = opened.call_of(name, overrides)
         return Job(
             spec=asked.spec,
             boundary=asked.boundary,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.plugins.export.exported import Exported, open_exported
 from registry.settings import Settings
 
@@ -82,6 +82,6 @@ def opened(catalog: Path) -> Opener:
 
     def call(name: str, **overrides: Any) -> Exported:
         opened = OpenCatalog.of(Settings.from_environment())
-        return open_exported(opened.request(name, overrides))
+        return open_exported(opened.call_of(name, overrides))
 
     return call

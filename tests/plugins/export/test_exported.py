@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.plugins.export.exported import open_exported, provenance_text
 from registry.progress import Progress
 from registry.samples.provenance import Provenance, read_provenance
@@ -43,7 +43,7 @@ def test_fingerprint_is_that_of_all_samples_though_the_first_are_built_alone(
     catalog, settings = Catalog.open(root), Settings.from_environment()
     get_dataset("data", root=root)
     of_first, of_empty, of_all = (
-        open_exported(OpenCatalog(catalog, Cache(folder), settings).request("data", overrides))
+        open_exported(OpenCatalog(catalog, Cache(folder), settings).call_of("data", overrides))
         for folder, overrides in (
             (settings.cache_dir, None),
             (tmp_path / "empty", None),

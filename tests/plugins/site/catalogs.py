@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.plugins.site.catalog_view import CatalogView
 from registry.settings import Settings
 

@@ -12,7 +12,7 @@ import pytest
 from registry import get_dataset
 from registry.base.processes.executor import Workers
 from registry.errors import ExportError, SourceError
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.plugins.site import page_workers
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.page_workers import WrittenPage, write_pages

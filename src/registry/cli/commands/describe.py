@@ -19,7 +19,7 @@ from registry.pipeline.fewshot.content import NearDuplicate, near_duplicates
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from registry.load.request import Request
+    from registry.load.call import DatasetCall
     from registry.samples.dataset import Dataset
     from registry.samples.frames.description import Description
 
@@ -91,14 +91,14 @@ class _Shared(Struct, frozen=True):
 
 
 def _shared(
-    name: str, asked: Request, dataset: Dataset, overrides: Mapping[str, Any]
+    name: str, asked: DatasetCall, dataset: Dataset, overrides: Mapping[str, Any]
 ) -> _Shared | None:
     """Compare a dataset with its companion; None if it has none, or is its own."""
-    spec, request = asked.spec, asked.opened.request
+    spec, call_of = asked.spec, asked.opened.call_of
     if spec.fewshot is None:
         return None
-    solved = request(name, {**overrides, "fewshot": spec.fewshot.n or 1})
-    plain = request(name, {**overrides, "fewshot": False})
+    solved = call_of(name, {**overrides, "fewshot": spec.fewshot.n or 1})
+    plain = call_of(name, {**overrides, "fewshot": False})
     companion = solved.spec.companion
     if companion is None or companion.sources == plain.spec.sources:
         return None

@@ -20,7 +20,7 @@ from registry.cli.opening import check_members
 from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
-from registry.load.request import OpenCatalog
+from registry.load.call import OpenCatalog
 from registry.lockfile.merge import merge_locks
 from registry.lockfile.models import (
     Lock,

@@ -23,7 +23,7 @@ from registry.settings import Settings
 
 if TYPE_CHECKING:
     from registry.diff.snapshots.rules import Rules
-    from registry.load.request import OpenCatalog, Request
+    from registry.load.call import DatasetCall, OpenCatalog
     from registry.samples.dataset import Dataset
     from registry.samples.sample import Sample
     from registry.store.arrow_dataset import ArrowDataset
@@ -169,7 +169,7 @@ def command(
     return CLEAN
 
 
-def _print_reports(asked: Request, dataset: ArrowDataset, positions: Sequence[int]) -> None:
+def _print_reports(asked: DatasetCall, dataset: ArrowDataset, positions: Sequence[int]) -> None:
     """Print a row for each sample, with the values of the source: not corrected, not shuffled."""
     spec = asked.spec
     original = asked.made_of_it(as_mapped(spec)).load().dataset
@@ -221,7 +221,7 @@ def _preview_file(
     as_json: bool,
 ) -> None:
     """Print samples of a local file."""
-    asked = options.request(opened, name, source=file, rules=rules)
+    asked = options.call_of(opened, name, source=file, rules=rules)
     with opened.catalog.locating(asked.spec.name):
         stop = choice.offset + choice.count
         pairs, meta = preview_records(asked.spec, opened.cache, stop, boundary=asked.boundary)

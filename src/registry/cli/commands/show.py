@@ -35,7 +35,7 @@ from registry.yamldoc.writer import block_text
 
 if TYPE_CHECKING:
     from registry.cache.cache import CacheEntry
-    from registry.load.request import OpenCatalog
+    from registry.load.call import OpenCatalog
     from registry.manifest.models import DatasetSpec
 
 __all__ = ["command", "comment_start", "marked_yaml", "without_defaults"]
@@ -113,7 +113,7 @@ def command(
         return CLEAN
     if catalog.is_group(name) and not (call or origin or overrides):  # which are of one dataset
         return show_group(catalog.group(name), opened, as_json=as_json)
-    asked = options.request(opened, name, overrides)
+    asked = options.call_of(opened, name, overrides)
     spec = asked.spec
     check_members([name], opened)
     name = spec.name

@@ -327,7 +327,7 @@ def _unreadable(opened: OpenCatalog, name: str) -> _Page | None:
 def _samples_state(opened: OpenCatalog, name: str) -> list[object]:
     """Return values that change when the samples of a dataset change, or are cached."""
     try:
-        fingerprint, entry = opened.request(name).find()
+        fingerprint, entry = opened.call_of(name).find()
     except RegistryError as error:
         return [str(error)]
     return [fingerprint, entry and entry.meta["fingerprint"]]
@@ -338,7 +338,7 @@ def _build(
 ) -> dict[str, RegistryError]:
     """Build a dataset, or what it was before its corrections; return why it can't be built."""
     try:
-        opened.request(name, {"corrections": False} if is_original else None).load()
+        opened.call_of(name, {"corrections": False} if is_original else None).load()
     except RegistryError as error:
         return {name: error}
     return {}

@@ -31,7 +31,7 @@ from registry.api import (
 )
 
 if TYPE_CHECKING:
-    from registry.api import ArrowDataset, DatasetSpec, Request
+    from registry.api import ArrowDataset, DatasetCall, DatasetSpec
 
 __all__ = ["command", "samples_by_name"]
 
@@ -79,14 +79,14 @@ def command(
     out = None if out == "-" else out
     opened = options.open_catalog(root, offline=offline)
     catalog = opened.catalog
-    asked = options.request(opened, name)
+    asked = options.call_of(opened, name)
     spec = asked.spec
     original = _samples(asked, as_mapped(spec))
     if copy in catalog:
-        other, view = opened.request(copy), View(auto_id=spec.view.auto_id)
+        other, view = opened.call_of(copy), View(auto_id=spec.view.auto_id)
         corrected = _samples(other, replace(other.spec, view=view, companion=None))
     else:
-        other = opened.request(name, source=_location(copy))
+        other = opened.call_of(name, source=_location(copy))
         corrected = _samples(other, as_mapped(other.spec))
     by_id = all(_are_named_by_ids(one) for one in (original, corrected)) and not spec.view.auto_id
     was, now = (samples_by_name(one, by_id=by_id) for one in (original, corrected))
@@ -120,7 +120,7 @@ def command(
     return PROBLEMS if found.added else CLEAN
 
 
-def _samples(asked: Request, spec: DatasetSpec) -> ArrowDataset:
+def _samples(asked: DatasetCall, spec: DatasetSpec) -> ArrowDataset:
     """Return all samples: of a copy that lacks some, `sample` would select others."""
     with bars(as_json=False) as report:
         whole = asked.made_of_it(replace(spec, sample=None, expect=Expect()))

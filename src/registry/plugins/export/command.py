@@ -126,7 +126,7 @@ def command(
     with bars(as_json=as_json) as report:
         for name in chosen:
             try:
-                asked = opened.request(name, overrides)
+                asked = opened.call_of(name, overrides)
                 exported = open_exported(
                     asked, absolute_files=absolute_files, report=partial(report, name)
                 )

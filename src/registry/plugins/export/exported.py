@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from registry.api import (
         ArrowDataset,
         CacheEntry,
+        DatasetCall,
         DatasetSpec,
         LoadResult,
         Provenance,
         Report,
-        Request,
     )
 
 __all__ = ["PROVENANCE_KEY", "Exported", "open_exported", "provenance_text"]
@@ -60,7 +60,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 def open_exported(
-    asked: Request, *, absolute_files: bool = False, report: Report | None = None
+    asked: DatasetCall, *, absolute_files: bool = False, report: Report | None = None
 ) -> Exported:
     """Open a dataset for an export; it is built first if necessary.
 
@@ -85,7 +85,7 @@ def open_exported(
     )
 
 
-def _open(asked: Request, report: Report | None) -> tuple[LoadResult, str]:
+def _open(asked: DatasetCall, report: Report | None) -> tuple[LoadResult, str]:
     """Open a dataset; return it with the fingerprint of all samples of its source.
 
     Whether only the first samples were built depends on what the cache had before; the fingerprint

@@ -234,7 +234,7 @@ class RegistryFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec ha
             if catalog.is_member(location.name):
                 split = {} if location.split is None else {"split": location.split}
                 name, view = location.name, {**view, **split}
-            asked = OpenCatalog(catalog, cache, settings).request(name, view)
+            asked = OpenCatalog(catalog, cache, settings).call_of(name, view)
             exported = open_exported(asked, absolute_files=location.absolute_files)
             key, file = cached_export(exported, kind, cache)
             return use(file), key, exported.provenance.as_data()

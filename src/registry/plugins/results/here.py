@@ -84,7 +84,7 @@ class Here(OpenCatalog):
     def _found(self, name: str, *, original: bool = False) -> tuple[str, CacheEntry | None]:
         """Return the fingerprint of a dataset, and its cached samples."""
         try:
-            return self.request(name, {"corrections": False} if original else None).find()
+            return self.call_of(name, {"corrections": False} if original else None).find()
         except RegistryError:
             return "", None
 

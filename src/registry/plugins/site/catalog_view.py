@@ -24,12 +24,12 @@ from registry import (
 from registry.api import (
     CacheEntry,
     Compared,
+    DatasetCall,
     DatasetRecord,
     DatasetSpec,
     OpenCatalog,
     PinOrigins,
     Problem,
-    Request,
     Samples,
     as_mapped,
     cached_property,
@@ -153,7 +153,7 @@ class CatalogView:
         """Return what the list shows of a dataset; none of its samples is read."""
         view = DatasetView(name=name, file=self._file(name))
         try:
-            asked = self.opened.request(name)
+            asked = self.opened.call_of(name)
             spec, pin, (_, entry) = asked.spec, self.opened.pins.get(name), asked.find()
         except RegistryError as error:
             text = self.paths.shorten(str(error))
@@ -188,7 +188,7 @@ class CatalogView:
             with self.catalog.locating(name):
                 if name in self.failures:
                     raise self.failures[name]
-                view = self._with_samples(view, self.opened.request(name), first)
+                view = self._with_samples(view, self.opened.call_of(name), first)
                 return view if first > 1 else self._with_manifest(view)
         except RegistryError as error:
             failure = error
@@ -238,7 +238,7 @@ class CatalogView:
             for problem in error.problems
         )
 
-    def _with_samples(self, view: DatasetView, asked: Request, first: int) -> DatasetView:
+    def _with_samples(self, view: DatasetView, asked: DatasetCall, first: int) -> DatasetView:
         """Add samples of the cache, and plots beside the first ones, or those of a preview."""
         spec, (_, entry) = asked.spec, asked.find()
         if entry is None:
@@ -339,7 +339,7 @@ class CatalogView:
         if side.name in self.failures:
             raise self.failures[side.name]
         given = {"corrections": False} if side.is_original else {}
-        asked = self.opened.request(side.name, given)
+        asked = self.opened.call_of(side.name, given)
         spec, (_, entry) = asked.spec, asked.find()
         if side.is_original and not spec.is_original:
             raise RegistryError(f"{side.name}: its manifest has no `corrections`")
@@ -373,7 +373,7 @@ class CatalogView:
 
     def table(self, name: str) -> SampleTable | None:
         """Return the table of a dataset, or of a preview of it; None if it has no samples here."""
-        asked = self.opened.request(name)
+        asked = self.opened.call_of(name)
         _, entry = asked.find()
         if entry is not None:
             return self._table_of(asked, entry)
@@ -381,13 +381,13 @@ class CatalogView:
             return None
         return SampleTable.of(MemoryDataset([sample for _, sample in found[0]], name=name))
 
-    def _table_of(self, asked: Request, entry: CacheEntry) -> SampleTable:
+    def _table_of(self, asked: DatasetCall, entry: CacheEntry) -> SampleTable:
         def make() -> SampleTable:
             return SampleTable.of(asked.open_found(entry).as_stored())
 
         return self.tables.get(_key(asked, entry), make)
 
-    def _preview(self, view: DatasetView, asked: Request, first: int) -> DatasetView:
+    def _preview(self, view: DatasetView, asked: DatasetCall, first: int) -> DatasetView:
         """Add samples made of local files, without the order that the view of the spec has."""
         spec, before = asked.spec, first - 1
         if (found := _first_samples(asked, before + self.most)) is None:
@@ -454,13 +454,13 @@ class CatalogView:
         return self.paths.shorten(self.catalog.entries[name].document.file)
 
 
-def _key(asked: Request, entry: CacheEntry) -> object:
+def _key(asked: DatasetCall, entry: CacheEntry) -> object:
     """Return what identifies the samples of a dataset in their order."""
     return entry.meta["fingerprint"], asked.spec.view
 
 
 def _first_samples(
-    asked: Request, most: int
+    asked: DatasetCall, most: int
 ) -> tuple[list[tuple[int, Sample]], dict[str, Any]] | None:
     """Return what `preview_records` does; None if that takes more than local files."""
     if any(source.is_remote for source in asked.spec.sources):
@@ -472,7 +472,7 @@ def _first_samples(
 
 
 def _records(
-    asked: Request, numbers: Sequence[int]
+    asked: DatasetCall, numbers: Sequence[int]
 ) -> tuple[tuple[int, DatasetRecord] | None, ...]:
     """Return the records of samples: those on this machine that are near the start."""
     try:
@@ -483,7 +483,7 @@ def _records(
 
 
 def _reports(
-    asked: Request, samples: Sequence[Sample], numbers: Sequence[int], first: int
+    asked: DatasetCall, samples: Sequence[Sample], numbers: Sequence[int], first: int
 ) -> Iterator[str]:
     """Yield the row that reports a fault of each sample, or the command that prints it."""
     spec, original = asked.spec, asked.made_of_it(as_mapped(asked.spec))

@@ -150,7 +150,7 @@ def _build(
         if not opened.catalog.resolve(name, overrides=original).is_original:
             continue
         try:  # what the corrected samples are seen beside
-            opened.request(name, original).load()
+            opened.call_of(name, original).load()
         except RegistryError as error:
             failures[name] = error
     return failures

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from registry.sources.pins import Pins
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["OpenCatalog", "Request"]
+__all__ = ["DatasetCall", "OpenCatalog"]
 
 
 class _Parts(NamedTuple):
@@ -62,9 +62,9 @@ class OpenCatalog(_Parts):
         except LockError as error:  # not read again for each dataset
             return error
 
-    def request(
+    def call_of(
         self, name: str, overrides: Mapping[str, Any] | None = None, *, source: str | None = None
-    ) -> Request:
+    ) -> DatasetCall:
         """Return a dataset, or a member of a group, with choices in place of its manifest's.
 
         Args:
@@ -87,7 +87,7 @@ class OpenCatalog(_Parts):
         if self.catalog.is_member(name):
             is_as_named = self.catalog.named(name) == spec.name
             shown = name if is_as_named else f"{name}:{spec.name.partition(':')[2]}"
-        return Request(
+        return DatasetCall(
             name=shown,
             spec=spec,
             opened=self,
@@ -99,7 +99,7 @@ class OpenCatalog(_Parts):
     def _pinned(
         self, spec: DatasetSpec, overrides: Mapping[str, Any], source: str | None
     ) -> PinnedSources | None:
-        """Return what the lockfile pins for a request; None means the current sources are used.
+        """Return what the lockfile pins for a call; None means the current sources are used.
 
         A member of a group has the pin of its dataset. A pin belongs to the manifest. It remains
         valid for overrides of the view, but not for overrides that select other data. Examples that
@@ -144,7 +144,7 @@ class OpenCatalog(_Parts):
         )
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class DatasetCall(Struct, frozen=True, kw_only=True):
     """A dataset as a call asks for it, with the rules by which it is opened."""
 
     name: str
@@ -158,8 +158,8 @@ class Request(Struct, frozen=True, kw_only=True):
     source: str | None = None
     """The source that the call names."""
 
-    def made_of_it(self, spec: DatasetSpec) -> Request:
-        """Return a request of other samples that are made of the same bytes, without a pin."""
+    def made_of_it(self, spec: DatasetSpec) -> DatasetCall:
+        """Return a call of other samples that are made of the same bytes, without a pin."""
         lock = self.lock and replace(self.lock, samples=None)
         return replace(self, name=spec.name, spec=spec, lock=lock)
 
