@@ -253,7 +253,7 @@ def test_zip_of_a_server_is_read(root: Path, capsys: Capsys, https: Https) -> No
     url = https.put("/b.zip", FILES["zip"][1])
     assert main(["add", "own", "--file", url]) == 0, capsys.readouterr().err
     text = (root / "registry" / "own.yaml").read_text()
-    assert f"path: zip://b/test.csv::{url}\n" in text
+    assert f'path: "zip://b/test.csv::{url}"\n' in text
 
 
 def test_folder_becomes_splits_and_columns(root: Path, capsys: Capsys) -> None:

@@ -10,13 +10,8 @@ from tests.faults.process import registry, write_catalog
 from tests.servers.hub import HubEmulator
 
 
-@pytest.mark.parametrize(
-    ("command", "datasets"),
-    [("sync", ["3 datasets"]), ("lock default branch files", ["default", "branch", "files"])],
-)
-def test_the_script_never_runs(
-    tmp_path: Path, hub: HubEmulator, command: str, datasets: list[str]
-) -> None:
+@pytest.mark.parametrize("command", ["sync", "lock default branch files"])
+def test_the_script_never_runs(tmp_path: Path, hub: HubEmulator, command: str) -> None:
     mark = tmp_path / "mark"
     script = f"open({str(mark)!r}, 'w')\n".encode()
     data = b'{"input": "1", "target": "2"}\n'
@@ -32,6 +27,7 @@ def test_the_script_never_runs(
     ended = registry(catalog, *command.split(), HF_DATASETS_TRUST_REMOTE_CODE="1")
     assert not mark.exists()
     assert ended.code == 1
-    for stopped in datasets:
-        error = f"error: {stopped}: org/scripted: this dataset needs its own Python script, scripted.py, which is never run"
-        assert error in ended.err
+    assert (
+        "error: 3 datasets: org/scripted: this dataset needs its own Python script, scripted.py, which is never run"
+        in ended.err
+    )

@@ -150,7 +150,9 @@ class Location(str):  # noqa: SLOT000 (what is computed is stored on it)
         """Its path in lower case, for suffixes."""
         if self.member is not None:
             return self.member.path.lower()
-        return (urlsplit(self).path if self.protocol in _WEB else self).lower()
+        if self.protocol in _WEB:  # not by `urlsplit`, as the URL may be invalid
+            return self.without_query.partition("://")[2].partition("/")[2].lower()
+        return self.lower()
 
     def local_path(self, folder: str | os.PathLike[str] = "") -> str:
         """Return the absolute path of a local file; `~` is the home folder.
