@@ -44,7 +44,7 @@ def test_list_has_a_row_for_each_group(run: Run, groups: Path) -> None:
         assert [line.split()[0] for line in run("list", *words).lines[1:]] == ["board"]
     rows = run("list", "--json").json
     assert [one["name"] for one in rows] == names
-    assert [one["group"] for one in rows if "group" in one] == names[2:]
+    assert [one["name"] for one in rows if "members" in one] == names[2:]
     assert Catalog.open(groups).group("numbers").text == "3 members: one, two, three"
 
 

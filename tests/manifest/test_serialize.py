@@ -9,6 +9,7 @@ import pytest
 
 from registry.base.digest import digest_of
 from registry.manifest.models import DatasetSpec, Expect, View
+from registry.manifest.schema import read_schema
 from registry.manifest.serialize import data_of, is_not_default, is_set, model_defaults, with_order
 from registry.manifest.source_models import CsvSource
 
@@ -73,3 +74,14 @@ def test_order_of_keys_counts_where_that_of_samples_follows_it(
     first, second = map(with_order, sides)
     assert first == sides[0]  # the digest of sorted keys is as ever
     assert (digest_of(first) != digest_of(second)) is counts
+
+
+def test_operations_with_any_keys_are_known() -> None:
+    """Whether the order of their keys counts is said by `with_order`, for a new one too."""
+    schemas = read_schema("manifest")["$defs"]["operation"]["properties"]
+    open_ones = {
+        name
+        for name, one in schemas.items()
+        if one.get("type") == "object" and one.get("additionalProperties") is not False
+    }
+    assert open_ones == {"map", "replace"}

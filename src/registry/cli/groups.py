@@ -61,7 +61,6 @@ def group_data(group: Group) -> dict[str, Any]:
     """Return a group as JSON data."""
     return {
         "name": group.name,
-        "group": group.name,
         "description": group.description,
         "tags": list(group.tags),
         "members": [

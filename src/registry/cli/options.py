@@ -107,14 +107,16 @@ def root(command: Command) -> Command:
 
 
 class OutFile(click.Path):
-    """A file that a command writes: an unset variable is none, nor is `-`, unless it is stdout."""
+    """A file that a command writes; not an empty name, and not `-` unless that is stdout."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path of the file."""
-        if value == "" or (value == "-" and not self.allow_dash):
-            self.fail(f"'{value}' is no name of a file (`./-` is one)", param, ctx)
+        if value == "":
+            self.fail("the name of the file is empty (is a variable not set?)", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("it is not written to stdout (`./-` is a file)", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -203,7 +203,7 @@ def test_a_bundle_is_written_and_described(run: Run, own: Path, tmp_path: Path) 
     data = run("bundle", "qa", "-o", str(file), "--json").json
     assert result.lines[-1] == f"sha256: {data['sha256']}"
     assert (data["bytes"], data["needs"]) == (file.stat().st_size, [])
-    assert "'-' is no name of a file" in run("bundle", "qa", "-o", "-").err
+    assert "not written to stdout (`./-` is a file)" in run("bundle", "qa", "-o", "-").err
 
 
 def test_an_unlocked_dataset_is_an_error_and_leaves_no_file(

@@ -97,7 +97,11 @@ def test_json(folder: Path, run: Run) -> None:
         (("quiz.yaml", "quiz.yaml"), 1, "several files define a dataset 'quiz'"),
         (("quiz.yaml", "--from", "lmeval"), 2, "lm-eval"),
         (("quiz.yaml", "--out", "partial.yaml"), 1, "already exists"),
-        (("quiz.yaml", "--out", ""), 2, "'--out': '' is no name of a file (`./-` is one)"),
+        (
+            ("quiz.yaml", "--out", ""),
+            2,
+            "'--out': the name of the file is empty (is a variable not set?)",
+        ),
     ],
 )
 def test_errors(
