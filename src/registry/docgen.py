@@ -87,8 +87,9 @@ the changed manifest to the same bytes. Files of other catalogs (`package:`) are
 
 ## In CI
 
-There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci). The option
-[`--format`](command-line.md#validate) has a value for code hosts, and one for SARIF 2.1.0.
+There is a GitHub Action and a pre-commit hook: see [review.md](review.md#in-ci). With
+[`--format`](command-line.md#validate), problems are printed as a code host shows them, or as
+SARIF 2.1.0.
 """
 
 
