@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.base.digest import (
+    are_plain,
     canonical_json,
     decode_value,
     digest_of,
@@ -92,6 +93,21 @@ class Colour(enum.StrEnum):
 
 class Level(enum.IntEnum):
     HIGH = 3
+
+
+_ODD = [Colour.RED, Level.HIGH, {True: 1}, {"$x": 1}, {"a": ["$x"]}]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(_values, st.sampled_from(_ODD)), max_size=3))
+def test_values_are_plain_if_they_are_encoded_as_they_are(values: list[Any]) -> None:
+    assert are_plain(values) == (repr(encode_value(values)) == repr(values))
+
+
+def test_a_list_in_itself_is_not_plain() -> None:
+    value: list[Any] = []
+    value.append(value)
+    assert not are_plain([value])
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ from registry.samples.content import ContentData, ContentReasoning, ContentToolU
 from registry.samples.fields import NAMES
 from registry.samples.frames.layout import MetadataType
 from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
-from registry.store.columns import are_plain, batch_of, common_keys, fields_of, to_json_texts
+from registry.store.columns import batch_of, common_keys, fields_of, to_json_texts
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of
 from registry.store.schema import MetadataTypeMismatchError
@@ -401,32 +401,10 @@ def test_numbers_are_restored_exactly(number: float) -> None:
     assert repr(restored(to_json_texts([number, [number]]))) == repr([number, [number]])
 
 
-@settings(deadline=None)
-@given(st.lists(any_values, max_size=3))
-def test_only_what_json_has_is_plain(values: list[Any]) -> None:
-    def has_only_json(one: Any) -> bool:
-        if type(one) is float:
-            return math.isfinite(one)
-        if type(one) is list:
-            return all(map(has_only_json, one))
-        if type(one) is dict:
-            return all(type(key) is str for key in one) and all(map(has_only_json, one.values()))
-        return one is None or type(one) in (str, int, bool)
-
-    assert are_plain(values) == has_only_json(values)
-
-
 @pytest.mark.parametrize("odd", [math.nan, -math.inf, (1.5,), b"x"], ids=repr)
 def test_an_odd_value_among_plain_ones_is_restored(odd: Any) -> None:
     for values in ([1.5, odd], [{"a": 1.5}, {"a": [odd, 2.5]}]):
-        assert not are_plain(values)
         assert repr(restored(to_json_texts(values))) == repr(values)
-
-
-def test_a_list_in_itself_is_not_plain() -> None:
-    value: list[Any] = []
-    value.append(value)
-    assert not are_plain([value])
 
 
 def test_keys_that_start_like_a_tag_are_restored_from_plain_values() -> None:

@@ -12,14 +12,30 @@ import json
 import math
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["canonical_json", "decode_value", "digest_of", "encode_value", "from_json", "to_json"]
+    Level = tuple[Sequence[Any], set[type], Sequence[list[Any]], Sequence[dict[Any, Any]]]
+    """Values, their types, and those of them that are lists and dicts."""
+
+__all__ = [
+    "are_plain",
+    "canonical_json",
+    "decode_value",
+    "digest_of",
+    "encode_value",
+    "from_json",
+    "levels",
+    "to_json",
+]
 
 _PLAIN = (str, int, bool, type(None))
+_JSON = frozenset({*_PLAIN, float, list, dict})
+_MOST_LEVELS = 256
+"""Data may be nested in itself."""
 
 # Subclasses before their bases: a datetime is also a date. Only NaN and infinities are tagged
 # floats, as JSON lacks them.
@@ -38,6 +54,35 @@ _TAGGED: tuple[tuple[type, str, Callable[[Any], Any], Callable[[Any], Any]], ...
     (bytes, "$bytes", lambda value: base64.b64encode(value).decode(), base64.b64decode),
 )
 _DECODERS = {tag: decode for _, tag, _, decode in _TAGGED}
+
+
+def levels(values: Sequence[Any]) -> Iterator[Level]:
+    """Yield values, then all that their lists and dicts have, and so on, while there is any."""
+    # By levels, so that loops over the items of all values run in C.
+    while values:
+        kinds = set(map(type, values))
+        lists, dicts = _of_type(list, values, kinds), _of_type(dict, values, kinds)
+        yield values, kinds, lists, dicts
+        values = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
+
+
+def _of_type(kind: type, values: Sequence[Any], kinds: set[type]) -> Sequence[Any]:
+    if kinds == {kind}:
+        return values
+    return [value for value in values if type(value) is kind] if kind in kinds else ()
+
+
+def are_plain(values: Sequence[Any]) -> bool:
+    """Return whether `encode_value` would return values unchanged; a False may be wrong."""
+    for depth, (items, kinds, _, dicts) in enumerate(levels(values)):
+        if not kinds <= _JSON or depth == _MOST_LEVELS:
+            return False
+        if float in kinds and not all(map(math.isfinite, _of_type(float, items, kinds))):
+            return False
+        keys = set(chain.from_iterable(dicts))
+        if not set(map(type, keys)) <= {str} or any(key.startswith("$") for key in keys):
+            return False
+    return True
 
 
 def encode_value(value: Any) -> Any:

@@ -10,11 +10,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+
+from registry.base.digest import levels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +33,10 @@ MAX_DEPTH = 256
 """Levels of nesting; Python's own limit depends on its version and on the caller's stack."""
 
 _COUNTED_BYTES = 1 << 17
+_FEW_BYTES = 1 << 12
+_KEY_ENDS = (b'":', b" :", b"\t:", b"\n:", b"\r:")
 _MOST_BLANKS = 64
 """Blanks before a colon that are looked at."""
-_CONTAINERS = frozenset({dict, list})
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
@@ -120,23 +122,12 @@ def repeats_key(text: str) -> bool:
 
 def _count_keys(values: Sequence[Any], depth: int) -> int:
     """Return the number of keys in values, which are at some depth of nesting."""
-    count, items = 0, values
-    # Level by level, so that loops over the items of all values run in C.
-    while not (kinds := set(map(type, items))).isdisjoint(_CONTAINERS):
-        if depth > MAX_DEPTH:
+    count = 0
+    for above, (_, _, lists, dicts) in enumerate(levels(values), depth):
+        if above > MAX_DEPTH and (lists or dicts):
             raise RecursionError
-        depth += 1
-        dicts = _of_type(dict, items, kinds)
-        lists = _of_type(list, items, kinds)
         count += sum(map(len, dicts))
-        items = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
     return count
-
-
-def _of_type(kind: type, items: Sequence[Any], kinds: set[type]) -> Sequence[Any]:
-    if kinds == {kind}:
-        return items
-    return [item for item in items if type(item) is kind] if kind in kinds else ()
 
 
 def _count_key_ends(text: bytes | bytearray) -> int:
@@ -174,6 +165,8 @@ def _count_escaped(
 
 def most_keys(text: bytes | bytearray) -> int:
     """Return how many keys a text has at most: its colons that follow a quote or a blank."""
+    if len(text) < _FEW_BYTES:
+        return sum(map(text.count, _KEY_ENDS))
     codes, count = np.frombuffer(text, np.uint8), 0
     for start in range(1, len(codes), _COUNTED_BYTES):
         before = codes[start - 1 : start - 1 + _COUNTED_BYTES]

@@ -199,7 +199,8 @@ class FieldMapper:
     def metadata_values(self, key: str, batch: Batch) -> list[Any]:
         """Return the values of one key of the metadata; None without the column."""
         try:
-            return list(map(or_none, self.metadata_functions[key](batch)))
+            values = self.metadata_functions[key](batch)
+            return list(map(or_none, values)) if type(MISSING) in set(map(type, values)) else values
         except MappingError as error:
             raise error.at(field=f"metadata.{key}") from error.__cause__
 

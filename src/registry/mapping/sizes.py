@@ -7,10 +7,11 @@ from itertools import chain
 from types import NoneType
 from typing import Any
 
+from registry.base.digest import levels
 from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 
-__all__ = ["check_size", "join", "sample_size", "size_of", "sizes_of"]
+__all__ = ["are_short", "check_size", "join", "sample_size", "size_of", "sizes_of"]
 
 _FLAT = frozenset({str, list, dict})
 _PLAIN = _FLAT | {int, float, bool, NoneType}
@@ -25,6 +26,11 @@ def join(separator: str, parts: Iterable[str]) -> str:
     if size > MAX_TEXT:
         check_size(size)
     return separator.join(found)
+
+
+def are_short(columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether all strings of columns, joined to one, would not be too long."""
+    return sum(sum(map(len, column)) for column in columns) <= MAX_TEXT
 
 
 def check_size(size: int) -> None:
@@ -53,24 +59,19 @@ def size_of(value: Any) -> int:
 
 def sizes_of(values: Sequence[Any]) -> int:
     """Return the sum of what `size_of` returns for values, faster."""
-    size, items = 0, values
-    # Level by level, so that loops over the items of all values run in C.
-    while items:
-        kinds = set(map(type, items))
+    size = 0
+    for items, kinds, lists, dicts in levels(values):
         if kinds == {str}:
             return size + sum(map(len, items))
-        texts = [item for item in items if type(item) is str] if str in kinds else []
-        lists = [item for item in items if type(item) is list] if list in kinds else []
-        dicts = [item for item in items if type(item) is dict] if dict in kinds else []
         if sum(map(len, lists)) + sum(map(len, dicts)) > _MOST_FLAT:
             return size + sum(map(size_of, items))
+        texts = [item for item in items if type(item) is str] if str in kinds else ()
         size += sum(map(len, texts)) + 8 * (len(lists) + len(dicts))
         size += sum(map(len, map(str, chain.from_iterable(dicts))))
         if kinds <= _PLAIN:
             size += 8 * (len(items) - len(texts) - len(lists) - len(dicts))
         else:
             size += sum(size_of(item) for item in items if type(item) not in _FLAT)
-        items = [*chain.from_iterable(lists), *chain.from_iterable(map(dict.values, dicts))]
     return size
 
 

@@ -7,16 +7,14 @@ becomes an array, NaN becomes null. So only values that are known to be plain ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
-from math import isfinite
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
 
-from registry.base.arrow import contains_literal, to_array
-from registry.base.digest import to_json
+from registry.base.arrow import to_array
+from registry.base.digest import are_plain, to_json
 from registry.errors import MappingError
 from registry.samples.fields import FIELDS, NAMES, Field
 from registry.samples.frames.layout import METADATA_TYPES, MetadataType
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     """Numbers of records, from 1."""
 
 __all__ = [
-    "are_plain",
     "batch_of",
     "common_keys",
     "field_columns",
@@ -52,9 +49,6 @@ _TEXT = pa.large_string()
 _INT64 = 1 << 63
 
 _encode = msgspec.json.Encoder().encode
-_PLAIN = frozenset({str, int, float, bool, type(None), list, dict})
-_MOST_LEVELS = 256
-"""Data may be nested in itself."""
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
@@ -260,32 +254,5 @@ def to_json_texts(values: Sequence[Any]) -> pa.Array:
         return pa.repeat(to_json_texts(values[:1])[0], len(values))
     if are_plain(values):
         texts = [None if value is None else _encode(value) for value in values]
-        encoded = to_array(texts, pa.large_binary())
-        # A key that starts with `$` needs a tag; a string that starts with it looks the same.
-        if not contains_literal(encoded.buffers()[2] or b"", r'"\$'):
-            return encoded.view(pa.large_string())
+        return to_array(texts, pa.large_binary()).view(pa.large_string())
     return to_array([None if one is None else to_json(one) for one in values], pa.large_string())
-
-
-def are_plain(values: Sequence[Any]) -> bool:
-    """Return whether values have only types that JSON has, and no NaN or infinity."""
-    # Level by level, so that loops over the items of all values run in C.
-    items = list(values)
-    for _ in range(_MOST_LEVELS):
-        kinds = set(map(type, items))
-        if not kinds <= _PLAIN:
-            return False
-        if float in kinds and not all(isfinite(item) for item in items if type(item) is float):
-            return False
-        inner: list[Any] = []
-        if list in kinds:
-            inner.extend(chain.from_iterable(item for item in items if type(item) is list))
-        if dict in kinds:
-            dicts = [item for item in items if type(item) is dict]
-            if not set(map(type, chain.from_iterable(dicts))) <= {str}:
-                return False
-            inner.extend(chain.from_iterable(map(dict.values, dicts)))
-        items = inner
-        if not items:
-            return True
-    return False

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import math
+import warnings
+from contextlib import nullcontext, suppress
 from datetime import datetime
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from registry.base.digest import encode_value
+from registry.errors import MappingError
 from tests.mapping.operations.one_step import error_of, forbids, refuses, returns, run
 
 test_an_operation_returns = returns(
@@ -58,12 +67,52 @@ test_an_invalid_argument_is_refused_before_any_record = forbids(
     ({"parse": "yaml"}, "takes json or literal"),
     ({"int": 1}, "takes no argument, got 1"),
     ({"dump": {"sort": True}}, "unknown option 'sort', known: ascii, indent, literal"),
-    ({"dump": {"indent": 17}}, "`indent` is a number of spaces, at most 16"),
+    ({"dump": {"indent": 9}}, "`indent` is a number of spaces, at most 8"),
     ({"dump": {"literal": True, "indent": 1}}, "`literal` excludes `ascii` and `indent`, which are for JSON"),
     ({"date": 5}, "takes a format such as %Y-%m-%d, a string"),
     ({"date": "%Y %Z"}, "%Z takes names of zones that depend on the machine: %z takes offsets such as +0200, and other text stands for itself"),
     ({"date": "%Y %Y"}, "the format '%Y %Y' has a directive twice"),
 )  # fmt: skip
+
+
+_PARTS = [
+    *"'\"{}[](),: \n\t\\#-ué01",
+    *["'a'", "'b': ", "''", r"'\/'", "1e5", "1.50", "-0", "9" * 20],
+    *["true", "True", "null", "None", "NaN"],
+]
+_LITERALS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(["a", ",", "'", '"', "\\", ":", "é", "\t", " "], max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("ab:", max_size=2), inner, max_size=3)
+    ),
+    max_leaves=6,
+).map(repr)
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(_PARTS), max_size=8).map("".join) | _LITERALS)
+def test_a_literal_is_what_python_reads(text: str) -> None:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            expected = ast.literal_eval(text.strip())
+        encode_value(expected)
+    except (ValueError, SyntaxError, TypeError):
+        assert error_of({"parse": "literal"}, text).operation == "parse(literal)"
+        return
+    if isinstance(expected, tuple):
+        expected = list(expected)
+    with suppress(MappingError) if text.count(":") > 1 else nullcontext():  # a repeated key
+        assert repr(run({"parse": "literal"}, text)) == repr(expected)
+
+
+@given(_LITERALS.map(ast.literal_eval), st.booleans(), st.integers(0, 8))
+def test_indented_json_is_that_of_python(value: Any, ascii: bool, indent: int) -> None:
+    expected = json.dumps(encode_value(value), ensure_ascii=ascii, indent=indent)
+    assert run({"dump": {"ascii": ascii, "indent": indent}}, value) == expected
 
 
 def test_literal_error_is_deterministic() -> None:

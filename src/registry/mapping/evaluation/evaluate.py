@@ -53,7 +53,7 @@ from registry.mapping.operations.base import (
     Step,
 )
 from registry.mapping.row import Row, or_none
-from registry.mapping.sizes import join, sizes_of
+from registry.mapping.sizes import are_short, join, sizes_of
 
 __all__ = ["Evaluator", "compile_condition", "compile_expression"]
 
@@ -423,8 +423,11 @@ def _hash(
         columns = [_texts(field(batch)) for field in fields] if fields else None
         rows = _own_texts(batch) if columns is None else rows_of(columns, batch)
         # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
-        texts = (join("\0", row).encode("utf-8", "surrogatepass") for row in rows)
-        digests = [digest_of(text).hexdigest()[:length] for text in texts]
+        is_short = columns is not None and are_short(columns)
+        texts = map("\0".join, rows) if is_short else (join("\0", row) for row in rows)
+        digests = [
+            digest_of(text.encode("utf-8", "surrogatepass")).hexdigest()[:length] for text in texts
+        ]
         if prefix is None:
             return digests
         return [f"{start}_{one}" for start, one in zip(prefix(batch), digests, strict=True)]

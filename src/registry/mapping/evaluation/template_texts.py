@@ -12,7 +12,7 @@ from registry.manifest.templates import Placeholder, Section, TemplatePart
 from registry.mapping.conditions import is_empty
 from registry.mapping.evaluation.batch import Batch
 from registry.mapping.operations.base import BatchFunction
-from registry.mapping.sizes import join
+from registry.mapping.sizes import are_short, join
 
 __all__ = ["TemplateTexts"]
 
@@ -50,7 +50,7 @@ class TemplateTexts:
     def _joined(self, columns: Sequence[Sequence[str]], batch: Batch) -> list[str]:
         rows = zip(*columns, strict=True)
         is_small = self._is_bounded and batch.size and batch.size * len(columns) <= MAX_TEXT
-        if is_small or sum(sum(map(len, column)) for column in columns) <= MAX_TEXT:
+        if is_small or are_short(columns):
             return list(map("".join, rows))
         if batch.is_alone:
             return [join("", row) for row in rows]
