@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import unicodedata
 
 import pytest
@@ -15,6 +16,8 @@ from registry.base.escape import (
     escape_json,
     escape_lines,
     escaped_characters,
+    mark_alike,
+    normal_form,
     show_invisible,
     start_of,
 )
@@ -168,3 +171,15 @@ def test_json_keeps_its_data(value: object) -> None:
 )
 def test_start_of_a_text_ends_with_no_joiner(text: str, start: str) -> None:
     assert start_of(text, 3) == start
+
+
+@pytest.mark.parametrize("text", ["\u0434" * 200_000, "a" + "\u0315\u0300" * 100_000])
+def test_what_looks_alike_is_marked_in_linear_time(text: str) -> None:
+    start = time.process_time()
+    assert mark_alike(text, text[:-1]) == text
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("text", ["e\u0301 \ufb01", "\uff76\uff9e" * 40, "e\u0301" + "\u2014" * 40])
+def test_normal_form_of_a_text_is_that_of_unicode(text: str) -> None:
+    assert normal_form("NFKC", text) == unicodedata.normalize("NFKC", text)

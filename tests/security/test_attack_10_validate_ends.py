@@ -12,6 +12,7 @@ from tests.security.measured import Measured, run_measured
 
 INDEX = "version: 1\ninclude: ['m/*.yaml']\n"
 MIB = 1 << 20
+MARKS = "\u0315\u0300" * 200_000
 VALID = "{{source: {{type: csv, path: x}}}}"
 IGNORE = "# registry: ignore missing-license -- x"
 
@@ -126,6 +127,14 @@ CATALOGS: dict[str, tuple[Make, str]] = {
     "long name": (
         one(f"datasets: {{{'n' * 900_000}: {{extends: {'m' * 100_000}}}}}\n"),
         "yaml-syntax",
+    ),
+    "marks to sort": (
+        one(f"datasets: {{d: {{source: {{type: csv, path: 'a{MARKS}'}}}}}}\n"),
+        "missing-data",
+    ),
+    "host to decode": (
+        one(f"datasets: {{d: {{source: {{type: csv, path: 'https://xn--{'a' * 900_000}/x'}}}}}}\n"),
+        "is not a host",
     ),
     "many ignore comments": (one(rows(f"  d{{}}: {VALID}  {IGNORE}", 12_000)), ""),
     "slow pattern": (index_with("'m/" + "*a" * 5_000 + ".yaml'"), "matches nothing"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from pathlib import Path
+
+from registry.base.escape import normal_form
 
 __all__ = ["NAME_PATTERN", "display_path", "file_stem", "is_device", "name_fault"]
 
@@ -18,7 +19,7 @@ many file systems ignore; Windows reserves names of devices, and drops a dot at 
 def is_device(file: str) -> bool:
     """Return whether Windows reserves the name of a file for a device."""
     # It takes a superscript for a digit, and drops spaces before the suffix. NFKC has the digit.
-    name = unicodedata.normalize("NFKC", file).partition(".")[0].rstrip()
+    name = normal_form("NFKC", file).partition(".")[0].rstrip()
     return re.match(_DEVICES, name, re.IGNORECASE) is not None
 
 

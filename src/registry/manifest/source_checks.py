@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
+from registry.base.escape import normal_form
 from registry.base.locations import ARCHIVE_PROTOCOLS, MAX_ARCHIVES, Location
 from registry.base.names import is_device
 from registry.base.packages import bad_package_path
@@ -164,7 +164,7 @@ def _unportable(merged: Merged) -> Iterator[Finding]:
             yield Finding(
                 place, f"Windows reserves the name '{name}' for a device", "rename the file"
             )
-        folded = unicodedata.normalize("NFC", location).casefold()
+        folded = normal_form("NFC", location).casefold()
         other = known.setdefault((place[:-1], folded), location)
         if other != location:
             message = f"'{name}' and '{other.rpartition('/')[2]}' are one file on some systems"

@@ -10,7 +10,6 @@ letters for the same choices make no difference, and equal letters of different 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from registry.base.digest import to_json
+from registry.base.escape import normal_form
 from registry.samples.letters import choice_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _GRAM = 13
 
 def normalized(text: str) -> str:
     """Return a text without what only typesets it; equal for texts that say the same."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normal_form("NFKC", text).casefold()
     plain = _DASHES.sub("-", _APOSTROPHES.sub("", folded))
     return _BLANKS.sub(" ", _TYPESETTING.sub(" ", plain)).strip()
 
