@@ -69,6 +69,7 @@ def test_an_odd_spelling_is_refused_without_its_secrets(url: str) -> None:
         *("127.0.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "::1", "fe80::1"),
         *("fc00::1", "ff02::1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::10.0.0.1"),
         *("64:ff9b::a9fe:a9fe", "2002:0a00:0001::1", "fd00:ec2::254", "4000::1"),
+        *("fec0::1", "192.0.0.192", "168.63.129.16", "::ffff:168.63.129.16"),
     ],
 )
 def test_addresses_that_are_not_public(name: str) -> None:

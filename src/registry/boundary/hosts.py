@@ -37,6 +37,11 @@ _AUTHORITY = re.compile(
 )
 # Clients also read `127.1`, `0x7f.1`, `2130706433` and `0177.0.0.1` as addresses.
 _NUMERIC = re.compile(r"(?:0[xX][0-9a-fA-F]*|\d+)")
+_LONGEST_NAME = 253
+"""Of a name in the DNS; to decode `xn--` takes quadratic time."""
+# Public to Python, and not routed to a public server: site-local (RFC 3879), protocol assignments
+# (RFC 6890, where Oracle's cloud has its metadata), and where Azure has its own.
+_NOT_PUBLIC = ("fec0::/10", "192.0.0.0/24", "168.63.129.16/32")
 _PORTS = {"http": 80, "https": 443}
 _PROVIDERS = {"s3": S3, "s3a": S3, "hf": HUB}
 
@@ -72,8 +77,9 @@ def parse_host(text: str) -> Host:
         text = f"[{text}]"
     found = _AUTHORITY.fullmatch(text)
     name = ((found["v6"] or found["name"]) if found else "").lower().removesuffix(".")
+    is_name = 0 < len(name) <= _LONGEST_NAME
     # What ends in a number is an address, which must be written in the usual form.
-    if not found or not name or (_odd(name) and _address(name) is None):
+    if not found or not is_name or (_odd(name) and _address(name) is None):
         raise ReachError(f"'{text[:80]}' is not a host (write its plain name, in ASCII letters)")
     return Host(name, int(found["port"]) if found["port"] else None)
 
@@ -161,7 +167,7 @@ def address_fault(name: str) -> str:
     if address is None:
         return ""
     for one in _inner(address) or [address]:
-        if not one.is_global or one.is_multicast or one.is_reserved:
+        if not one.is_global or one.is_multicast or one.is_reserved or _is_unrouted(one):
             private = "loopback" if one.is_loopback else "private"
             return f"a {'link-local' if one.is_link_local else private} address"
     return ""
@@ -183,6 +189,12 @@ def _address(name: str) -> Any:
         return ipaddress.ip_address(name)
     except ValueError:
         return None
+
+
+def _is_unrouted(address: Any) -> bool:
+    import ipaddress
+
+    return any(address in ipaddress.ip_network(one) for one in _NOT_PUBLIC)
 
 
 def _inner(address: Any) -> list[Any]:
