@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from registry.errors import DecodeError
 from registry.scaffold.csv_dialect import (
     CsvReading,
+    check_unquoted,
     name_columns,
     shown_cells,
     sniff_csv,
@@ -45,6 +46,7 @@ CASES = {  # text, delimiter, rows to skip, first row
     "notes of a sheet": ("Export,,,\nCreated,1,,\n,,,\nq,a,s,l\nW,1,m,1\nX,2,n,3\n", ",", 3, "q"),
     "a sentence above": ("Made on Monday, 3 May\nquestion,answer\nWhat,1\n", ",", 1, "question"),
     "no name above an index": (",question\n0,What\n1,Where\n", ",", 0, ""),
+    "an unknown name beside an index": (",kysymys\n0,What\n1,Where\n", ",", 0, ""),
     "a delimiter at the end": ("question,answer,\nWhat,1,\nWhere,2,\n", ",", 0, "question"),
     "only a header": ("question,answer\n", ",", 0, "question"),
     "blank lines": ("q,a\n\nWhat,1\n\n\nWhere,2\n", ",", 0, "q"),
@@ -61,11 +63,12 @@ def test_dialect_is_recognized(text: str, delimiter: str, skip: int, first: str)
     assert said == {"delimiter": delimiter} | ({"skip_rows": skip} if skip else {})
 
 
-def test_file_of_one_column_is_read_as_it_is() -> None:
-    reading, (guess,) = sniff_csv("question\nhow are you\nfine\n", file="q.csv")
+@pytest.mark.parametrize(("text", "usual"), [("how are you", ","), ("Fine, thanks", "\t")])
+def test_file_of_one_column_is_read_as_it_is(text: str, usual: str) -> None:
+    reading, (guess,) = sniff_csv(f"question\n{text}\nfine\n", file="q", usual=usual)
     assert reading is not None
-    assert list(reading.rows) == [["question"], ["how are you"], ["fine"]]
-    assert guess.is_default
+    assert list(reading.rows) == [["question"], [text], ["fine"]]
+    assert (guess.value, guess.is_default) == (usual, usual == ",")
 
 
 def test_equal_readings_are_asked() -> None:
@@ -136,6 +139,7 @@ def test_cut_row_at_the_end_does_not_count() -> None:
         ("q,a\n'it',1\n'b',2\n", "quoted with '"),
         ("q;a\n'it, ''x''; y';1\n'b; c';2\n", "quoted with '"),
         ('q,a\n"he said \\"hi, x\\"",1\n"b, c",2\n', 'escaped as \\"'),
+        ('q\ta\tb\n"Hi" she said\tx\ty\n"Hi\tit\'s\tz\n', "its cells are not quoted"),
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
     ],
@@ -144,6 +148,14 @@ def test_what_no_source_can_describe_is_an_error(text: str, words: str) -> None:
     with pytest.raises(DecodeError) as caught:
         sniff_csv(text, file="q.csv")
     assert words in str(caught.value)
+
+
+def test_quotes_that_join_rows_are_an_error() -> None:
+    found = CsvReading("\t", 1, [["q", "a"]])
+    check_unquoted('note\nq\ta\n"Who\never"\tx\n\n', found, file="q.tsv")
+    with pytest.raises(DecodeError, match="as a quote: 1 row would be lost"):
+        check_unquoted('note\nq\ta\nWho\t"y\nWhy\tz"\n\n', found, file="q.tsv")
+    check_unquoted(f'note\nq\ta\n{"x" * (1 << 18)}\t"y"\n', found, file="q.tsv")
 
 
 def test_shown_cells_are_short() -> None:
@@ -213,6 +225,8 @@ FIRST_RECORDS = {
     "exponents": [["7.1e-01", "-2.6e+00"], ["1.0e+00", "3.5e-02"]],
     "a question": [[LONG, "Italy"], ["Who?", "me"]],
     "repeated": [["x", "x"], ["y", "z"]],
+    "the letter of a choice": [["北岳", "B"], [LONG, "A"], ["x", "B"]],
+    "a question in Japanese": [["日本で二番目に高い山は？", "北岳"], [LONG, "x"]],
 }
 
 
@@ -223,13 +237,16 @@ def test_data_is_no_header(rows: list[list[str]]) -> None:
     assert "--columns names them" in str(guess)
 
 
-def test_columns_without_a_name_get_one_where_several_lack_it() -> None:
+def test_columns_get_a_name_where_several_lack_it_or_have_the_same() -> None:
     assert name_columns(reading(["", "q"], ["1", "x"])) == []
     skip, names = name_columns(replace(reading(["q", "", " "], ["x", "", ""]), skip_rows=2))
     assert (skip.key, skip.value) == ("skip_rows", 3)
     assert str(names).startswith("fieldnames ['q', 'column_2', 'column_3'] (sniffed: the header")
     _, names = name_columns(reading(["q", "", "column_2", ""], ["x", "", "", ""]))
     assert names.value == ["q", "column_3", "column_2", "column_5"]
+    _, names = name_columns(reading(["q", "x", "", "x", "x_2"], ["1", "2", "3", "4", "5"]))
+    assert names.value == ["q", "x", "column_3", "x_3", "x_2"]
+    assert names.reason == "sniffed: the header repeats x"
 
 
 def test_rows_that_look_alike_are_asked() -> None:

@@ -12,10 +12,17 @@ from itertools import count
 from typing import Any
 
 from registry.base.escape import start_of
-from registry.errors import DecodeError, count_text
+from registry.errors import DecodeError, count_text, list_names
 from registry.scaffold.guess import KNOWN, Ask, Guess, Question, refuse
 
-__all__ = ["CsvReading", "name_columns", "shown_cells", "sniff_csv", "sniff_header"]
+__all__ = [
+    "CsvReading",
+    "check_unquoted",
+    "name_columns",
+    "shown_cells",
+    "sniff_csv",
+    "sniff_header",
+]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _RARE = (":", "^", "~", "#")
@@ -28,6 +35,10 @@ _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
 """How tables write that a number is missing."""
 _LONGEST_NAME = 40
 _MOST_WORDS = 5
+# Also of Chinese and Japanese, Arabic, and Hindi.
+_SENTENCE_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f", "\u0964")
+_UNQUOTED = 'its cells are not quoted, and csv sources read a " that opens one as a quote'
+_ANEW = 'write it anew, with cells quoted by ", or as JSON Lines'
 
 
 @dataclass(frozen=True)
@@ -90,9 +101,9 @@ def sniff_csv(
     if not readings:
         if delimiter is not None:
             return None, []
-        guess = _without_reading(text, file, ask)
-        is_column = guess.value == "," and not skip_rows
-        return _single_column(text, is_all=is_all) if is_column else None, [guess]
+        guess = _without_reading(text, usual, file, ask)
+        is_column = guess.value == usual and not skip_rows
+        return _single_column(text, usual, is_all=is_all) if is_column else None, [guess]
     found = _chosen(readings, usual, file, ask)
     guesses = []
     if delimiter is None:
@@ -129,12 +140,12 @@ def _shell(delimiter: str) -> str:
     return "tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
-def _without_reading(text: str, file: str, ask: Ask) -> Guess:
+def _without_reading(text: str, usual: str, file: str, ask: Ask) -> Guess:
     """Return the guess where rows differ in length: one column, or the likeliest delimiter."""
     header = text.lstrip().partition("\n")[0]
     found = [one for one in _DELIMITERS if one in header]
     if not found:
-        return Guess("delimiter", ",", "the first line has one column", is_default=True)
+        return Guess("delimiter", usual, "the first line has one column", usual == ",")
     if len(found) == 1:
         reason = "the only one in the first line"
         return Guess("delimiter", found[0], reason, found[0] == ",")
@@ -148,11 +159,11 @@ def _without_reading(text: str, file: str, ask: Ask) -> Guess:
     return Guess("delimiter", likely[0], "most rows then have equal length", likely[0] == ",")
 
 
-def _single_column(text: str, *, is_all: bool) -> CsvReading | None:
+def _single_column(text: str, delimiter: str, *, is_all: bool) -> CsvReading | None:
     """Return the reading of a file with one cell in each row; None for any other."""
-    rows = _cells(text, ",")
+    rows = _cells(text, delimiter)
     body = [row for row in (rows if is_all else rows[:-1]) if any(map(str.strip, row))]
-    return CsvReading(",", 0, body) if body and {len(row) for row in body} == {1} else None
+    return CsvReading(delimiter, 0, body) if body and {len(row) for row in body} == {1} else None
 
 
 def _read(
@@ -185,11 +196,17 @@ def _first_row(rows: Rows, filled: Sequence[int], width: int) -> int:
     """Return the number of the header row: the first that is no note.
 
     A note has few cells with text: at most half of the columns, one in a table of two or three.
-    So a header that lacks a name is never taken for one.
+    So a header that lacks a name is never taken for one, nor one that names all but the index.
     """
     most = max(1, width // 2)
     counts = {number: sum(map(bool, map(str.strip, rows[number]))) for number in filled}
-    full = [number for number in filled if counts[number] > most or _known(rows[number])]
+
+    def is_full(number: int) -> bool:
+        row = rows[number]
+        is_index = not row[0].strip() and counts[number] == width - 1
+        return counts[number] > most or is_index or _known(row) > 0
+
+    full = [number for number in filled if is_full(number)]
     start = full[0] if full and full[0] <= _MOST_PREAMBLE else filled[0]
     # A sentence with commas may look like a row; a row with two known names is a header.
     named = [number for number in full if number <= _MOST_PREAMBLE and _known(rows[number]) > 1]
@@ -214,6 +231,8 @@ def _check_quotes(
 
     if readings:
         is_single = any(map(is_quoted, zip(*readings[0].rows[1:], strict=True)))
+    elif is_read(quoting=csv.QUOTE_NONE):
+        raise DecodeError(f"{_UNQUOTED} ({_ANEW})", file=file)
     else:
         is_single = "'" in text and is_read(quotechar="'")
     if is_single:
@@ -222,8 +241,26 @@ def _check_quotes(
         message = 'its quotes are escaped as \\", and csv sources read only ""'
     else:
         return
-    hint = 'write it anew, with cells quoted by ", or as JSON Lines'
-    raise DecodeError(f"{message} ({hint})", file=file)
+    raise DecodeError(f"{message} ({_ANEW})", file=file)
+
+
+def check_unquoted(text: str, reading: CsvReading, *, file: str) -> None:
+    """Raise a DecodeError if quotes join rows of a file in which each line is a row.
+
+    Args:
+        text: The whole file, as the rows that are joined may be anywhere in it.
+        reading: How it is read.
+        file: Its name, for errors.
+    """
+    delimiter, width = reading.delimiter, len(reading.rows[0])
+    lines = [line for line in text.split("\n") if line.strip()][reading.skip_rows :]
+    if '"' in text and all(line.count(delimiter) == width - 1 for line in lines):
+        # The limit is global to the process; a cell of joined rows may be as long as the text.
+        csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+        found = sum(any(map(str.strip, row)) for row in _cells(text, delimiter))
+        if joined := len(lines) - found + reading.skip_rows:
+            message = f"{_UNQUOTED}: {count_text(joined, 'row')} would be lost"
+            raise DecodeError(f"{message} ({_ANEW})", file=file)
 
 
 def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
@@ -246,20 +283,29 @@ def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
 
 
 def name_columns(reading: CsvReading) -> list[Guess]:
-    """Return what names the columns of a header that leaves several of them without a name.
+    """Return what names the columns of a header that several of them have no name or the same in.
 
-    Spreadsheets export empty columns so, and no source reads two columns of the same name.
+    Spreadsheets and forms export columns so, and no source reads two columns of the same name.
     """
     header = reading.rows[0]
     blank = sum(not cell.strip() for cell in header)
-    if blank < 2:
+    repeated = [one for one, times in Counter(header).items() if times > 1 and one.strip()]
+    if blank < 2 and not repeated:
         return []
     numbers = (f"column_{number}" for number in count(1))
     free = (name for name in numbers if name not in header)
-    names = [cell if cell.strip() else name for cell, name in zip(header, free, strict=False)]
+    names: list[str] = []
+    for cell, name in zip(header, free, strict=False):
+        others = (f"{cell}_{number}" for number in count(2))
+        new = name if not cell.strip() else cell
+        if new in names:
+            new = next(one for one in others if one not in (*names, *header))
+        names.append(new)
+    faults = [f"has no names for {blank} columns"] if blank > 1 else []
+    faults += [f"repeats {list_names(repeated)}"] if repeated else []
     return [
         Guess("skip_rows", reading.skip_rows + 1, "sniffed: up to the header"),
-        Guess("fieldnames", names, f"sniffed: the header has no names for {blank} columns"),
+        Guess("fieldnames", names, f"sniffed: the header {' and '.join(faults)}"),
     ]
 
 
@@ -284,11 +330,14 @@ def _is_above_texts(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool
         return False
     if not rows:
         return True
-    columns = zip(*rows, strict=True)
+    columns = list(zip(*rows, strict=True))
+    # The letter of the correct choice.
+    if any(len(name) == 1 and name in column for name, column in zip(first, columns, strict=True)):
+        return False
     return True if any(not all(map(_is_name, column)) for column in columns) else None
 
 
 def _is_name(cell: str) -> bool:
     text = cell.strip()
     is_short = len(text) <= _LONGEST_NAME and len(text.split()) <= _MOST_WORDS
-    return is_short and not text.endswith((".", "?", "!")) and "\n" not in text
+    return is_short and not text.endswith(_SENTENCE_ENDS) and "\n" not in text

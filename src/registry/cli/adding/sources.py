@@ -25,7 +25,7 @@ from registry.decode.stream import (
 from registry.errors import DecodeError, SourceError, list_names
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys, is_folder
-from registry.scaffold.csv_dialect import name_columns, sniff_csv, sniff_header
+from registry.scaffold.csv_dialect import check_unquoted, name_columns, sniff_csv, sniff_header
 from registry.scaffold.encoding import sniff_encoding
 from registry.scaffold.guess import Ask, Guess, Question, option_text
 from registry.scaffold.json_layout import sniff_records
@@ -155,6 +155,8 @@ def _sniff_table(head: _Head, encoding: str, options: SourceOptions, ask: Ask) -
         usual=(infer_source_keys(head.name) or {}).get("delimiter", ","),
         ask=ask,
     )
+    if reading is not None:
+        check_unquoted(head.text(encoding, len(head.data)), reading, file=head.name)
     # The header is what follows the rows that the user skips.
     is_said = options.columns is not None or options.header or options.skip_rows is not None
     if reading is None or (is_said and options.header is not False):
