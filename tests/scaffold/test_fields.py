@@ -75,6 +75,30 @@ def test_expressions_fit_the_records(
     assert fields(*records) == expected
 
 
+INPUTS: dict[str, tuple[dict[str, list[Any]], Any]] = {  # columns, input
+    "of most records": ({"note": ["a long note", "", ""], "utt": ["hello", "hi all", "hi"]}, "utt"),
+    "not a link": ({"url": ["https://a.org/a/long/path"], "utt": ["hello"]}, "utt"),
+    "part of a name": ({"Texto_Pregunta": ["a"], "Texto_Razon": ["longer"]}, "Texto_Pregunta"),
+    "not its key": ({"question_id": ["q-1"], "body": ["a text"]}, "body"),
+    "not its label": ({"question_type": ["a", "a"], "body": ["one", "two"]}, "body"),
+    "a passage that is an object": (
+        {"question": ["?"], "context": [{"texts": ["x"]}]},
+        "question",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "expected"), INPUTS.values(), ids=INPUTS)
+def test_input_is_what_looks_like_a_question(values: dict[str, list[Any]], expected: Any) -> None:
+    rows = zip(*values.values(), strict=True)
+    assert fields(*(dict(zip(values, row, strict=True)) for row in rows))["input"] == expected
+
+
+def test_numbers_of_rows_are_ids_and_no_target() -> None:
+    found = fields(*({"row": str(number), "utt": f"hello {number % 3}"} for number in range(7, 12)))
+    assert (found["id"], found.get("target")) == ("row", None)
+
+
 def test_columns_that_no_field_reads_are_named() -> None:
     record = {"question": "?", "answer": "a", "topic": "s", "text": ["x"]}
     found = infer_fields("d", [{**record, "rationale": "x" * 61, "empty": None}])
@@ -89,7 +113,7 @@ def test_source_without_records_is_an_error() -> None:
 
 REASONS = [  # records, field, reason
     ([{"question": "?"}], "input", "known column name"),
-    ([{"x": "?", "y": "long"}], "input", "the longest value of the first record: please check"),
+    ([{"x": "?", "y": "long"}], "input", "the longest texts: please check"),
     ([{"question": "?", "option_a": "x", "option_b": "y"}], "choices", "one column per choice"),
     (
         [{"question": "?", "choices": ["x", "y"], "answer": n} for n in (1, 2)],

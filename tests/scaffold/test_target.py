@@ -52,6 +52,14 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"options": ["x", "y"], "answer": one} for one in (" 0", " 1")],
         pipe("answer", "letter"),
     ),
+    "the first of all choices": (
+        [{"correct": "x", "wrong1": "y", "wrong2": "z"}],
+        {"const": "A"},
+    ),
+    "what several people say": (
+        [{"rater1": "1", "rater2": "1", "rater3": one, "final": one} for one in "10"],
+        None,
+    ),
     "a small letter": ([{"options": ["x", "y"], "answer": "b"}], pipe("answer", "upper")),
     "a small letter that is a choice": (
         [{"options": ["x", "b"], "answer": "b"}],

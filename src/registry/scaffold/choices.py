@@ -28,7 +28,7 @@ __all__ = [
 _LETTERS = ("ABCDEFGHIJ", "abcdefghij")
 _STEMS = ("option", "choice", "answer", "opt", "sol", "ending", "ans")
 _CORRECT = ("correct answer", "correct_answer", "best_answer", "correct")
-_WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)[ _]answer)[ _]?\d*")
+_WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)[ _]answer)[ _]?\d*|wrong[ _]?\d")
 _WRONG_LISTS = re.compile(r"distractors|(?:incorrect|wrong)[ _](?:answer|option|choice)s")
 _SIBLING = re.compile(r"(.*?\D)[_ ]?(\d+|[a-j])", re.IGNORECASE)
 _FEWEST_SIBLINGS = 3
@@ -280,6 +280,8 @@ def _from_columns(columns: Columns) -> Choices | None:
         return _of_group(groups[0], "one column per choice")
     for group in siblings(free):
         texts = _of_group(group, "").texts
+        if _are_alike(map(texts, columns.records)):
+            continue
         named = columns.find(TARGETS, "target")
         others = [named] if named else [name for name in free if name not in group]
         if found := [name for name in others if may_select(columns, name, texts)]:
@@ -287,6 +289,12 @@ def _from_columns(columns: Columns) -> Choices | None:
             reason = f"one column per choice, as {found[0]} selects one: please check"
             return _of_group(group, reason)
     return None
+
+
+def _are_alike(groups: Iterable[Sequence[str]]) -> bool:
+    """Return whether most records have a text twice: what several people say, not choices."""
+    repeated = [len(set(texts)) < len(texts) for texts in groups]
+    return sum(repeated) * 2 > len(repeated)
 
 
 def are_lists_of_texts(values: Iterable[Any]) -> bool:

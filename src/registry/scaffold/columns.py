@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from registry.base.processes.forks import cached_property
@@ -14,18 +16,23 @@ from registry.samples.fields import FIELDS
 from registry.scaffold.guess import Question
 
 __all__ = [
+    "FEW_RECORDS",
     "FRAME_COLUMNS",
     "FRAME_FIELDS",
     "Columns",
     "Inference",
+    "counts_up",
     "infer_frame",
     "is_blank",
     "value_of",
 ]
 
 
+FEW_RECORDS = 5
+"""With fewer records, the values of any column may be unique by chance."""
 _LOOKED_AT = 1_000
 _MOST_NAMES = 20
+_ROW = re.compile(r"[0-9]{1,9}")
 
 FRAME_COLUMNS = frozenset(name for field in FIELDS for name, kind in field.columns if kind != "int")
 """Those of `registry.samples.frames.layout`."""
@@ -63,6 +70,15 @@ class Inference:
 def is_blank(value: Any) -> bool:
     """Return whether a value is empty, as in a manifest, or nothing but whitespace."""
     return is_empty(value) or (isinstance(value, str) and value.isspace())
+
+
+def counts_up(values: Sequence[Any]) -> bool:
+    """Return whether values are numbers in order, as integers or as text: those of the rows."""
+    if not all(
+        type(one) is int or (isinstance(one, str) and _ROW.fullmatch(one)) for one in values
+    ):
+        return False
+    return all(int(after) - int(before) == 1 for before, after in pairwise(values))
 
 
 def value_of(record: Mapping[str, Any], column: str) -> Any:

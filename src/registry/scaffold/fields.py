@@ -8,13 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from registry.errors import DecodeError, RegistryError
 from registry.mapping.conditions import is_empty
 from registry.scaffold.choices import infer_choices, siblings
-from registry.scaffold.columns import Columns, Inference, infer_frame, is_blank
+from registry.scaffold.columns import (
+    FEW_RECORDS,
+    Columns,
+    Inference,
+    counts_up,
+    infer_frame,
+    is_blank,
+)
 from registry.scaffold.conversation import TOOLS, infer_conversation
 from registry.scaffold.guess import IDS, INPUTS
 from registry.scaffold.pictures import with_pictures
@@ -22,15 +28,16 @@ from registry.scaffold.target import infer_target
 
 __all__ = ["InferredMapping", "infer_fields"]
 
-_PASSAGES = ("passage", "context", "article", "document", "paragraph", "background")
+_PASSAGES = ("passage", "context", "article", "document", "contract", "paragraph", "background")
 # Longer values are content rather than labels, such as a rationale.
 _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6
 # Keeps a hundred million records apart.
 _LONG_HASH = 16
 _LONGEST_ID = 64
-# With fewer records, the values of any column may be unique by chance.
-_FEW_RECORDS = 5
+# Enough of them to compare how long texts are.
+_FIRST_RECORDS = 1_000
+_URL = re.compile(r"\w+://\S*")
 _NUMBERED = re.compile(r"[^\s\d]*\d[^\s]*")
 _ID_NAME = re.compile(
     r"(?:.*[\W_])?(?:id|uid|uuid|guid|key|ref|nr|no|num|number|nummer|code|hash|index|idx|name)[.#]?"
@@ -144,25 +151,42 @@ def _infer_input(columns: Columns) -> Inference:
     column = columns.find(INPUTS, "input")
     if column is None:
         free = columns.free() or [one for one in columns.names if one]
-        first = columns.records[0]
-        # A text is a better input than a number, and a longer one better.
-        column = max(
-            free, key=lambda one: (isinstance(first.get(one), str), len(str(first.get(one))))
-        )
+        named = [one for one in free if _has_name_of_input(one, columns)]
+        column = max(named or free, key=lambda one: _length(one, columns))
         columns.use(column)
-        reason = "the longest value of the first record: please check"
+        reason = f"{'part of its name is known' if named else 'the longest texts'}: please check"
         return Inference(_as_text(column, columns), reason)
     columns.use(column)
     if "input" in columns.given:
         return Inference(_as_text(column, columns), "your choice")
     passage = columns.find(_PASSAGES)
-    if passage is None or set(f"{passage}{column}") & set("{}|?"):
+    if (
+        passage is None
+        or set(f"{passage}{column}") & set("{}|?")
+        or not all(isinstance(one, str) for one in columns.filled(passage))
+    ):
         return Inference(_as_text(column, columns), "known column name")
     columns.use(passage)
     text = f"{{{passage}}}\n\n"
     if any(map(is_blank, columns.values(passage))):
         text = f"{{?{passage}}}{text}{{/}}"
     return Inference({"template": f"{text}{{{column}}}"}, f"the {column} below its {passage}")
+
+
+def _has_name_of_input(column: str, columns: Columns) -> bool:
+    """Return whether a part of a name is known, and the values are not those of a key or label."""
+    parts = set(re.split(r"[\W_]+", column.casefold()))
+    if parts.isdisjoint(INPUTS) or _ID_NAME.fullmatch(column.casefold()):
+        return False
+    values = columns.filled(column)
+    return len({str(one) for one in values}) * 2 > len(values)
+
+
+def _length(column: str, columns: Columns) -> tuple[int, int]:
+    """Return how long the texts of a column are; as numbers have none, the length of the first."""
+    values = columns.values(column)[:_FIRST_RECORDS]
+    texts = [one for one in values if isinstance(one, str) and not _URL.fullmatch(one)]
+    return sum(map(len, texts)), len(str(values[0]))
 
 
 def _as_text(column: str, columns: Columns) -> Any:
@@ -207,10 +231,10 @@ def _may_be_id(name: str, values: Sequence[Any]) -> bool:
     else only words of several parts, such as `HumanEval/1`. Whether they are unique is not looked
     at.
     """
-    if len(values) < _FEW_RECORDS:
+    if len(values) < FEW_RECORDS:
         return False
-    if all(type(value) is int for value in values):
-        return all(after - before == 1 for before, after in pairwise(values))
+    if counts_up(values):
+        return True
     texts = [value for value in values if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID]
     numbered = sum(_NUMBERED.fullmatch(text) is not None for text in texts)
     if len(texts) < len(values) or numbered * 10 < len(values) * 9:

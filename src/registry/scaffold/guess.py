@@ -30,6 +30,8 @@ INPUTS = (
     *("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal"),
     *("task", "text", "sentence", "premise", "context", "story"),
     *("frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题", "質問"),
+    *("問題", "問題文", "質問文", "題目", "题目", "질문", "문제", "سؤال", "câu hỏi"),
+    *("pytanie", "otázka", "fråga", "spørgsmål", "soru", "soal", "pertanyaan"),
 )
 TARGETS = (
     *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
@@ -37,7 +39,9 @@ TARGETS = (
     *("answers", "ideal", "completion", "ground_truth", "reference_answer", "gold_answer"),
     *("ans", "correct_option", "correct_choice", "answer_idx"),
     *("antwort", "lösung", "respuesta", "réponse", "reponse", "risposta", "resposta", "antwoord"),
-    *("ответ", "答案", "回答"),
+    *("loesung", "correcta", "respuesta_correcta", "correta", "resposta_correta"),
+    *("corretta", "risposta_corretta", "odpowiedź", "odpověď", "svar", "cevap", "doğru cevap"),
+    *("jawaban", "đáp án", "đáp án đúng", "ответ", "答案", "回答", "正解", "解答", "정답", "답"),
 )
 CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
 IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")

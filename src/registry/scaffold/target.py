@@ -18,7 +18,7 @@ from registry.scaffold.choices import (
     may_select,
     parser_of,
 )
-from registry.scaffold.columns import Columns, Inference
+from registry.scaffold.columns import FEW_RECORDS, Columns, Inference, counts_up
 from registry.scaffold.guess import IDS, TARGETS, Question
 
 __all__ = ["infer_target"]
@@ -72,7 +72,8 @@ def _only_other(columns: Columns) -> str | None:
         return None
     values = columns.values(free[0])
     is_constant = len(values) > 1 and len(set(values)) == 1
-    return None if is_constant else free[0]
+    is_number_of_row = len(values) >= FEW_RECORDS and counts_up(values)
+    return None if is_constant or is_number_of_row else free[0]
 
 
 def _describes(name: str) -> bool:

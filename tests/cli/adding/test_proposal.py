@@ -159,7 +159,7 @@ def test_later_record_that_cannot_be_read_or_mapped_is_an_error(
 def test_mere_guesses_are_said() -> None:
     record = {"kysymys": "a long one", "vastaus": "x", "aine": "y"}
     assert list(doubts(infer_fields("d", [record]), 1)) == [
-        "input kysymys (the longest value of the first record: please check; or --input COLUMN)",
+        "input kysymys (the longest texts: please check; or --input COLUMN)",
     ]
     records = [{"question": text, "vastaus": f"x{text}"} for text in ("a", "b", "")]
     assert list(doubts(infer_fields("d", records), 3)) == [
