@@ -237,6 +237,23 @@ def test_data_is_no_header(rows: list[list[str]]) -> None:
     assert "--columns names them" in str(guess)
 
 
+EXAM = ["question", "A", "B", "C", "answer"]
+EXAMS = {  # first row, then others with the same texts before its end; names
+    "letters": ([LONG, "x", "y", "z", "B"], ["C", "A"], EXAM),
+    "no C in a few": ([LONG, "x", "y", "z", "B"], ["A", "A"], EXAM),
+    "indexes": (["s", LONG, "x", "y", "z", "1"], ["0", "2"], ["column_1", *EXAM]),
+    "numbers": ([LONG, "x", "y", "z", "1"], ["2", "3"], EXAM),
+    "a label": ([LONG, "x", "y", "z", "1"], ["0", "0"], [f"column_{n}" for n in range(1, 6)]),
+    "scores": ([LONG, "x", "1", "2", "1"], ["2", "0"], [f"column_{n}" for n in range(1, 6)]),
+}
+
+
+@pytest.mark.parametrize(("first", "ends", "names"), EXAMS.values(), ids=EXAMS)
+def test_columns_of_an_exam_are_named(first: list[str], ends: list[str], names: list[str]) -> None:
+    rows = [first, *([*first[:-1], end] for end in ends)]
+    assert sniff_header(reading(*rows), file="q.csv").value == names
+
+
 def test_columns_get_a_name_where_several_lack_it_or_have_the_same() -> None:
     assert name_columns(reading(["", "q"], ["1", "x"])) == []
     skip, names = name_columns(replace(reading(["q", "", " "], ["x", "", ""]), skip_rows=2))

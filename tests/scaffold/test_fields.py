@@ -139,6 +139,8 @@ def test_each_inference_has_its_reason(
 
 
 def test_column_is_used_for_one_field_only() -> None:
+    found = fields({"Q": "?", "A": "yes", "label": 0})
+    assert (found["input"], found["target"]) == ("Q", "A")
     found = fields({"question": "?", "answers": ["x", "y"], "label": 0})
     assert (found["choices"], found["target"]) == ("answers", pipe("label", "letter"))
 

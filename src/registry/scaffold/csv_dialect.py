@@ -35,6 +35,7 @@ _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "."})
 """How tables write that a number is missing."""
 _LONGEST_NAME = 40
 _MOST_WORDS = 5
+_CHOICES = "ABCDEFGHIJ"
 # Also of Chinese and Japanese, Arabic, and Hindi.
 _SENTENCE_ENDS = (".", "?", "!", "\u3002", "\uff1f", "\uff01", "\u061f", "\u0964")
 _UNQUOTED = 'its cells are not quoted, and csv sources read a " that opens one as a quote'
@@ -278,8 +279,38 @@ def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
         has_header = ask(Question(file, "header", options)) == "--header"
     if has_header:
         return Guess("fieldnames", None, "the first row names the columns", is_default=True)
-    names = [f"column_{number}" for number in range(1, len(first) + 1)]
-    return Guess("fieldnames", names, "sniffed: the first row is data; --columns names them")
+    reason = "sniffed: the first row is data; --columns names them"
+    return Guess("fieldnames", _names(reading.rows), reason)
+
+
+def _names(rows: Rows) -> list[str]:
+    """Return names for columns: as exams have them, where one says which of those before is right.
+
+    That is a letter, or a number that counts three columns or more, as 0 and 1 may be any label.
+    """
+    columns = [{cell.strip() for cell in column} for column in zip(*rows, strict=True)]
+    names = [f"column_{number}" for number in range(1, len(columns) + 1)]
+    for at, cells in enumerate(columns):
+        last = max(cells)
+        if len(cells) < 2 or len(last) > 1:
+            continue
+        if cells <= set(_CHOICES):
+            size = _CHOICES.index(last) + 1
+        elif cells <= set("0123456789") and "2" in cells:
+            size = int(last) + ("0" in cells)
+        else:
+            continue
+        # Few records may lack the last letter, so that a column may be another choice.
+        start = max(range(at - size), key=lambda one: sum(map(len, columns[one])), default=at)
+        choices = columns[start + 1 : at]
+        if size <= len(choices) <= len(_CHOICES) and not any(map(_are_numbers, choices)):
+            names[start : at + 1] = ["question", *_CHOICES[: len(choices)], "answer"]
+            break
+    return names
+
+
+def _are_numbers(cells: Iterable[str]) -> bool:
+    return all(map(_NUMBER.fullmatch, cells))
 
 
 def name_columns(reading: CsvReading) -> list[Guess]:

@@ -27,7 +27,7 @@ __all__ = [
 
 # The most specific first: `text` is an input only where there is no `question`.
 INPUTS = (
-    *("input", "question", "prompt", "query", "problem", "messages", "instruction", "goal"),
+    *("input", "question", "q", "prompt", "query", "problem", "messages", "instruction", "goal"),
     *("task", "text", "sentence", "premise", "context", "story"),
     *("frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题", "質問"),
     *("問題", "問題文", "質問文", "題目", "题目", "질문", "문제", "سؤال", "câu hỏi"),

@@ -31,7 +31,8 @@ def infer_target(columns: Columns, choices: Choices | None) -> Inference | None:
     """Return the target, or None if no column looks like it."""
     if choices is not None and choices.target is not None and "target" not in columns.given:
         return choices.target
-    column = columns.find(TARGETS, "target")
+    is_short = choices is None and "q" in map(str.casefold, columns.used)
+    column = columns.find(("a", *TARGETS) if is_short else TARGETS, "target")
     reason = "your choice" if "target" in columns.given else "known column name"
     if column is None:
         if choices is None and (several := _several_columns(columns)):
