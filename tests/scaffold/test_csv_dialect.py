@@ -65,9 +65,9 @@ def test_dialect_is_recognized(text: str, delimiter: str, skip: int, first: str)
 
 @pytest.mark.parametrize(("text", "usual"), [("how are you", ","), ("Fine, thanks", "\t")])
 def test_file_of_one_column_is_read_as_it_is(text: str, usual: str) -> None:
-    reading, (guess,) = sniff_csv(f"question\n{text}\nfine\n", file="q", usual=usual)
+    reading, (guess,) = sniff_csv(f"{text}\nfine\n", file="q", usual=usual)
     assert reading is not None
-    assert list(reading.rows) == [["question"], [text], ["fine"]]
+    assert list(reading.rows) == [[text], ["fine"]]
     assert (guess.value, guess.is_default) == (usual, usual == ",")
 
 
@@ -243,6 +243,17 @@ EXAMS = {  # first row, then others with the same texts before its end; names
     "no C in a few": ([LONG, "x", "y", "z", "B"], ["A", "A"], EXAM),
     "indexes": (["s", LONG, "x", "y", "z", "1"], ["0", "2"], ["column_1", *EXAM]),
     "numbers": ([LONG, "x", "y", "z", "1"], ["2", "3"], EXAM),
+    "texts": ([LONG, "x", "y", "z", "y"], ["x", "z"], EXAM),
+    "a text at one place": (
+        [LONG, "x", "y", "z", "y"],
+        ["y"],
+        [f"column_{n}" for n in range(1, 6)],
+    ),
+    "texts of three": (
+        [LONG, "x", "note", "y", "note", "z", "1"],
+        ["0", "2"],
+        [f"column_{n}" for n in range(1, 8)],
+    ),
     "a label": ([LONG, "x", "y", "z", "1"], ["0", "0"], [f"column_{n}" for n in range(1, 6)]),
     "scores": ([LONG, "x", "1", "2", "1"], ["2", "0"], [f"column_{n}" for n in range(1, 6)]),
 }

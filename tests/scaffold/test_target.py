@@ -60,6 +60,18 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"rater1": "1", "rater2": "1", "rater3": one, "final": one} for one in "10"],
         None,
     ),
+    "the first of all choices, named as options": (
+        [{"CORRECT ANSWER": "x", "OPTION 1": "y", "OPTION 2": "z"}],
+        {"const": "A"},
+    ),
+    "a letter with a space": (
+        [{"options": ["x", "y"], "answer": one} for one in ("A", " B")],
+        pipe("answer", {"regex": "[A-Z]"}),
+    ),
+    "letters of columns of any name": (
+        [{"c1": "x", "c2": "y", "c3": "z", "pick": one} for one in ("AC", "B")],
+        pipe("pick", {"regex": {"pattern": "[A-Z]", "all": True}}),
+    ),
     "a small letter": ([{"options": ["x", "y"], "answer": "b"}], pipe("answer", "upper")),
     "a small letter that is a choice": (
         [{"options": ["x", "b"], "answer": "b"}],

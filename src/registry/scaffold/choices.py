@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
 
-from registry.scaffold.columns import Columns, Inference, is_blank, value_of
+from registry.scaffold.columns import Columns, Inference, folded_name, is_blank, value_of
 from registry.scaffold.guess import CHOICES, TARGETS
 
 __all__ = [
@@ -27,9 +28,9 @@ __all__ = [
 
 _LETTERS = ("ABCDEFGHIJ", "abcdefghij")
 _STEMS = ("option", "choice", "answer", "opt", "sol", "ending", "ans")
-_CORRECT = ("correct answer", "correct_answer", "best_answer", "correct")
-_WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)[ _]answer)[ _]?\d*|wrong[ _]?\d")
-_WRONG_LISTS = re.compile(r"distractors|(?:incorrect|wrong)[ _](?:answer|option|choice)s")
+_CORRECT = ("correct_answer", "best_answer", "correct")
+_WRONG = re.compile(r"(?:distractor|(?:incorrect|wrong)_answer)_?\d*|wrong_?\d")
+_WRONG_LISTS = re.compile(r"distractors|(?:incorrect|wrong)_(?:answer|option|choice)s")
 _SIBLING = re.compile(r"(.*?\D)[_ ]?(\d+|[a-j])", re.IGNORECASE)
 _FEWEST_SIBLINGS = 3
 _TEXT_KEYS = ("text", "content", "value", "option", "choice", "answer", "option_text")
@@ -261,8 +262,8 @@ def is_mask_of(value: Any, texts: Sequence[Any]) -> bool:
 def _from_columns(columns: Columns) -> Choices | None:
     """Return choices with a column for each: `A`, `B`, … or `option1`, … or correct and wrong."""
     free = columns.free()
-    wrong = [name for name in free if _WRONG.fullmatch(name.casefold())]
-    lists = [name for name in free if _WRONG_LISTS.fullmatch(name.casefold())]
+    wrong = [name for name in free if _WRONG.fullmatch(folded_name(name))]
+    lists = [name for name in free if _WRONG_LISTS.fullmatch(folded_name(name))]
     wrong = wrong or [name for name in lists if are_lists_of_texts(columns.filled(name))][:1]
     correct = columns.find(_CORRECT)
     if wrong and correct is not None and "target" not in columns.given:
@@ -271,13 +272,19 @@ def _from_columns(columns: Columns) -> Choices | None:
     groups = [group for group in groups if len(group) > 1]
     for stem in _STEMS:
         numbered = re.compile(rf"{stem}_?(\d+|[a-j])")
-        found = [name for name in free if numbered.fullmatch(name.casefold())]
+        found = [name for name in free if numbered.fullmatch(folded_name(name))]
         # Several answers and nothing that selects one of them are targets.
         is_choice = stem not in ("answer", "ans", "sol") or _has_target(columns, set(found))
         groups += [sorted(found, key=in_order)] if len(found) > 1 and is_choice else []
     if groups:
+        choices = _of_group(groups[0], "one column per choice")
+        if correct is not None and "target" not in columns.given:
+            offered = map(choices.texts, columns.records)
+            are_wrong = not any(map(operator.contains, offered, columns.values(correct)))
+            if are_wrong and not may_select(columns, correct, choices.texts):
+                return _correct_first(columns, correct, groups[0])
         columns.use(*groups[0])
-        return _of_group(groups[0], "one column per choice")
+        return choices
     for group in siblings(free):
         texts = _of_group(group, "").texts
         if _are_alike(map(texts, columns.records)):
@@ -341,9 +348,15 @@ def may_select(
         # 0 or 1 may be the first.
         ends = {*map(str, range(len(choices) + 1)), *ascii_uppercase[: len(choices)]}
         labels = set(re.findall(r"\w+", str(value).upper()))
+        # Also ABD, for three of them.
+        labels = {one for label in labels for one in (label if _in_order(label) else [label])}
         if not labels or labels - ends:
             return False
     return len({str(value) for value in values}) > 1 or len(values) == 1
+
+
+def _in_order(label: str) -> bool:
+    return label.isalpha() and list(label) == sorted(set(label))
 
 
 def _of_group(group: Sequence[str], reason: str) -> Choices:

@@ -22,6 +22,7 @@ __all__ = [
     "Columns",
     "Inference",
     "counts_up",
+    "folded_name",
     "infer_frame",
     "is_blank",
     "value_of",
@@ -79,6 +80,11 @@ def counts_up(values: Sequence[Any]) -> bool:
     ):
         return False
     return all(int(after) - int(before) == 1 for before, after in pairwise(values))
+
+
+def folded_name(column: str) -> str:
+    """Return a name without what spreadsheets change in it: capital letters, and `_` for spaces."""
+    return column.strip().casefold().replace(" ", "_")
 
 
 def value_of(record: Mapping[str, Any], column: str) -> Any:
@@ -149,10 +155,10 @@ class Columns:
             return self.given[name]
         # Of columns that differ only in case, the first.
         folded = {
-            column.removeprefix(self.joined).strip().casefold(): column
+            folded_name(column.removeprefix(self.joined)): column
             for column in reversed(self.free())
         }
-        return next((folded[one] for one in names if one in folded), None)
+        return next((folded[one] for one in map(folded_name, names) if one in folded), None)
 
     def use(self, *columns: str) -> None:
         """Keep columns from being used for another field."""

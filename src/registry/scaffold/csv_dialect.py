@@ -145,7 +145,7 @@ def _without_reading(text: str, usual: str, file: str, ask: Ask) -> Guess:
     """Return the guess where rows differ in length: one column, or the likeliest delimiter."""
     header = text.lstrip().partition("\n")[0]
     found = [one for one in _DELIMITERS if one in header]
-    if not found:
+    if not found or (usual != "," and usual not in text):
         return Guess("delimiter", usual, "the first line has one column", usual == ",")
     if len(found) == 1:
         reason = "the only one in the first line"
@@ -286,27 +286,38 @@ def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
 def _names(rows: Rows) -> list[str]:
     """Return names for columns: as exams have them, where one says which of those before is right.
 
-    That is a letter, or a number that counts three columns or more, as 0 and 1 may be any label.
+    That is the letter of a choice, or its text, or a number that counts three columns or more, as
+    0 and 1 may be any label.
     """
-    columns = [{cell.strip() for cell in column} for column in zip(*rows, strict=True)]
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
     names = [f"column_{number}" for number in range(1, len(columns) + 1)]
     for at, cells in enumerate(columns):
-        last = max(cells)
-        if len(cells) < 2 or len(last) > 1:
-            continue
-        if cells <= set(_CHOICES):
-            size = _CHOICES.index(last) + 1
-        elif cells <= set("0123456789") and "2" in cells:
-            size = int(last) + ("0" in cells)
-        else:
-            continue
-        # Few records may lack the last letter, so that a column may be another choice.
-        start = max(range(at - size), key=lambda one: sum(map(len, columns[one])), default=at)
+        fewest = _fewest_choices(cells, columns[:at])
+        # A question is longer than what is beside it; few records may lack the last letter.
+        start = max(range(at - fewest), key=lambda one: sum(map(len, columns[one])), default=at)
         choices = columns[start + 1 : at]
-        if size <= len(choices) <= len(_CHOICES) and not any(map(_are_numbers, choices)):
+        is_exam = fewest > 0 and fewest <= len(choices) <= min(fewest + 1, len(_CHOICES))
+        if is_exam and not any(map(_are_numbers, choices)):
             names[start : at + 1] = ["question", *_CHOICES[: len(choices)], "answer"]
             break
     return names
+
+
+def _fewest_choices(cells: Sequence[str], before: Sequence[Sequence[str]]) -> int:
+    """Return how many choices a column selects one of, at least; 0 if it selects none."""
+    distinct = set(cells)
+    if len(distinct) < 2:
+        return 0
+    last = max(distinct)
+    if distinct <= set(_CHOICES):
+        return _CHOICES.index(last) + 1
+    if distinct <= set("0123456789"):
+        return int(last) + ("0" in distinct) if "2" in distinct else 0
+    rows = list(zip(*before, strict=True))
+    if not rows or not all(cell in row for cell, row in zip(cells, rows, strict=True)):
+        return 0
+    places = {row.index(cell) for cell, row in zip(cells, rows, strict=True)}
+    return len(before) - min(places) if len(places) > 2 else 0
 
 
 def _are_numbers(cells: Iterable[str]) -> bool:

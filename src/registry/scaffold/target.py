@@ -187,7 +187,7 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
 _SEVERAL_NUMBERS = r"\[?[0-9]{1,9}(?:[ ,;|/]+[0-9]{1,9})*\]?"
 _WRITTEN: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("[a-z]", ("upper",), "letters of choices"),
-    (r"\(?[A-Z][).:]?", ({"regex": "[A-Z]"},), "letters of choices"),
+    (r"\s*\(?[A-Z][).:]?\s*", ({"regex": "[A-Z]"},), "letters of choices"),
     (
         r"[A-Z](?:[ ,;|/]*[A-Z])*",
         ({"regex": {"pattern": "[A-Z]", "all": True}},),
