@@ -72,6 +72,7 @@ INTERNAL = {
     "cli.terminal": "columns_of paint print_styled wrap",
     "corrections.file": "EVIDENCE",
     "corrections.rows": "file_text infer_rows report_rows report_text",
+    "decode.bounded": "HARMLESS_BYTES",
     "diff.corrections": "correction_lines corrections_between corrections_of",
     "diff.report.edits": "edits facts",
     "diff.report.effects": "Code effect left_out row_of",

@@ -85,6 +85,7 @@ from registry.corrections.rows import file_text as file_text
 from registry.corrections.rows import infer_rows as infer_rows
 from registry.corrections.rows import report_rows as report_rows
 from registry.corrections.rows import report_text as report_text
+from registry.decode.bounded import HARMLESS_BYTES as HARMLESS_BYTES
 from registry.decode.frame import NotColumnarError as NotColumnarError
 from registry.decode.stream import open_bytes as open_bytes
 from registry.decode.stream import open_text as open_text

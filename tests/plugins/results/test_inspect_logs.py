@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 
 import inspect_ai
 import pytest
 
 from registry.api import LogError, MissingDependencyError
+from registry.plugins.results import inspect_logs
 from registry.plugins.results.inspect_logs import read
 from tests.plugins.results.conftest import WriteLog
 
@@ -51,6 +53,18 @@ def test_truncated_log_is_refused(name: str, part: float, write_log: WriteLog) -
     data = log.read_bytes()
     log.write_bytes(data[: int(len(data) * part)])
     with pytest.raises(LogError, match=r"Inspect can't read this log \(.*\): it is truncated or"):
+        list(read(log))
+
+
+def test_log_that_would_fill_the_memory_is_refused(
+    write_log: WriteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = write_log()
+    with zipfile.ZipFile(log, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("more", " " * 20_000_000)
+    assert len(list(read(log))) == 1
+    monkeypatch.setattr(inspect_logs, "HARMLESS_BYTES", 1 << 20)
+    with pytest.raises(LogError, match=r"would unpack to 20,.* bytes, more than .*not read"):
         list(read(log))
 
 

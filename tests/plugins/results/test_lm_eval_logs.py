@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,21 @@ def test_prompt_of_a_chat_template_is_its_messages(write_rows: WriteRows) -> Non
     requests = {"gen_args_0": {"arg_0": json.dumps(chat)}}
     (run,) = read_runs(write_rows([row(0, "One?", "1", arguments=requests)]))
     assert run.samples[0].input == chat
+
+
+@pytest.mark.parametrize("text", ['[{"name": "f"}]', f'[{{"a": {"[" * 9000}'])
+def test_json_that_is_no_conversation_is_a_text(text: str, write_rows: WriteRows) -> None:
+    doc = {"input": [[1]], "target": "1"}
+    requests = {"gen_args_0": {"arg_0": text}}
+    (run,) = read_runs(write_rows([row(0, "One?", "1", doc=doc, arguments=requests)]))
+    assert run.samples[0].input == text
+
+
+def test_task_with_a_name_that_no_file_has_is_a_run_without_samples(tmp_path: Path) -> None:
+    log = tmp_path / "results_2026-11-23T20-49-37.023624.json"
+    log.write_text(json.dumps({"results": {}, "configs": {"x" * 300: {}}, "n-shot": {}}))
+    (run,) = read_runs(log)
+    assert run.samples == ()
 
 
 def test_requests_of_older_releases_are_lists(write_rows: WriteRows) -> None:

@@ -20,6 +20,8 @@ from registry.plugins.results.runs import (
 )
 from tests.plugins.results.conftest import QUESTIONS, WriteLog, WriteRows, row
 
+BIG = 10**400
+
 
 def test_the_tool_follows_from_the_content_and_not_from_the_name(
     write_log: WriteLog, write_rows: WriteRows, tmp_path: Path
@@ -50,6 +52,21 @@ def test_the_tool_follows_from_the_content_and_not_from_the_name(
             "a.json",
             '{"schema_version": "1", "evaluation_id": "x", "evaluation_results": [1]}',
             "a.json: not as eee writes it (AttributeError: ",
+        ),
+        (
+            "a.jsonl",
+            '{"evaluation_id": "x", "sample_id": 1, "interaction_type": "", "metadata": [1]}',
+            "a.jsonl: not as eee writes it (AttributeError: ",
+        ),
+        (
+            "a.jsonl",
+            '{"evaluation_id": 1, "sample_id": 1, "interaction_type": 1, "input": {"choices": 2}}',
+            "a.jsonl: not as eee writes it (ValidationError: ",
+        ),
+        (
+            "a.jsonl",
+            f'{{"doc_id": 1, "doc": 1, "target": 1, "arguments": [], "metrics": ["a"], "a": {BIG}}}',
+            "a.jsonl: not as lm_eval writes it (OverflowError: ",
         ),
     ],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import display_path, file_sha256
+from registry.api import convert, display_path, file_sha256
 from registry.plugins.results.runs import (
     Run,
     RunSample,
@@ -31,7 +32,7 @@ def is_log(file: Path, keys: frozenset[str], *, is_named: bool) -> bool:
 
 def _result_of(samples: Path) -> Path | None:
     result = samples.with_name(f"{samples.name.removesuffix(_END)}.json")
-    return result if samples.name.endswith(_END) and result.exists() else None
+    return result if samples.name.endswith(_END) and os.path.exists(result) else None
 
 
 def read(file: Path) -> Iterator[Run]:
@@ -44,7 +45,7 @@ def read(file: Path) -> Iterator[Run]:
     result_file = _result_of(file) if is_samples else file
     result = read_object(result_file) if result_file else {}
     samples_file = file if is_samples else file.with_name(f"{file.stem}{_END}")
-    rows = list(read_rows(samples_file)) if samples_file.exists() else []
+    rows = list(read_rows(samples_file)) if os.path.exists(samples_file) else []
     evaluations = result.get("evaluation_results") or [{}]
     source = evaluations[0].get("source_data") or {}
     details = source.get("additional_details") or {}
@@ -67,7 +68,7 @@ def _changed(result: dict[str, Any], samples_file: Path) -> str | None:
     """Return that the samples are not those of the result, by its digest of their file."""
     stated = result.get("detailed_evaluation_results") or {}
     algorithm, checksum = stated.get("hash_algorithm"), stated.get("checksum")
-    if not (checksum and algorithm == "sha256" and samples_file.exists()):
+    if not (checksum and algorithm == "sha256" and os.path.exists(samples_file)):
         return None
     if file_sha256(samples_file) == checksum:
         return None
@@ -82,20 +83,21 @@ def _samples(rows: list[dict[str, Any]]) -> Iterator[RunSample]:
     for (identifier, epoch), group in groups.items():
         given = group[0].get("input") or {}
         reference = [str(one) for one in given.get("reference") or ()]
-        yield RunSample(
-            id=identifier,
-            epoch=epoch,
-            input=str(given.get("raw", "")),
-            choices=given.get("choices"),
-            target=reference[0] if len(reference) == 1 else reference,
-            metadata=group[0].get("metadata") or {},
-            scores={
+        data = {
+            "id": identifier,
+            "epoch": epoch,
+            "input": str(given.get("raw", "")),
+            "choices": given.get("choices"),
+            "target": reference[0] if len(reference) == 1 else reference,
+            "metadata": group[0].get("metadata") or {},
+            "scores": {
                 str(row.get("evaluation_result_id") or row.get("evaluation_name")): score_of(
                     (row.get("evaluation") or {}).get("score", "")
                 )
                 for row in group
             },
-        )
+        }
+        yield convert(data, RunSample)
 
 
 def _epoch(row: dict[str, Any]) -> int:

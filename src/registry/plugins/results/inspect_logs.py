@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from registry.api import LogError, MissingDependencyError, display_path, install_advice
+from registry.api import (
+    HARMLESS_BYTES,
+    Boundary,
+    LogError,
+    MissingDependencyError,
+    display_path,
+    install_advice,
+)
 from registry.plugins.results.runs import (
     Run,
     RunSample,
@@ -69,6 +77,7 @@ def _read_log(file: Path) -> Any:
             raise
         message = f"{display_path(file)}: its reader is Inspect AI's"
         raise MissingDependencyError(f"{message}: {install_advice(error)}") from error
+    _check_size(file)
     options: dict[str, Any] = {"resolve_attachments": True}
     if "exclude_fields" in inspect.signature(read_eval_log).parameters:
         options["exclude_fields"] = _UNUSED
@@ -80,6 +89,19 @@ def _read_log(file: Path) -> Any:
             f"{display_path(file)}: Inspect can't read this log ({reason}): it is truncated or"
             f" damaged, or of a newer release than {inspect_ai.__version__}"
         ) from error
+
+
+def _check_size(file: Path) -> None:
+    """Refuse a log that unpacks to much more than it has: Inspect reads each sample whole."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+    except (zipfile.BadZipFile, OSError):  # JSON, or damage, which Inspect names
+        return
+    most = max(HARMLESS_BYTES, Boundary().limits.ratio * file.stat().st_size)
+    if size > most:
+        message = f"would unpack to {size:,} bytes, more than {most:,}, so it is not read"
+        raise LogError(f"{display_path(file)}: {message}")
 
 
 def _sample(sample: Any) -> RunSample:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from registry.api import LogError, display_path, letter_of
 from registry.plugins.results.runs import (
@@ -76,7 +77,7 @@ def read(file: Path) -> Iterator[Run]:
             fingerprint=metadata.get("fingerprint"),
             provenance=provenance,
             problem=problem,
-            samples=tuple(_samples(samples_file)) if samples_file.exists() else (),
+            samples=tuple(_samples(samples_file)) if os.path.exists(samples_file) else (),
         )
 
 
@@ -103,7 +104,7 @@ def _samples(file: Path) -> Iterator[RunSample]:
         identifier = doc.get("id")
         yield RunSample(
             id=number if identifier is None else identifier,
-            input=doc["input"] if {"input", "target"} <= doc.keys() else _prompt(requests),
+            input=_prompt(requests) if (own := _own_input(doc)) is None else own,
             choices=choices,
             target=_target(first.get("target"), choices),
             metadata=doc,
@@ -125,14 +126,24 @@ def _requests(arguments: Any) -> list[list[Any]]:
     return [list(one) for one in arguments or () if isinstance(one, list)]
 
 
+def _own_input(doc: dict[str, Any]) -> str | list[dict[str, Any]] | None:
+    """Return the input of a record that is a sample of our own export."""
+    own = doc.get("input") if "target" in doc else None
+    return own if isinstance(own, str) or _are_messages(own) else None
+
+
 def _prompt(requests: list[list[Any]]) -> str | list[dict[str, Any]]:
     """Return the prompt; a chat template gives messages as JSON."""
     text = str(requests[0][0]) if requests and requests[0] else ""
     try:
         messages = json.loads(text) if text.startswith("[{") else None
-    except ValueError:
+    except (ValueError, RecursionError):
         messages = None
-    return text if messages is None else messages
+    return messages if _are_messages(messages) else text
+
+
+def _are_messages(value: Any) -> TypeGuard[list[dict[str, Any]]]:
+    return isinstance(value, list) and all(isinstance(one, dict) and "role" in one for one in value)
 
 
 def _choices(doc: dict[str, Any], requests: list[list[Any]]) -> list[str] | None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError
 
 from registry.api import LogError, Provenance, display_path, read_provenance
 
@@ -114,6 +114,10 @@ def read_runs(path: str | Path) -> list[Run]:
     return runs
 
 
+_NOT_WRITTEN_SO = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    ValidationError,
+)
 _KNOWN = (
     "`.eval` and `.json` of Inspect, what lm-eval writes with `--log_samples`, records of Every"
     " Eval Ever"
@@ -128,7 +132,7 @@ def _runs_in(file: Path, *, is_named: bool) -> Iterator[Run]:
         if module.is_log(file, keys, is_named=is_named):
             try:
                 yield from module.read(file)
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
+            except _NOT_WRITTEN_SO as error:
                 message = f"{display_path(file)}: not as {tool} writes it"
                 raise LogError(f"{message} ({type(error).__name__}: {error})") from error
             return
