@@ -37,6 +37,7 @@ NOT_WHEN_WARM = (
     *("aiohttp", "click", "datasets", "fsspec", "huggingface_hub", "jsonschema", "pandas", "rich"),
     *("jsonschema_rs", "s3fs", "tqdm", "yaml"),
     *("bz2", "concurrent", "csv", "difflib", "gzip", "logging", "lzma", "mimetypes", "shutil"),
+    "ssl",
 )
 """Packages, and modules of Python that only take time, which a warm open does without."""
 

@@ -10,7 +10,6 @@ import base64
 import contextlib
 import hashlib
 import re
-import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -271,6 +270,8 @@ def _end_of_tls(response: Any) -> Callable[[], bool]:
 
     A connection that anyone cuts looks like the end of a body without a length (RFC 8446, 6.1).
     """
+    import ssl  # slow to import
+
     connection = response.connection
     tls = connection and connection.transport and connection.transport.get_extra_info("ssl_object")
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -373,7 +372,7 @@ def connection_failure(error: BaseException, host: str, *, protocol: str) -> Unr
         hint = f"check HTTPS_PROXY; NO_PROXY lists hosts that need none; {_OFFLINE}"
         what = f"the proxy{proxy and ' ' + proxy} can't be reached, or refuses {host}"
         return Unreached(what, hint, is_setting=is_proxy_error)
-    if _NO_SUCH_NAME.search(text) or any(isinstance(link, socket.gaierror) for link in chain):
+    if _NO_SUCH_NAME.search(text) or "gaierror" in names:
         what, check = f"no address is known for {host}", "the network and the name"
     elif is_unreached and _REFUSED.search(text):
         what, check = f"{host} refuses the connection", "the port, and that a server runs there"
