@@ -37,6 +37,14 @@ FORMS: dict[str, tuple[dict[str, Any], Any]] = {
         {"options": "['a', \"b\"]", "answer": "0"},
         pipe("options", {"parse": "literal"}),
     ),
+    "a list of NumPy": (
+        {"options": "['a'\n 'b']", "answer": "1"},
+        pipe("options", {"parse": "literal"}),
+    ),
+    "lists of NumPy in a map": (
+        {"options": "{'text': array(['a'], dtype=object), 'label': array(['A'], dtype=object)}"},
+        pipe("options", {"parse": "literal"}, {"index": {"const": "text"}}),
+    ),
     "a map in a string": (
         {"options": '{"A": "a", "B": "b"}', "answer": "B"},
         pipe("options", "parse", "items"),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
 
+from registry.errors import MappingError
+from registry.mapping.operations.numbers import parse_json, parse_literal
 from registry.scaffold.columns import Columns, Inference, folded_name, is_blank, value_of
 from registry.scaffold.guess import CHOICES, TARGETS
 
@@ -129,15 +130,13 @@ def parser_of(values: Sequence[Any]) -> tuple[Any, Callable[[str], Any]] | None:
     if not values or not all(isinstance(one, str) and one.strip()[:1] in starts for one in values):
         return None
     readers: tuple[tuple[Any, Callable[[str], Any]], ...] = (
-        ("parse", json.loads),
-        ({"parse": "literal"}, ast.literal_eval),
+        ("parse", parse_json),
+        ({"parse": "literal"}, parse_literal),
     )
     for operation, read in readers:
-        try:
+        with suppress(MappingError):
             if all(isinstance(read(value), list | dict) for value in values):
                 return operation, read
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
     return None
 
 
@@ -208,7 +207,7 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
         if text != label and all(
             isinstance(one.get(text), list) and isinstance(one.get(label), list) for one in values
         ):
-            return _of_parallel_lists(column, values, text, label) if not first else None
+            return _of_parallel_lists(column, values, text, label, first)
     held = [one for value in values for one in value.values() if one is not None]
     # In a table, each record has all keys, and null where it has fewer choices.
     drop = ["drop_null"] if any(None in value.values() for value in values) else []
@@ -233,21 +232,25 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
 
 
 def _of_parallel_lists(
-    column: str, values: Sequence[dict[str, Any]], text: str, label: str
+    column: str, values: Sequence[dict[str, Any]], text: str, label: str, first: list[Any]
 ) -> Choices:
     is_mask = all(map(is_mask_of, (one[label] for one in values), (one[text] for one in values)))
 
     def texts(record: Mapping[str, Any]) -> list[str]:
         return list((_filled(record, column) or {}).get(text, ()))
 
+    def at(key: str, *then: str) -> Any:
+        if first:
+            return {"from": column, "do": [*first, {"index": {"const": key}}, *then]}
+        return {"from": f"{column}.{key}", "do": [*then]} if then else f"{column}.{key}"
+
     if is_mask:
-        target = {"from": f"{column}.{label}", "do": ["letters_where"]}
-        inference = Inference(f"{column}.{text}", "the texts beside the labels")
-        return Choices(inference, texts, target=Inference(target, "the labels that are 1"))
+        target = Inference(at(label, "letters_where"), "the labels that are 1")
+        return Choices(Inference(at(text), "the texts beside the labels"), texts, target=target)
     return Choices(
-        Inference(f"{column}.{text}", "the texts of its labels"),
+        Inference(at(text), "the texts of its labels"),
         texts,
-        f"{column}.{label}",
+        at(label),
         lambda record: list(map(str, (_filled(record, column) or {}).get(label, []))),
     )
 

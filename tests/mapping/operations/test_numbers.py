@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 import warnings
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from registry.base.digest import encode_value
@@ -37,6 +38,10 @@ test_an_operation_returns = returns(
     ("float", 2, 2.0),
     ("str", "a", "a"),
     ({"parse": "literal"}, "[(1,)]", [(1,)]),
+    ({"parse": "literal"}, """['a' "it's"\n '' # 'x' 'y'\n]""", ["a", "it's", ""]),
+    ({"parse": "literal"}, "['a', # x\n 'b', '''c' 'd''']", ["a", "b", "c' 'd"]),
+    ({"parse": "literal"}, "{'a': array(['x'], dtype='<U1'), 'b': array([1])}", {"a": ["x"], "b": [1]}),
+    ({"parse": "literal"}, "['a, dtype=object)', 'array(']", ["a, dtype=object)", "array("]),
     ("dump", b"a", '{"$bytes": "YQ=="}'),
 )  # fmt: skip
 
@@ -103,6 +108,8 @@ def test_a_literal_is_what_python_reads(text: str) -> None:
     except (ValueError, SyntaxError, TypeError):
         assert error_of({"parse": "literal"}, text).operation == "parse(literal)"
         return
+    # Two strings, as NumPy writes them; or such a text within a string.
+    assume(repr(expected) == text or not re.search(r"['\"]\s+['\"]", text))
     if isinstance(expected, tuple):
         expected = list(expected)
     with suppress(MappingError) if text.count(":") > 1 else nullcontext():  # a repeated key

@@ -38,6 +38,13 @@ _LONGEST_NUMBER = 400
 # parser takes twenty times as long.
 _NOT_LITERAL_IN_JSON = ('"', "\\", "true", "false", "null")
 
+# Strings, with the space before another one, and comments; what NumPy writes around a list.
+_NUMPY = re.compile(
+    r"""('{3}.*?'{3}|"{3}.*?"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(\s+(?=['"]))?
+    |(\#[^\n]*)|\barray(?=\()|,\s*dtype=(?:\w+|'[^']*')(?=\))""",
+    re.DOTALL | re.VERBOSE,
+)
+
 
 def _number(value: Any, kind: type[int | float]) -> int | float:
     expect_type(value, (int, float, str), "a number, or a string of one")
@@ -73,13 +80,19 @@ def parse_json(text: str) -> Any:
 
 
 def parse_literal(text: str) -> Any:
-    """Return the value of a Python literal; a MappingError if it is none."""
+    """Return the value of a Python literal; a MappingError if it is none.
+
+    Strings without a comma between them are items, as NumPy writes them, and pandas with it.
+    """
     if not any(part in text for part in _NOT_LITERAL_IN_JSON):
         with suppress(ValueError, RecursionError):  # any other literal
             return parse_exact(text.strip().replace("'", '"'))
     try:
         with no_warnings():  # of escapes such as \d in the data
             tree = ast.parse(text.strip(), mode="eval")
+            # Only now, as all strings of valid Python end.
+            plain = _NUMPY.sub(_without_numpy, text.strip())
+            tree = tree if plain == text.strip() else ast.parse(plain, mode="eval")
             value = ast.literal_eval(tree)
         # Rejects a set, which has no fixed order, and what no string can be made of later: the
         # limit for digits of integers does not hold for `0x…`.
@@ -92,6 +105,10 @@ def parse_literal(text: str) -> Any:
     if text.count(":") > 1:  # else there is one key at most
         _refuse_repeated_keys(tree, text)
     return list(value) if isinstance(value, tuple) else value  # other operations expect lists
+
+
+def _without_numpy(found: re.Match[str]) -> str:
+    return f"{found[1]}, " if found[2] else found[1] or found[3] or ""
 
 
 def _refuse_repeated_keys(tree: ast.Expression, text: str) -> None:
@@ -175,7 +192,7 @@ OPERATIONS = (
     ),
     Operation(
         "parse",
-        "Parse a string as JSON, or as a Python literal with {parse: literal}.",
+        "Parse a string as JSON, or as a Python literal with {parse: literal}, also of NumPy.",
         _parse,
         OperationExample({"parse": "literal"}, "['Ann', 'Bob']", ["Ann", "Bob"]),
     ),
