@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.base.arrow import (
+    SCAN_BYTES,
     blank_strings,
+    count_byte,
     int64_array,
     list_offsets,
     ranges,
@@ -173,6 +175,12 @@ def test_first_byte_decides_about_visible_ascii(text: str) -> None:
 def test_array_of_nulls_has_no_visible_ascii() -> None:
     assert starts_with_visible_ascii(pa.array([], TEXT)).tolist() == []
     assert starts_with_visible_ascii(pa.array(["", ""], TEXT)).tolist() == [False, False]
+
+
+@given(st.binary(max_size=20), st.sampled_from([0, 1, SCAN_BYTES, 2 * SCAN_BYTES + 1]))
+def test_bytes_are_counted_as_python_does(data: bytes, before: int) -> None:
+    text = b"," * before + data
+    assert count_byte(",", text) == text.count(b",")
 
 
 _strings = st.text("ab\0é", max_size=10) | st.builds(

@@ -32,7 +32,7 @@ _spaces = st.sampled_from(["", "", " ", "\n", " \t"])
 
 
 def _object(parts: list[tuple[str, str, str, str]]) -> str:
-    return f"{{{','.join(f'{key}{left}:{right}{item}' for key, left, right, item in parts)}}}"
+    return f"{{{', '.join(f'{key}{left}:{right}{item}' for key, left, right, item in parts)}}}"
 
 
 _texts = st.recursive(

@@ -20,6 +20,7 @@ __all__ = [
     "blank_strings",
     "byte_positions",
     "contains_literal",
+    "count_byte",
     "int64_array",
     "is_text",
     "list_offsets",
@@ -217,6 +218,15 @@ def byte_positions(character: str, data: bytes | bytearray) -> NDArray[np.int64]
         for start in range(0, len(codes), SCAN_BYTES)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def count_byte(character: str, data: bytes | bytearray) -> int:
+    """Return how often an ASCII character is in bytes; `count` takes longer where it is often."""
+    codes = np.frombuffer(data, np.uint8)
+    return sum(
+        np.count_nonzero(codes[start : start + SCAN_BYTES] == ord(character))
+        for start in range(0, len(codes), SCAN_BYTES)
+    )
 
 
 def contains_literal(data: pa.Buffer | bytes, literal: str) -> bool:

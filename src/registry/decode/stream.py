@@ -271,9 +271,11 @@ class CountedValues:
         Raises:
             DecodeError: the values so far take too much memory.
         """
+        from registry.base.arrow import count_byte  # pyarrow is slow to import
+
         found = self._data.read(size)
-        self._size += (found.count(b"{") + found.count(b"[")) * _CONTAINER_BYTES
-        self._size += found.count(b",") * _ITEM_BYTES
+        self._size += (count_byte("{", found) + count_byte("[", found)) * _CONTAINER_BYTES
+        self._size += count_byte(",", found) * _ITEM_BYTES
         if self._size > self._most:
             what = f"the values of the document may take more than {self._most:,} bytes of memory"
             how = "unpack it, or write" if self._is_packed else "write"
