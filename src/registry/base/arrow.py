@@ -224,7 +224,7 @@ def count_byte(character: str, data: bytes | bytearray) -> int:
     """Return how often an ASCII character is in bytes; `count` takes longer where it is often."""
     codes = np.frombuffer(data, np.uint8)
     return sum(
-        np.count_nonzero(codes[start : start + SCAN_BYTES] == ord(character))
+        int(np.count_nonzero(codes[start : start + SCAN_BYTES] == ord(character)))
         for start in range(0, len(codes), SCAN_BYTES)
     )
 
