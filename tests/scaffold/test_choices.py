@@ -45,6 +45,10 @@ FORMS: dict[str, tuple[dict[str, Any], Any]] = {
         {"options": "{'text': array(['a'], dtype=object), 'label': array(['A'], dtype=object)}"},
         pipe("options", {"parse": "literal"}, {"index": {"const": "text"}}),
     ),
+    "lines of a cell": (
+        {"options": "x, y\nz", "answer": "0"},
+        pipe("options", {"split": "\n"}, {"each": ["strip"]}),
+    ),
     "a map in a string": (
         {"options": '{"A": "a", "B": "b"}', "answer": "B"},
         pipe("options", "parse", "items"),

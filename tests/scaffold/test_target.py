@@ -72,6 +72,30 @@ FORMS: dict[str, tuple[list[dict[str, Any]], Any]] = {
         [{"c1": "x", "c2": "y", "c3": "z", "pick": one} for one in ("AC", "B")],
         pipe("pick", {"regex": {"pattern": "[A-Z]", "all": True}}),
     ),
+    "an index as pandas writes it beside a blank": (
+        [{"options": ["x", "y"], "answer": one} for one in ("0.0", "1.0")],
+        pipe("answer", "float", "int", "letter"),
+    ),
+    "the name of a column": (
+        [{"option_a": "x", "option_b": "y", "answer": "option_b"}],
+        pipe("answer", {"letter_in": [{"const": "option_a"}, {"const": "option_b"}]}),
+    ),
+    "the word option": (
+        [{"options": ["x", "y"], "answer": "Option B"}],
+        pipe("answer", {"regex": "[A-Z]$"}),
+    ),
+    "a small letter in brackets": (
+        [{"options": ["x", "y"], "answer": "(b)"}],
+        pipe("answer", {"regex": "[a-z]"}, "upper"),
+    ),
+    "a letter before its text": (
+        [{"options": ["x", "It"], "answer": "B. It"}],
+        pipe("answer", {"regex": "[A-Z]"}),
+    ),
+    "a text of a cell": (
+        [{"options": "x| y", "answer": "y"}],
+        pipe("answer", {"letter_in": pipe("options", {"split": "|"}, {"each": ["strip"]})}),
+    ),
     "a small letter": ([{"options": ["x", "y"], "answer": "b"}], pipe("answer", "upper")),
     "a small letter that is a choice": (
         [{"options": ["x", "b"], "answer": "b"}],

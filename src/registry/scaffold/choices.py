@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
@@ -101,12 +102,33 @@ def _has_target(columns: Columns, without: set[str]) -> bool:
 def _of_column(columns: Columns, column: str) -> Choices | None:
     """Return the choices in a column, by the form of its values."""
     values = columns.filled(column)
-    parse = parser_of(values)
-    if parse is not None:
+    if parse := parser_of(values):
         operation, read = parse
-        found = _of_values(column, [read(value) for value in values], [operation])
-        return found and _reading(found, column, read)
-    return _of_values(column, values, [])
+        operations = [operation]
+    elif (sign := _separator(values)) is not None:
+        operations, read = [{"split": sign}, {"each": ["strip"]}], partial(_parts, sign=sign)
+    else:
+        return _of_values(column, values, [])
+    found = _of_values(column, [read(value) for value in values], operations)
+    return found and _reading(found, column, read)
+
+
+def _separator(values: Sequence[Any]) -> str | None:
+    """Return what separates several texts in each value."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    return next(
+        (
+            sign
+            for sign in ("\n", "||", "|", ";")
+            if all(sign in value and all(_parts(value, sign)) for value in values)
+        ),
+        None,
+    )
+
+
+def _parts(text: str, sign: str) -> list[str]:
+    return [part.strip() for part in text.split(sign)]
 
 
 def _reading(found: Choices, column: str, read: Callable[[str], Any]) -> Choices:

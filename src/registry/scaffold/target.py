@@ -165,28 +165,48 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
     labels = choices.label_texts
     if labels is not None and pairs and all(str(one) in labels(record) for one, record in pairs):
         return _position(column, choices.labels, "its position among the labels")
+    return _one_letter(columns, column, choices, pairs)
+
+
+def _one_letter(
+    columns: Columns,
+    column: str,
+    choices: Choices,
+    pairs: Sequence[tuple[Any, Mapping[str, Any]]],
+) -> Inference:
+    """Return the letter of a choice that a number, a letter, a text or a name says."""
+    values = [value for value, _ in pairs]
     if _numbers(values):
         return _indexes(columns, column, choices, pairs, lambda letter: [letter])
     if _are_letters(values):
         return Inference(column, "letters of choices")
+    among = choices.inference.expression
     if pairs and all(value in choices.texts(record) for value, record in pairs):
-        return _position(column, choices.inference.expression, "its position among the choices")
-    if values and all(isinstance(one, str) for one in values):
-        for pattern, operations, reason in _WRITTEN:
-            if all(re.fullmatch(pattern, one) for one in values):
-                return Inference({"from": column, "do": [*operations]}, reason)
-        if all(re.fullmatch(_SEVERAL_NUMBERS, one) for one in values):
-            every = {"regex": {"pattern": "[0-9]+", "all": True}}
-            several = [(re.findall(r"[0-9]+", one), record) for one, record in pairs]
-            return _indexes(
-                columns, column, choices, several, lambda letter: [every, {"each": [letter]}]
-            )
+        return _position(column, among, "its position among the choices")
+    if pairs and isinstance(among, list) and all(one in among for one in values):
+        return _position(column, [{"const": name} for name in among], "the name of its column")
+    for pattern, operations, reason in _WRITTEN:
+        if pairs and all(isinstance(one, str) and re.fullmatch(pattern, one) for one in values):
+            return Inference({"from": column, "do": [*operations]}, reason)
+    if pairs and all(_FLOAT.fullmatch(str(one)) for one in values):  # of pandas
+        whole = [(int(float(one)), record) for one, record in pairs]
+        return _indexes(columns, column, choices, whole, lambda letter: ["float", "int", letter])
+    if pairs and all(isinstance(one, str) and _SEVERAL_NUMBERS.fullmatch(one) for one in values):
+        every = {"regex": {"pattern": "[0-9]+", "all": True}}
+        several = [(re.findall(r"[0-9]+", one), record) for one, record in pairs]
+        return _indexes(
+            columns, column, choices, several, lambda letter: [every, {"each": [letter]}]
+        )
     return Inference(column, "neither a letter nor a choice in every record: please check")
 
 
-_SEVERAL_NUMBERS = r"\[?[0-9]{1,9}(?:[ ,;|/]+[0-9]{1,9})*\]?"
+_FLOAT = re.compile(r"[0-9]{1,9}\.0")
+_SEVERAL_NUMBERS = re.compile(r"\[?[0-9]{1,9}(?:[ ,;|/]+[0-9]{1,9})*\]?")
 _WRITTEN: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("[a-z]", ("upper",), "letters of choices"),
+    (r"\s*\(?[a-z][).:]?\s*", ({"regex": "[a-z]"}, "upper"), "letters of choices"),
+    (r"(?:[Oo]ption|[Cc]hoice|[Aa]nswer) ?[A-Z]", ({"regex": "[A-Z]$"},), "letters of choices"),
+    (r"(?s)\(?[A-Z][).:]\s.+", ({"regex": "[A-Z]"},), "the letters before the texts"),
     (r"\s*\(?[A-Z][).:]?\s*", ({"regex": "[A-Z]"},), "letters of choices"),
     (
         r"[A-Z](?:[ ,;|/]*[A-Z])*",
