@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import time
 from dataclasses import replace
@@ -150,6 +151,19 @@ def stream(proxy: FaultProxy, etag: str = "") -> RemoteFile:
     return RemoteFile(
         Location(url), filesystem(Location(url), {}, UNBOUNDED), Deadline(5), etag=etag
     )
+
+
+def test_a_body_that_is_mostly_unpacked_here_ends_at_the_ratio(
+    proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zeros = gzip.compress(bytes(20_000_000))
+    proxy.add(Fault(status=200, headers={"Content-Encoding": "gzip"}, body=zeros), times=2)
+    assert transfer(proxy, tmp_path)[1] == 20_000_000
+    monkeypatch.setattr("registry.sources.transfer.HARMLESS_BYTES", 10_000_000)
+    (tmp_path / "b").mkdir()
+    words = r"/a: [\d,]+ packed bytes unpack to 1\d,[\d,]+, so each gives more than 200 bytes"
+    with pytest.raises(SourceError, match=words):
+        transfer(proxy, tmp_path / "b")
 
 
 def test_a_stream_is_of_the_version_that_was_looked_up(proxy: FaultProxy) -> None:

@@ -71,6 +71,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         raised = f"`limits: {{{key}: …}}` in the root index raises the limit"
         return f"{what} more than {limit:,} {unit} ({raised})"
 
+    def ratio_fault(self, size: int, packed: int) -> str:
+        """Return what is wrong with so many bytes that are unpacked from these; "" for nothing."""
+        if size <= self.ratio * packed:
+            return ""
+        what = f"{packed:,} packed bytes unpack to {size:,}, so each gives"
+        return self.message("ratio", what, "bytes")
+
 
 def _number(value: int | str) -> int:
     """Return a number, or the bytes of a size with a unit."""

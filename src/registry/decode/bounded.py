@@ -82,10 +82,8 @@ class _Unpacked(io.RawIOBase):
         if size > limits.unpacked_bytes:
             message = limits.message("unpacked_bytes", "the file unpacks to", "bytes")
             raise DecodeError(message, file=self._file)
-        packed = self._packed.tell()
-        if size > limits.ratio * packed:
-            what = f"{packed:,} packed bytes unpack to {size:,}, so each gives"
-            raise DecodeError(limits.message("ratio", what, "bytes"), file=self._file)
+        if message := limits.ratio_fault(size, self._packed.tell()):
+            raise DecodeError(message, file=self._file)
 
 
 class LimitedLines(io.RawIOBase):

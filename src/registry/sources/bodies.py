@@ -78,6 +78,8 @@ class Body(Struct, kw_only=True):
     """Whether the server says that it sends parts of the file, too."""
     is_ended: Callable[[], bool] = lambda: True
     """Returns, once all is read, whether the server has said that this is the end."""
+    packed: Callable[[], int] | None = None
+    """Returns how many bytes arrived so far, if they are unpacked here."""
 
     def hashes(self) -> dict[str, Any]:
         """Return new hashes, to compare with the digests when all of the file has arrived."""
@@ -235,8 +237,10 @@ async def _open_http(files: Any, location: Location, part: str, etag: str) -> Bo
         receive = compared(receive, sent, hashes, location.public)
     # Then nothing but the end of the connection ends the body.
     is_open = "Content-Length" not in headers and "Transfer-Encoding" not in headers
+    unpacking = _Unpacking(receive, coding, location.public) if coding else None
     return Body(
-        read=_Unpacking(receive, coding, location.public) if coding else receive,
+        read=unpacking or receive,
+        packed=None if unpacking is None else lambda: unpacking.packed,
         close=lambda: _call(files, close),
         start=first,
         size=size,
@@ -294,6 +298,8 @@ class _Unpacking:
     """
 
     def __init__(self, receive: Callable[[], bytes], coding: str, name: str) -> None:
+        self.packed = 0
+        """Bytes that have arrived."""
         self._receive = receive
         self._coding = coding
         self._name = name
@@ -307,7 +313,7 @@ class _Unpacking:
             SourceError: the body ended before, or is damaged; either may pass.
         """
         try:
-            while packed := self._left or self._receive():
+            while packed := self._left or self._received():
                 if chunk := self._unpack(packed):
                     return chunk
             # What a part of the limited size has left over inside.
@@ -319,6 +325,11 @@ class _Unpacking:
         if self._stream is None or not self._stream.eof:
             raise passing_error(f"{self._name}: the body ended too early, inside of {self._coding}")
         return b""
+
+    def _received(self) -> bytes:
+        data = self._receive()
+        self.packed += len(data)
+        return data
 
     def _unpack(self, packed: bytes) -> bytes:
         if packed and (self._stream is None or self._stream.eof):  # gzip has several streams

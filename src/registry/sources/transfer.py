@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from registry.base.fs import HashedFile
 from registry.base.locations import Location
 from registry.boundary.boundary import Limits
+from registry.decode.bounded import HARMLESS_BYTES
 from registry.errors import SourceError
 from registry.progress import Deadline, Progress, Report
 from registry.sources.bodies import (
@@ -248,6 +249,7 @@ class Transfer:
                 count = self._ahead.room(self._file.tell(), count)
             self._file.write(chunk[:count])
             self._count(chunk[:count], size)
+            self._check_ratio(body)
             if count < len(chunk):
                 return False
         if size is not None and self._file.tell() < size:
@@ -266,6 +268,14 @@ class Transfer:
         self._check_limits(position)
         if size is not None and position > size:
             raise SourceError(f"{self._name}: more than its {size:,} bytes arrived (try again)")
+
+    def _check_ratio(self, body: Body) -> None:
+        """Raise an error for a body that fills the disk with what hardly needs a network."""
+        position = self._file.tell()
+        if body.packed is None or position <= HARMLESS_BYTES:
+            return
+        if message := self._limits.ratio_fault(position, body.packed()):
+            raise SourceError(f"{self._name}: {message}")
 
     def _check_limits(self, position: int) -> None:
         if position > self._limits.unpacked_bytes:
