@@ -15,7 +15,7 @@ from registry.manifest.expressions import parse_expression
 from registry.mapping import regex, sizes
 from registry.mapping.evaluation import template_texts
 from registry.mapping.evaluation.evaluate import compile_expression
-from registry.mapping.operations import text
+from registry.mapping.operations import numbers, text
 from registry.mapping.row import Row
 from registry.samples.messages import ChatMessageUser
 
@@ -38,7 +38,7 @@ STEPS: dict[str, Any] = {
 def test_expressions_make_no_string_that_fills_the_memory(
     monkeypatch: pytest.MonkeyPatch, raw: Any
 ) -> None:
-    for module in (sizes, regex, template_texts, text):
+    for module in (sizes, regex, template_texts, text, numbers):
         monkeypatch.setattr(module, "MAX_TEXT", MOST)
     with pytest.raises(MappingError, match="more than 1,048,576 characters"):
         compile_expression(parse_expression(raw))(Row({"q": LONG}, 1))

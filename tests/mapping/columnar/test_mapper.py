@@ -240,7 +240,7 @@ def test_mapping_error_is_not_columnar() -> None:
 def test_what_one_record_alone_says_better_is_not_columnar(
     fields: dict[str, Any], most: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.mapping.evaluation.batch.MOST_BYTES", most)
+    monkeypatch.setattr("registry.mapping.evaluation.batch._MOST_BYTES", most)
     with pytest.raises(NotColumnarError, match=message):
         mapped(fields)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -13,10 +14,14 @@ from registry.errors import MappingError
 from registry.mapping.row import Row, get_columns, no_column
 from registry.mapping.sizes import sizes_of
 
-__all__ = ["MOST_BYTES", "Batch", "Records"]
+__all__ = ["Batch", "Records", "in_parts"]
 
-MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 28
 """Bytes of the values of one expression, beyond which records are mapped one by one."""
+_FEW = 64
+"""Values on which a heavy operation works between two looks at their size and the clock."""
+_MOST_SECONDS = 10.0
+"""Time for a heavy operation in a batch. One by one, the limit of the build is asked each time."""
 
 
 class Batch(ABC):
@@ -91,7 +96,7 @@ class Batch(ABC):
     def check_size(self, values: Sequence[Any]) -> None:
         """Raise a NotColumnarError for values that are too large to have them all at a time."""
         # The one record has a limit of its own, with an error that names it.
-        if not self.is_alone and sizes_of(values) > MOST_BYTES:
+        if not self.is_alone and sizes_of(values) > _MOST_BYTES:
             raise NotColumnarError("values that are too large to map many at a time")
 
 
@@ -179,3 +184,30 @@ class _Part(Batch):
 
     def _at_places(self, values: list[Any]) -> list[Any]:
         return list(map(values.__getitem__, self._places))
+
+
+def in_parts(batch: Batch, count: int, part: Callable[[slice], list[Any]]) -> list[Any]:
+    """Return values that may be large or take long, which are made a few at a time.
+
+    Args:
+        batch: The records that they are made of.
+        count: Number of values.
+        part: Returns some of them.
+
+    Raises:
+        NotColumnarError: they are too large together, or take too long; a record alone has limits
+            of its own, and an error that names it.
+    """
+    if batch.is_alone:
+        return part(slice(None))
+    found: list[Any] = []
+    size, end = 0, time.monotonic() + _MOST_SECONDS
+    for start in range(0, count, _FEW):
+        few = part(slice(start, start + _FEW))
+        size += sizes_of(few)
+        if size > _MOST_BYTES:
+            raise NotColumnarError("values that are too large to map many at a time")
+        if time.monotonic() > end:
+            raise NotColumnarError("values that take too long to map many at a time")
+        found += few
+    return found

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from importlib import import_module
 from itertools import repeat
 from typing import Any
 
-from registry.decode.frame import MISSING, NotColumnarError
+from registry.decode.frame import MISSING
 from registry.errors import MappingError, shorten
 from registry.manifest.expressions import (
     AllOf,
@@ -41,7 +40,7 @@ from registry.manifest.expressions import (
     parse_expression,
 )
 from registry.mapping.conditions import compile_comparisons, takes_long
-from registry.mapping.evaluation.batch import MOST_BYTES, Batch, Records
+from registry.mapping.evaluation.batch import Batch, Records, in_parts
 from registry.mapping.evaluation.message_content import content_parts
 from registry.mapping.evaluation.template_texts import TemplateTexts
 from registry.mapping.operations import build_operation, find_operation
@@ -53,7 +52,7 @@ from registry.mapping.operations.base import (
     Step,
 )
 from registry.mapping.row import Row, or_none
-from registry.mapping.sizes import are_short, join, sizes_of
+from registry.mapping.sizes import are_short, join
 
 __all__ = ["Evaluator", "compile_condition", "compile_expression"]
 
@@ -61,10 +60,6 @@ Predicate = Callable[[Batch], list[bool]]
 """A compiled condition: the records of a batch → whether each meets it."""
 
 _LONG_ARGUMENTS = 80
-_FEW = 64
-"""Values on which a heavy operation works between two looks at their size and the clock."""
-_MOST_SECONDS = 10.0
-"""Time for a heavy operation in a batch. One by one, the limit of the build is asked each time."""
 
 
 def compile_expression(expression: Expression) -> Callable[[Row], Any]:
@@ -297,26 +292,10 @@ def _map_heavy(
     values: Sequence[Any],
     arguments: Sequence[Sequence[Any]],
 ) -> list[Any]:
-    """Map values whose results may be large or take long, a few at a time.
+    def part(few: slice) -> list[Any]:
+        return list(map(function, values[few], *(one[few] for one in arguments)))
 
-    Raises:
-        NotColumnarError: they are too large together, or take too long; a record alone has limits
-            of its own, and an error that names it.
-    """
-    if batch.is_alone:
-        return list(map(function, values, *arguments))
-    found: list[Any] = []
-    size, end = 0, time.monotonic() + _MOST_SECONDS
-    for start in range(0, len(values), _FEW):
-        few = slice(start, start + _FEW)
-        part = list(map(function, values[few], *(one[few] for one in arguments)))
-        size += sizes_of(part)
-        if size > MOST_BYTES:
-            raise NotColumnarError("values that are too large to map many at a time")
-        if time.monotonic() > end:
-            raise NotColumnarError("values that take too long to map many at a time")
-        found += part
-    return found
+    return in_parts(batch, len(values), part)
 
 
 def choose(holds: Predicate, then: BatchFunction, otherwise: BatchFunction) -> BatchFunction:

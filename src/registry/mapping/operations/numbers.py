@@ -12,9 +12,12 @@ from typing import Any
 import msgspec
 
 from registry.base.digest import are_plain, encode_value, to_json
+from registry.boundary.boundary import MAX_TEXT
 from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
+from registry.mapping.evaluation.batch import in_parts
 from registry.mapping.operations.base import (
+    BatchStep,
     Operation,
     OperationExample,
     Step,
@@ -121,28 +124,36 @@ def _refuse_repeated_keys(tree: ast.Expression, text: str) -> None:
                 raise MappingError(message, value=text)
 
 
-def _dump(argument: Any, _: Any) -> Step:
+def _dump(argument: Any, _: Any) -> BatchStep:
     chosen = options(argument, ascii=False, indent=None, literal=False)
     if chosen["indent"] is not None and chosen["indent"] not in range(_LARGEST_INDENT + 1):
         raise ValueError(f"`indent` is a number of spaces, at most {_LARGEST_INDENT}")
     if chosen["literal"] and (chosen["ascii"] or chosen["indent"] is not None):
         raise ValueError("`literal` excludes `ascii` and `indent`, which are for JSON")
 
-    def dumped(value: Any) -> str:
+    def checked(value: Any) -> Any:
         check_size(sizes_of([value]))
         try:
-            data = value if are_plain([value]) else encode_value(value)
-            if chosen["literal"]:
-                return repr(value)
+            return encode_value(value)
         except (TypeError, RecursionError) as error:
             raise MappingError(str(error), value=value) from error
+
+    def text_of(data: Any) -> str:
         if not chosen["indent"]:
             return json.dumps(data, ensure_ascii=chosen["ascii"], indent=chosen["indent"])
         # `json` breaks lines in Python, which takes ten times as long.
-        text = json.dumps(data, ensure_ascii=chosen["ascii"]).encode("utf-8", "surrogatepass")
-        return msgspec.json.format(text, indent=chosen["indent"]).decode("utf-8", "surrogatepass")
+        compact = json.dumps(data, ensure_ascii=chosen["ascii"]).encode("utf-8", "surrogatepass")
+        return msgspec.json.format(compact, indent=chosen["indent"]).decode(
+            "utf-8", "surrogatepass"
+        )
 
-    return Step(dumped, is_heavy=True)
+    def dumped(values: list[Any]) -> list[str]:
+        # Nearly always no value has to be looked at alone, without the loops that run in C.
+        is_plain = sizes_of(values) <= MAX_TEXT and are_plain(values)
+        data = values if is_plain else list(map(checked, values))
+        return list(map(repr, values) if chosen["literal"] else map(text_of, data))
+
+    return lambda batch, values: in_parts(batch, len(values), lambda few: dumped(values[few]))
 
 
 def _date(argument: Any, _: Any) -> Step:
