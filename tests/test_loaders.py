@@ -135,10 +135,6 @@ def test_file_urls_are_read_and_kept_as_inspect_keeps_them(rows: Path, name: str
     assert name == "rows.csv" or str(rows.as_uri()) in ours[0].model_dump_json()
 
 
-def test_a_local_path_stays_a_path(rows: Path) -> None:
-    assert csv_dataset(str(rows / "rows.csv")).location == str(rows / "rows.csv")
-
-
 def _repository(hub: HubEmulator, name: str) -> str:
     hub.commit(name, parquet_repo({"default": {"test": [{"input": "q", "target": "a"}]}}))
     return name

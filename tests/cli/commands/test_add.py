@@ -211,6 +211,7 @@ def test_branch_is_pinned_to_its_commit(
         (f"{REPO} --name esay --split test", ["esay", "easy", "hard"]),
         (f"{REPO} --split test", ["easy", "hard"]),
         (f"{REPO} --name easy --split train", ["train", "test"]),
+        ("acme/nothing", ["acme/nothing", "no such dataset"]),
         ("acme/nothing --split test", ["acme/nothing", "no such dataset"]),
         (f"{REPO} --name easy --split test --revision v9", [REPO, "no revision 'v9'"]),
     ],
@@ -297,7 +298,6 @@ def test_dry_run_writes_nothing_and_prints_what_would_be_written(
     [
         ("", "name the source: --file data.csv (or a URL), or --hf owner/name"),
         ("--file q.csv --target a --no-target", "pass either --target COLUMN or --no-target"),
-        ("--file datasets.yaml", "can't infer the type of datasets.yaml (its name must end in"),
     ],
 )
 def test_incompatible_arguments_are_a_usage_error(
