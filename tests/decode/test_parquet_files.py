@@ -26,7 +26,7 @@ LONG = "x" * 1_000_000
 
 
 def write(path: Path, table: pa.Table, **options: Any) -> SourceBytes:
-    pq.write_table(table, path, store_schema=False, **options)
+    pq.write_table(table, path, **{"store_schema": False, **options})
     return SourceBytes(Location("d.parquet"), lambda: path.open("rb"), limits=Limits())
 
 
@@ -42,6 +42,17 @@ def most_rows(file: SourceBytes) -> int:
         with mock.patch.object(opened.parquet, "iter_batches", return_value=[]) as read, no_rows:
             list(opened.batches())
     return int(read.call_args.args[0])
+
+
+FIFTY = pa.array(np.arange(0, 101, 2, dtype=np.int32))
+SHAPES: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "plain": lambda column: column,
+    "struct": lambda column: pa.StructArray.from_arrays([column], ["x"]),
+    "list": lambda column: pa.ListArray.from_arrays(FIFTY, column),
+    "large list": lambda column: pa.LargeListArray.from_arrays(FIFTY.cast(pa.int64()), column),
+    "fixed list": lambda column: pa.FixedSizeListArray.from_arrays(column, 2),
+    "map": lambda column: pa.MapArray.from_arrays(FIFTY, pa.array(["k", "l"] * 50), column),
+}
 
 
 def nested(values: list[str], rows: int) -> pa.Table:
@@ -101,12 +112,16 @@ def test_a_page_that_unpacks_to_much_more_is_refused(tmp_path: Path) -> None:
     assert "more than 200 bytes (`limits: {ratio: …}`" in error_of(file)
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, None])
 def test_rows_that_decode_to_much_more_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str | None
 ) -> None:
     monkeypatch.setattr("registry.decode.parquet_files.HARMLESS_BYTES", 1 << 24)
-    table = dictionary(["a", LONG], 100)
-    file = write(tmp_path / "d.parquet", table, dictionary_pagesize_limit=10**7)
+    column = dictionary(["a", LONG], 100)["q"].combine_chunks()
+    # The schema of Arrow makes pyarrow return numbers of the dictionary.
+    table = pa.table({"q": column if shape is None else SHAPES[shape](column)})
+    options = {"store_schema": shape is not None, "dictionary_pagesize_limit": 10**7}
+    file = write(tmp_path / "d.parquet", table, **options)
     assert "so each gives more than 200 bytes (`limits: {ratio: …}`" in error_of(file)
 
 

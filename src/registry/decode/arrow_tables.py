@@ -42,7 +42,7 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
             most = max(64, min(_BATCH_ROWS, fitting))
             opened.rows = min(_FIRST_ROWS, most)
             for batch in opened.batches(columns):
-                decoded = _decode_dictionaries(_validated(batch.select(names)))
+                decoded = _validated(batch.select(names))
                 yield Frame(decoded)
                 # The encoded size is misleading, as a string that many rows repeat is encoded
                 # once. Start with few rows, and grow by the decoded size of those before.
@@ -50,15 +50,6 @@ def read_parquet_tables(file: SourceBytes, source: Source, wanted: Wanted) -> It
                 opened.rows = min(max(1, min(4 * opened.rows, fitting)), most)
     except InvalidParquetError as error:
         raise NotColumnarError("an invalid file") from error
-
-
-def _decode_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with the values of dictionary-encoded columns instead of their indices."""
-    for position, column in enumerate(batch.columns):
-        if pa.types.is_dictionary(column.type):
-            name = batch.schema.names[position]
-            batch = batch.set_column(position, name, column.dictionary_decode())
-    return batch
 
 
 def read_arrow_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterator[Frame]:

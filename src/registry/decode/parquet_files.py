@@ -69,7 +69,8 @@ class OpenParquet:
         self._decoded = 0
 
     def count(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return a batch of rows; a DecodeError if all so far are too large for the file."""
+        """Return rows without dictionaries; a DecodeError if all so far are too large."""
+        batch = _without_dictionaries(batch)
         self._decoded += batch.nbytes
         if self._decoded > max(HARMLESS_BYTES, self._file.limits.ratio * self._size):
             raise _ratio_error(self._file, f"{self._size:,} bytes decode to {self._decoded:,}")
@@ -295,6 +296,39 @@ def _without_columns(rows: int, most: int) -> Iterator[pa.RecordBatch]:
         count = min(most, rows - first)
         empty = pa.StructArray.from_buffers(pa.struct([]), count, [None])
         yield pa.RecordBatch.from_struct_array(empty)
+
+
+def _without_dictionaries(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with the values of dictionaries, which the schema of Arrow in a file may ask for.
+
+    As numbers of its dictionary, a column has hardly a byte for each value, however long. What is
+    invalid stays as it is: whoever converts it says so.
+    """
+    for position, column in enumerate(batch.columns):
+        plain = _plain(column.type)
+        if plain != column.type:
+            try:
+                column.validate(full=True)  # a cast trusts the numbers
+            except pa.ArrowInvalid:
+                return batch
+            batch = batch.set_column(position, batch.schema.names[position], column.cast(plain))
+    return batch
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type with the values of dictionaries in place of them."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    parts = [part.with_type(_plain(part.type)) for part in map(kind.field, range(kind.num_fields))]
+    if pa.types.is_struct(kind):
+        return pa.struct(parts)
+    if pa.types.is_map(kind):
+        return pa.map_(*parts[0].type)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(parts[0], kind.list_size)
+    if pa.types.is_large_list(kind):
+        return pa.large_list(parts[0])
+    return pa.list_(parts[0]) if pa.types.is_list(kind) else kind
 
 
 def _dictionary_of(batch: pa.RecordBatch) -> pa.DictionaryArray | None:
