@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from registry.base.escape import start_of
@@ -253,15 +253,21 @@ def check_unquoted(text: str, reading: CsvReading, *, file: str) -> None:
         reading: How it is read.
         file: Its name, for errors.
     """
-    delimiter, width = reading.delimiter, len(reading.rows[0])
-    lines = [line for line in text.split("\n") if line.strip()][reading.skip_rows :]
-    if '"' in text and all(line.count(delimiter) == width - 1 for line in lines):
-        # The limit is global to the process; a cell of joined rows may be as long as the text.
-        csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-        found = sum(any(map(str.strip, row)) for row in _cells(text, delimiter))
-        if joined := len(lines) - found + reading.skip_rows:
-            message = f"{_UNQUOTED}: {count_text(joined, 'row')} would be lost"
-            raise DecodeError(f"{message} ({_ANEW})", file=file)
+    if '"' not in text:
+        return
+    commas, lines = len(reading.rows[0]) - 1, 0
+    filled = (line for line in io.StringIO(text) if line.strip())
+    for line in islice(filled, reading.skip_rows, None):
+        if line.count(reading.delimiter) != commas:
+            return
+        lines += 1
+    # The limit is global to the process; a cell of joined rows may be as long as the text.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    rows = csv.reader(io.StringIO(text, newline=""), "unix", delimiter=reading.delimiter)
+    lost = lines + reading.skip_rows - sum(any(map(str.strip, row)) for row in rows)
+    if lost:
+        message = f"{_UNQUOTED}: {count_text(lost, 'row')} would be lost"
+        raise DecodeError(f"{message} ({_ANEW})", file=file)
 
 
 def sniff_header(reading: CsvReading, *, file: str, ask: Ask = refuse) -> Guess:
@@ -372,10 +378,10 @@ def _is_above_texts(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool
         return False
     if not rows:
         return True
-    columns = list(zip(*rows, strict=True))
-    # The letter of the correct choice.
-    if any(len(name) == 1 and name in column for name, column in zip(first, columns, strict=True)):
+    # The letters of correct choices, from the first row on.
+    if any(set(_CHOICES).issuperset(map(str.strip, one)) for one in zip(first, *rows, strict=True)):
         return False
+    columns = zip(*rows, strict=True)
     return True if any(not all(map(_is_name, column)) for column in columns) else None
 
 
