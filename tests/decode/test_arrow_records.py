@@ -92,6 +92,12 @@ def test_invalid_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
         read("parquet", SourceBytes.of_file("d.parquet", path))
 
 
+def test_duplicate_columns_are_refused(tmp_path: Path, kind: str) -> None:
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
+    with pytest.raises(DecodeError, match="duplicate column 'q'"):
+        read(kind, written(tmp_path, kind, twice))
+
+
 def test_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read("parquet", SourceBytes.of_file("d.parquet", tmp_path / "missing"))

@@ -52,6 +52,10 @@ def _records(batches: Iterable[pa.RecordBatch], file: SourceBytes) -> Iterator[D
     """Yield the rows of batches; a value that Python can't represent is a DecodeError."""
     rows_before = 0 if file.row_groups is None else file.row_groups.rows_before
     for batch in batches:
+        names = batch.schema.names
+        if len(set(names)) < len(names):
+            duplicate = next(name for name in names if names.count(name) > 1)
+            raise DecodeError(f"duplicate column '{duplicate}'", file=file.location)
         try:
             records = batch.to_pylist()
         except (OverflowError, ValueError) as error:
