@@ -158,12 +158,11 @@ def catalog_version(folder: Path) -> CatalogVersion:
         if repository.run("ls-files", "--error-unmatch", "--", str(index)).returncode:
             raise RevisionError(f"{index} is in no commit")
         commit = repository.git("rev-parse", "--verify", "HEAD").strip()
+        inside = folder.relative_to(repository.top).as_posix()
+        changed = repository.status(*(f":(glob){inside}/**/{one}" for one in _CHANGEABLE))
     except RevisionError:
         is_ours = folder == builtin_root().parent
         return CatalogVersion(package="eval-registry" if is_ours else None)
-    inside = folder.relative_to(repository.top).as_posix()
-    paths = [f":(glob){inside}/**/{one}" for one in _CHANGEABLE]
-    changed = repository.git("status", "--porcelain", "--", *paths)
     url = repository.run("config", "--get", "remote.origin.url").stdout.strip()
     # Without its user; not a folder of this machine.
     if "://" in url and not url.startswith("file:"):

@@ -79,6 +79,32 @@ def test_errors_of_git_show_no_raw_control_characters(folder: Path) -> None:
         repository_of(folder).git("cat-file", "blob", "x\u202ey")
 
 
+def test_no_program_of_the_settings_runs(folder: Path, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+    program.chmod(0o755)
+    (folder / ".git/info/attributes").write_text("* filter=evil\n")
+    for key in ("filter.evil.clean", "filter.evil.process", "gpg.program"):
+        git(folder, "config", key, str(program))
+    signed = f"{git(folder, 'cat-file', 'commit', 'HEAD')}\n".replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    (tmp_path / "commit").write_text(signed)
+    name = git(folder, "hash-object", "-t", "commit", "-w", str(tmp_path / "commit"))
+    git(folder, "config", "filter.evil.required", "true")
+    git(folder, "config", "log.showSignature", "true")
+    os.utime(folder / "m/a.yaml", (1, 1))
+    found = repository_of(folder)
+    assert found.status("m/a.yaml") == ""
+    assert found.git("show", "--no-patch", "--format=%H", name) == f"{name}\n"
+    assert not (tmp_path / "ran").exists()
+    (folder / "m/a.yaml").write_text("a: 2")
+    assert found.status("m/a.yaml") == " M m/a.yaml\n"
+    git(folder, "config", "filter.a=b.clean", str(program))
+    with pytest.raises(RevisionError, match="a filter with `=` in its name"):
+        found.status("m/a.yaml")
+
+
 @pytest.mark.parametrize("entry", [".", "", "bin"])
 def test_program_git_of_the_catalog_is_not_run(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str

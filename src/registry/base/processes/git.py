@@ -22,6 +22,7 @@ _SETTINGS = {
     # Settings that name a program, which a repository's own settings may have.
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
+    "log.showSignature": "false",
     "core.quotePath": "false",
 }
 _OPTIONS = [part for key, value in _SETTINGS.items() for part in ("-c", f"{key}={value}")]
@@ -77,6 +78,21 @@ class Repository:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run git; return what it prints and its exit code."""
         return _run(self.top, *self._places, *arguments)
+
+    def status(self, *paths: str) -> str:
+        """Return what `git status` says of paths by their bytes: no filter of a setting runs.
+
+        Raises:
+            RevisionError: git fails, or a filter can't be turned off.
+        """
+        found = self.run("config", "-z", "--name-only", "--get-regexp", r"^filter\.").stdout
+        names = found.split("\0")[:-1]
+        if any("=" in name for name in names):
+            raise RevisionError(f"{self.top}: a filter with `=` in its name")
+        off = [part for name in names for part in ("-c", f"{name}=")]
+        # A submodule has settings of its own.
+        how = ("--porcelain", "--ignore-submodules=dirty")
+        return _checked(self.top, self.run(*off, "status", *how, "--", *paths), "status")
 
     def start(self, *arguments: str, stdin: IO[bytes]) -> subprocess.Popen[bytes]:
         """Start git with a pipe for its output."""
