@@ -6,15 +6,18 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
 
+from registry.base.processes.forks import cached_property
 from registry.errors import MappingError
+from registry.manifest.expressions import parse_expression
+from registry.mapping.evaluation.evaluate import compile_expression
 from registry.mapping.operations.numbers import parse_json, parse_literal
-from registry.scaffold.columns import Columns, Inference, folded_name, is_blank, value_of
+from registry.mapping.row import Row
+from registry.scaffold.columns import Columns, Inference, folded_name, is_blank
 from registry.scaffold.guess import CHOICES, TARGETS
 
 __all__ = [
@@ -25,6 +28,7 @@ __all__ = [
     "is_mask_of",
     "may_select",
     "parser_of",
+    "reader_of",
     "siblings",
 ]
 
@@ -47,18 +51,39 @@ class Choices:
     """The choices, and how a target selects one of them."""
 
     inference: Inference
-    texts: Callable[[Mapping[str, Any]], list[str]]
-    """Returns the choices of a record."""
     labels: Any = None
     """Expression for the labels, in the order of the choices."""
-    label_texts: Callable[[Mapping[str, Any]], list[str]] | None = None
-    """Returns the labels of a record."""
     target: Inference | None = None
     """The target, if the choices themselves say which is correct."""
-    has_letters: bool = False
-    """Whether each choice starts with its letter in the records, which the expression removes."""
+    lettered: Any = None
+    """Expression for the choices with their letters, if they have any in the records."""
     seed: int | None = None
     """Set if the correct choice always comes first, so that they must be shuffled."""
+
+    @cached_property
+    def texts(self) -> Reader:
+        """Returns the choices of a record."""
+        return reader_of(self.inference.expression)
+
+
+Reader = Callable[[Mapping[str, Any]], list[str]]
+"""Returns the texts that a record has; none where it lacks them."""
+
+
+def reader_of(expression: Any) -> Reader:
+    """Return what evaluates an expression for a list, once per record."""
+    evaluate = compile_expression(parse_expression(expression))
+    known: dict[int, list[str]] = {}
+
+    def read(record: Mapping[str, Any]) -> list[str]:
+        if id(record) not in known:
+            found = None
+            with suppress(MappingError):
+                found = evaluate(Row(dict(record)))
+            known[id(record)] = list(map(str, found)) if isinstance(found, list) else []
+        return known[id(record)]
+
+    return read
 
 
 def infer_choices(columns: Columns) -> Choices | None:
@@ -66,9 +91,8 @@ def infer_choices(columns: Columns) -> Choices | None:
     if len(group := columns.chosen("choices")) > 1:
         return _of_group(group, "your choice")
     if "choices" in columns.given:
-        return _of_column(columns, columns.given["choices"]) or Choices(
-            Inference(columns.given["choices"], "your choice"), lambda record: []
-        )
+        column = columns.given["choices"]
+        return _of_column(columns, column) or Choices(Inference(column, "your choice"))
     for name in CHOICES:
         column = columns.find((name,))
         # Without another target, `answers` are what counts as correct.
@@ -87,11 +111,6 @@ def infer_choices(columns: Columns) -> Choices | None:
     return _from_columns(columns)
 
 
-def _filled(record: Mapping[str, Any], column: str) -> Any:
-    value = value_of(record, column)
-    return None if is_blank(value) else value
-
-
 def _has_target(columns: Columns, without: set[str]) -> bool:
     if "target" in columns.given:
         return True
@@ -104,13 +123,11 @@ def _of_column(columns: Columns, column: str) -> Choices | None:
     values = columns.filled(column)
     if parse := parser_of(values):
         operation, read = parse
-        operations = [operation]
-    elif (sign := _separator(values)) is not None:
-        operations, read = [{"split": sign}, {"each": ["strip"]}], partial(_parts, sign=sign)
-    else:
-        return _of_values(column, values, [])
-    found = _of_values(column, [read(value) for value in values], operations)
-    return found and _reading(found, column, read)
+        return _of_values(column, list(map(read, values)), [operation])
+    if (sign := _separator(values)) is not None:
+        lists = [value.split(sign) for value in values]
+        return _of_values(column, lists, [{"split": sign}, {"each": ["strip"]}])
+    return _of_values(column, values, [])
 
 
 def _separator(values: Sequence[Any]) -> str | None:
@@ -121,28 +138,9 @@ def _separator(values: Sequence[Any]) -> str | None:
         (
             sign
             for sign in ("\n", "||", "|", ";")
-            if all(sign in value and all(_parts(value, sign)) for value in values)
+            if all(sign in value and all(map(str.strip, value.split(sign))) for value in values)
         ),
         None,
-    )
-
-
-def _parts(text: str, sign: str) -> list[str]:
-    return [part.strip() for part in text.split(sign)]
-
-
-def _reading(found: Choices, column: str, read: Callable[[str], Any]) -> Choices:
-    """Return choices whose column is parsed before it is looked at."""
-
-    def parsed(record: Mapping[str, Any]) -> dict[str, Any]:
-        value = _filled(record, column)
-        return {**record, column: None if value is None else read(value)}
-
-    labels = found.label_texts
-    return replace(
-        found,
-        texts=lambda record: found.texts(parsed(record)),
-        label_texts=None if labels is None else lambda record: labels(parsed(record)),
     )
 
 
@@ -175,17 +173,13 @@ def _of_values(column: str, values: Sequence[Any], first: list[Any]) -> Choices 
 
 
 def _of_lists(column: str, values: Sequence[list[str]], first: list[Any]) -> Choices:
-    def texts(record: Mapping[str, Any]) -> list[str]:
-        return _filled(record, column) or []
-
-    if all(map(_starts_with_letters, values)):
-        pattern = {"sub": {"pattern": f"^{_LETTER.pattern}", "to": ""}}
-        reason = "a list of strings, without their letters"
-        expression = {"from": column, "do": [*first, {"each": [pattern]}]}
-        return Choices(Inference(expression, reason), texts, has_letters=True)
-    return Choices(
-        Inference(({"from": column, "do": first} if first else column), "a list of strings"), texts
-    )
+    whole = {"from": column, "do": first} if first else column
+    if not all(map(_starts_with_letters, values)):
+        return Choices(Inference(whole, "a list of strings"))
+    pattern = {"sub": {"pattern": f"^{_LETTER.pattern}", "to": ""}}
+    expression = {"from": column, "do": [*first, {"each": [pattern]}]}
+    reason = "a list of strings, without their letters"
+    return Choices(Inference(expression, reason), lettered=whole)
 
 
 def _starts_with_letters(texts: list[str]) -> bool:
@@ -207,15 +201,7 @@ def _of_objects(column: str, items: Sequence[dict[str, Any]], first: list[Any]) 
         operations = [*first, {"pluck": truth}, {"letters_where": {"equals": True}}]
         target = Inference({"from": column, "do": operations}, f"those that are {truth}")
     labels = None if label is None else {"from": column, "do": [*first, {"pluck": label}]}
-    return Choices(
-        inference,
-        lambda record: [one[text] for one in _filled(record, column) or ()],
-        labels,
-        None
-        if label is None
-        else lambda record: [one[label] for one in _filled(record, column) or ()],
-        target,
-    )
+    return Choices(inference, labels, target)
 
 
 def _common(items: Sequence[dict[str, Any]], keys: Sequence[str], kind: type) -> str | None:
@@ -238,18 +224,13 @@ def _of_dicts(column: str, values: Sequence[dict[str, Any]], first: list[Any]) -
         marked = {"from": column, "do": [*first, *drop, "items", "letters_where"]}
         return Choices(
             Inference({"from": column, "do": [*first, *drop, "keys"]}, _MARKED_KEYS),
-            lambda record: list(_filled(record, column) or {}),
             target=Inference(marked, "the keys whose value is 1 or true"),
         )
     if not held or not all(isinstance(one, str) for one in held):
         return None
     return Choices(
         Inference({"from": column, "do": [*first, *drop, "items"]}, "the values of a map"),
-        lambda record: [one for one in (_filled(record, column) or {}).values() if one is not None],
         {"from": column, "do": [*first, *drop, "keys"]},
-        lambda record: [
-            key for key, one in (_filled(record, column) or {}).items() if one is not None
-        ],
     )
 
 
@@ -258,9 +239,6 @@ def _of_parallel_lists(
 ) -> Choices:
     is_mask = all(map(is_mask_of, (one[label] for one in values), (one[text] for one in values)))
 
-    def texts(record: Mapping[str, Any]) -> list[str]:
-        return list((_filled(record, column) or {}).get(text, ()))
-
     def at(key: str, *then: str) -> Any:
         if first:
             return {"from": column, "do": [*first, {"index": {"const": key}}, *then]}
@@ -268,13 +246,8 @@ def _of_parallel_lists(
 
     if is_mask:
         target = Inference(at(label, "letters_where"), "the labels that are 1")
-        return Choices(Inference(at(text), "the texts beside the labels"), texts, target=target)
-    return Choices(
-        Inference(at(text), "the texts of its labels"),
-        texts,
-        at(label),
-        lambda record: list(map(str, (_filled(record, column) or {}).get(label, []))),
-    )
+        return Choices(Inference(at(text), "the texts beside the labels"), target=target)
+    return Choices(Inference(at(text), "the texts of its labels"), at(label))
 
 
 def is_mask_of(value: Any, texts: Sequence[Any]) -> bool:
@@ -361,9 +334,7 @@ def siblings(names: Sequence[str]) -> list[list[str]]:
     return found_groups
 
 
-def may_select(
-    columns: Columns, column: str, texts: Callable[[Mapping[str, Any]], list[str]]
-) -> bool:
+def may_select(columns: Columns, column: str, texts: Reader) -> bool:
     """Return whether each value is a choice, or the letter or the number of one or several."""
     values = columns.values(column)
     for value, record in zip(values, columns.records, strict=True):
@@ -385,17 +356,13 @@ def _in_order(label: str) -> bool:
 
 
 def _of_group(group: Sequence[str], reason: str) -> Choices:
-    return Choices(
-        Inference(list(group), reason),
-        lambda record: [str(value_of(record, name)) for name in group],
-    )
+    return Choices(Inference(list(group), reason))
 
 
 def _correct_first(columns: Columns, correct: str, wrong: list[str]) -> Choices:
     columns.use(correct, *wrong)
     return Choices(
         Inference([correct, *wrong], "the correct answer, then the wrong ones"),
-        lambda record: [],  # the target is known
         target=Inference({"const": "A"}, "always the first, until they are shuffled"),
         seed=42,
     )

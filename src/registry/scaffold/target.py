@@ -12,11 +12,13 @@ from registry.mapping.operations.letters import to_index
 from registry.samples.letters import letter_of
 from registry.scaffold.choices import (
     Choices,
+    Reader,
     are_lists_of_texts,
     in_order,
     is_mask_of,
     may_select,
     parser_of,
+    reader_of,
 )
 from registry.scaffold.columns import FEW_RECORDS, Columns, Inference, counts_up
 from registry.scaffold.guess import IDS, TARGETS, Question
@@ -152,7 +154,7 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
     both = zip(columns.values(column), columns.records, strict=True)
     pairs = [(value, record) for value, record in both if value is not None]
     values = [value for value, _ in pairs]
-    if choices.has_letters and pairs and all(one in choices.texts(record) for one, record in pairs):
+    if choices.lettered and _are_among(pairs, reader_of(choices.lettered)):
         return Inference({"from": column, "do": [{"regex": "[A-Z]"}]}, "the letter of a choice")
     if (parse := parser_of(values)) is not None:
         read = [(parse[1](value), record) for value, record in pairs]
@@ -162,8 +164,7 @@ def _letter(columns: Columns, column: str, choices: Choices) -> Inference:
             return replace(found, expression={"from": column, "do": [parse[0], *then]})
     if values and all(isinstance(value, list) for value in values):
         return _letters(columns, column, choices, pairs)
-    labels = choices.label_texts
-    if labels is not None and pairs and all(str(one) in labels(record) for one, record in pairs):
+    if choices.labels and _are_among(pairs, reader_of(choices.labels)):
         return _position(column, choices.labels, "its position among the labels")
     return _one_letter(columns, column, choices, pairs)
 
@@ -181,7 +182,7 @@ def _one_letter(
     if _are_letters(values):
         return Inference(column, "letters of choices")
     among = choices.inference.expression
-    if pairs and all(value in choices.texts(record) for value, record in pairs):
+    if all(isinstance(one, str) for one in values) and _are_among(pairs, choices.texts):
         return _position(column, among, "its position among the choices")
     if pairs and isinstance(among, list) and all(one in among for one in values):
         return _position(column, [{"const": name} for name in among], "the name of its column")
@@ -231,12 +232,9 @@ def _letters(
         return _indexes(columns, column, choices, pairs, lambda letter: [{"each": [letter]}])
     if _are_letters(items):
         return Inference(column, "letters of choices")
-    labels = choices.label_texts
-    for among, texts_of, name in (
-        (choices.labels, labels, "labels"),
-        (choices.inference.expression, choices.texts, "choices"),
-    ):
-        if texts_of and all(item in texts_of(record) for value, record in pairs for item in value):
+    each = [(item, record) for value, record in pairs for item in value]
+    for among, name in ((choices.labels, "labels"), (choices.inference.expression, "choices")):
+        if among is not None and _are_among(each, reader_of(among)):
             operation = {"letter_in": among}
             reason = f"their positions among the {name}"
             return Inference({"from": column, "do": [{"each": [operation]}]}, reason)
@@ -275,6 +273,11 @@ def _indexes(
     letter = {"letter": {"base": 1}} if base else "letter"
     expression = {"from": column, "do": operations(letter)}
     return Inference(expression, reason, question, is_index=True)
+
+
+def _are_among(pairs: Sequence[tuple[Any, Mapping[str, Any]]], texts: Reader) -> bool:
+    """Return whether each value is one of the texts of its record."""
+    return bool(pairs) and all(str(value) in texts(record) for value, record in pairs)
 
 
 def _are_letters(values: Sequence[Any]) -> bool:
