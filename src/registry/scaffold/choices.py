@@ -91,8 +91,8 @@ def infer_choices(columns: Columns) -> Choices | None:
     if len(group := columns.chosen("choices")) > 1:
         return _of_group(group, "your choice")
     if "choices" in columns.given:
-        column = columns.given["choices"]
-        return _of_column(columns, column) or Choices(Inference(column, "your choice"))
+        given = columns.given["choices"]
+        return _of_column(columns, given) or Choices(Inference(given, "your choice"))
     for name in CHOICES:
         column = columns.find((name,))
         # Without another target, `answers` are what counts as correct.
