@@ -63,8 +63,8 @@ FORMS: dict[str, tuple[dict[str, Any], Any]] = {
         "mc1_targets.choices",
     ),
     "texts with letters": (
-        {"options": ["(A)2", "(B) 4"], "label": "A"},
-        pipe("options", {"each": [{"sub": {"pattern": r"^\(?[A-Z][).:]\s*", "to": ""}}]}),
+        {"options": ["A ) 2", "B)4"], "label": "A"},
+        pipe("options", {"each": [{"sub": {"pattern": r"^\(?[A-Z] ?[).:]\s*", "to": ""}}]}),
     ),
     "texts with other letters": ({"options": ["(B)2", "(A) 4"], "label": "A"}, "options"),
     "columns of letters": ({"A": "a", "B": "b", "answer": "A"}, ["A", "B"]),

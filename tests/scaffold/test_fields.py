@@ -81,6 +81,19 @@ INPUTS: dict[str, tuple[dict[str, list[Any]], Any]] = {  # columns, input
     "part of a name": ({"Texto_Pregunta": ["a"], "Texto_Razon": ["longer"]}, "Texto_Pregunta"),
     "not its key": ({"question_id": ["q-1"], "body": ["a text"]}, "body"),
     "not its label": ({"question_type": ["a", "a"], "body": ["one", "two"]}, "body"),
+    "a claim": ({"claim": ["a"], "justification": ["a longer text"]}, "claim"),
+    "two sentences": (
+        {"sentence1": ["a"], "sentence2": ["b"]},
+        {"template": "{sentence1}\n\n{sentence2}"},
+    ),
+    "a premise and its hypothesis": (
+        {"hypothesis": ["a"], "premise": ["b"]},
+        {"template": "{premise}\n\n{hypothesis}"},
+    ),
+    "a body and its question": (
+        {"Body": ["a"], "Question": ["?"]},
+        {"template": "{Body}\n\n{Question}"},
+    ),
     "a passage that is an object": (
         {"question": ["?"], "context": [{"texts": ["x"]}]},
         "question",

@@ -21,6 +21,8 @@ ROWS = [{"question": "?"}, {"question": "!"}]
         ({"q1": ROWS[0], "q2": ROWS[1]}, "records", "*"),
         (["one?", "two?"], "item", "input"),
         ([1, 2], "item", "input"),
+        ([[["A: hello"], ROWS, "7-1"]], "item", "item"),
+        ({"data": ROWS[:1]}, "records", "data"),
     ],
 )
 def test_list_is_found(document: Any, key: str, value: str) -> None:
@@ -37,11 +39,22 @@ def test_list_is_found(document: Any, key: str, value: str) -> None:
         {"question": "?", "choices": [{"text": "a"}, {"text": "b"}]},
         {"messages": [{"role": "user", "content": "?"}]},
         {"a": 1},
+        {"goal": {"site": "x"}, "eval": {"checks": ROWS[:1]}},
         {"a": {"x": 1}, "b": {"y": 1}},
         {"one": {"a.b": ROWS}},
         "text",
     ],
-    ids=["array", "empty", "a record", "a chat", "other", "unlike objects", "no path", "a string"],
+    ids=[
+        "array",
+        "empty",
+        "a record",
+        "a chat",
+        "other",
+        "a record with a part",
+        "unlike objects",
+        "no path",
+        "a string",
+    ],
 )
 def test_nothing_is_guessed(document: Any) -> None:
     assert sniff_records(document, file="q.json") is None

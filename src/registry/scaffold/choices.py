@@ -43,7 +43,7 @@ _TEXT_KEYS = ("text", "content", "value", "option", "choice", "answer", "option_
 _LABEL_KEYS = ("label", "key", "letter", "id", "option_label")
 _TRUTH_KEYS = ("is_correct", "isCorrect", "correct", "is_answer")
 _MARKED_KEYS = "the keys of a map"
-_LETTER = re.compile(r"\(?[A-Z][).:]\s*")
+_LETTER = re.compile(r"\(?[A-Z] ?[).:]\s*")
 
 
 @dataclass(frozen=True)

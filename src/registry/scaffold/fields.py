@@ -28,7 +28,10 @@ from registry.scaffold.target import infer_target
 
 __all__ = ["InferredMapping", "infer_fields"]
 
-_PASSAGES = ("passage", "context", "article", "document", "contract", "paragraph", "background")
+_PASSAGES = (
+    *("passage", "context", "article", "document", "contract", "paragraph", "background"),
+    *("body", "premise", "sentence1"),
+)
 # Longer values are content rather than labels, such as a rationale.
 _MAX_METADATA_LENGTH = 60
 _MAX_METADATA_COLUMNS = 6

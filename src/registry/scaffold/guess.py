@@ -28,9 +28,9 @@ __all__ = [
 # The most specific first: `text` is an input only where there is no `question`.
 INPUTS = (
     *("input", "question", "q", "prompt", "query", "problem", "messages", "instruction", "goal"),
-    *("task", "text", "sentence", "premise", "context", "story"),
-    *("frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题", "質問"),
-    *("問題", "問題文", "質問文", "題目", "题目", "질문", "문제", "سؤال", "câu hỏi"),
+    *("task", "claim", "hypothesis", "sentence2", "text", "sentence", "premise", "context"),
+    *("story", "frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题"),
+    *("質問", "問題", "問題文", "質問文", "題目", "题目", "질문", "문제", "سؤال", "câu hỏi"),
     *("pytanie", "otázka", "fråga", "spørgsmål", "soru", "soal", "pertanyaan"),
 )
 TARGETS = (

@@ -22,9 +22,10 @@ def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | Non
         DecodeError: the document has a list or a map of row numbers for each column.
     """
     if isinstance(document, list):
-        if document and not any(isinstance(one, dict | list) for one in document):
+        if document and not any(isinstance(one, dict) for one in document):
             reason = "the items of the array are not objects, so they get a column"
-            return Guess("item", "input", reason)
+            is_list = any(isinstance(one, list) for one in document)
+            return Guess("item", "item" if is_list else "input", reason)
         return None
     if not isinstance(document, dict) or _is_record(document):
         return None
@@ -74,11 +75,15 @@ def _is_by_columns(document: dict[str, Any]) -> bool:
 
 
 def _arrays(value: dict[str, Any], prefix: str) -> Iterator[tuple[str, int]]:
-    """Yield the dotted path and the size of every list of objects."""
+    """Yield the dotted path and the size of every list of objects.
+
+    Below other keys, a single object is a part of a record that the document itself is.
+    """
     for key, one in value.items():
         if "." in key and prefix:  # no path can name it
             continue
-        if isinstance(one, list) and one and all(isinstance(item, dict) for item in one):
-            yield prefix + key, len(one)
+        if isinstance(one, list) and all(isinstance(item, dict) for item in one):
+            if len(one) > (1 if prefix else 0):
+                yield prefix + key, len(one)
         elif isinstance(one, dict) and prefix.count(".") < _DEEPEST and "." not in key:
             yield from _arrays(one, f"{prefix}{key}.")
