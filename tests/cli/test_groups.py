@@ -112,7 +112,8 @@ def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) 
 def test_a_member_without_samples_is_an_error_where_they_are_known(run: Run, groups: Path) -> None:
     GitRepository.of(groups).commit()
     assert run("show", "free/4").code == 0, "nothing is cached yet"
-    for command in ("lock", "sync", "show", "log", "lock --check", "lock --upgrade"):
+    others = ("bundle -o b", "site --out s", "verify", "licenses", "mirror --to m", "cache clear")
+    for command in ("lock", "sync", "show", "log", "lock --check", "lock --upgrade", *others):
         done = run(*command.split(), "free/4")
         assert (done.code, "no sample has '4' as `number`" in done.err) == (1, True), command
         assert not (groups / "datasets.lock").exists()

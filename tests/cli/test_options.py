@@ -40,7 +40,7 @@ def test_only_what_is_wrong_with_the_base_is_an_error_of_its_option(own: Path) -
 def test_names_and_tags_choose_datasets_in_order(
     own: Path, names: tuple[str, ...], tags: tuple[str, ...], chosen: list[str]
 ) -> None:
-    assert options.choose(Catalog.open(own), names, tags) == chosen
+    assert options.choose(options.open_catalog(str(own)), names, tags) == chosen
 
 
 def test_arguments_override_the_environment(

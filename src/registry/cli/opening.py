@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult
 
-__all__ = ["check_members", "open_dataset", "read_states", "valid_specs"]
+__all__ = ["open_dataset", "read_states", "valid_specs"]
 
 
 def open_dataset(
@@ -40,20 +40,6 @@ def open_dataset(
     asked = options.call_of(opened, name, overrides, rules=rules)
     with bars(as_json=as_json) as report:
         return asked, asked.load(partial(report, name))
-
-
-def check_members(names: Iterable[str], opened: OpenCatalog) -> None:
-    """Check that the members of groups among the names have samples, where these are cached.
-
-    Raises:
-        ExpectationError: one has none.
-    """
-    for name in names:
-        if not opened.catalog.is_group(name) and opened.catalog.is_member(name):
-            asked = opened.call_of(name)
-            _, entry = asked.find()
-            if entry is not None:
-                asked.open_found(entry)
 
 
 def valid_specs(catalog: Catalog, names: Iterable[str]) -> tuple[list[DatasetSpec], bool]:

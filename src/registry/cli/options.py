@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
@@ -14,7 +14,7 @@ import click
 from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
-from registry.errors import RegistryError, ReviewError, RevisionError, near_or_known
+from registry.errors import LockError, RegistryError, ReviewError, RevisionError, near_or_known
 from registry.extensions import our_own
 from registry.load.call import DatasetCall, OpenCatalog
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, usable_cores
@@ -28,6 +28,7 @@ __all__ = [
     "OutFile",
     "as_json",
     "call_of",
+    "check_members",
     "choose",
     "config_from",
     "current",
@@ -375,17 +376,35 @@ def call_of(
     return asked
 
 
+def check_members(names: Iterable[str], opened: OpenCatalog) -> None:
+    """Check that the members of groups among the names have samples, where these are cached.
+
+    Raises:
+        ExpectationError: one has none.
+    """
+    for name in names:
+        if not opened.catalog.is_group(name) and opened.catalog.is_member(name):
+            with suppress(LockError):  # whoever needs the pin reports it
+                asked = opened.call_of(name)
+                _, entry = asked.find()
+                if entry is not None:
+                    asked.open_found(entry)
+
+
 def choose(
-    catalog: Catalog, names: tuple[str, ...], tags: tuple[str, ...], *, required: bool = True
+    opened: OpenCatalog, names: tuple[str, ...], tags: tuple[str, ...], *, required: bool = True
 ) -> list[str]:
     """Return the named datasets, or all; with tags, only those that have every one of them.
 
-    A group means the datasets of its members.
+    A group means the datasets of its members, and a member its dataset.
 
     Raises:
         DatasetNotFoundError: A name is unknown.
+        ExpectationError: A member of a group has no samples, as those in the cache show.
         click.UsageError: No dataset has the tags, and one is `required`.
     """
+    catalog = opened.catalog
+    check_members(names, opened)
     chosen = current(catalog, *names) or list(catalog)
     if not tags:
         return chosen

@@ -12,7 +12,6 @@ from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents, older_formats, paths_of, size_of, verify
 from registry.cache.housekeeping import Removal, Removed
 from registry.cache.meta import KINDS
-from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.help_text import SuggestingGroup
 from registry.cli.options import duration, size
@@ -27,6 +26,7 @@ from registry.errors import (
     list_names,
 )
 from registry.extensions import our_own
+from registry.load.call import OpenCatalog
 from registry.progress import Progress
 from registry.settings import Settings
 from registry.workflows.states import CacheUsage, cache_usage
@@ -43,24 +43,26 @@ def _open() -> Cache:
     return Cache(options.settings_of(None).cache_dir)
 
 
-def _open_with_usage(root: str | None) -> tuple[Catalog, Cache, CacheUsage]:
-    """Return the catalog, the cache, and which datasets use what of it; makes no request."""
+def _open_with_usage(root: str | None) -> tuple[OpenCatalog, CacheUsage]:
+    """Return the catalog and its cache, and which datasets use what of it; makes no request."""
     opened = options.open_catalog(root, offline=True, locked=False)
     catalog, cache, _ = opened
-    return catalog, cache, cache_usage(catalog, catalog, cache, opened.pins.sources)
+    return opened, cache_usage(catalog, catalog, cache, opened.pins.sources)
 
 
-def _wanted(names: Sequence[str], catalog: Catalog, items: Sequence[Item]) -> set[str]:
+def _wanted(names: Sequence[str], opened: OpenCatalog, items: Sequence[Item]) -> set[str]:
     """Return the datasets that are named, also those of which only the cache knows.
 
     Raises:
         DatasetNotFoundError: a name is neither in the catalog nor in the cache.
     """
-    gone = {str(item.meta["name"]) for item in items if "name" in item.meta}.difference(catalog)
+    gone = {str(item.meta["name"]) for item in items if "name" in item.meta}
+    gone.difference_update(opened.catalog)
     found = gone.intersection(names)
-    for name in names:
+    for name in (one for one in names if one not in gone):
         try:
-            found.update(() if name in found else options.current(catalog, name))
+            options.check_members([name], opened)
+            found.update(options.current(opened.catalog, name))
         except DatasetNotFoundError as error:
             if not (similar := close_matches(name, gone)):
                 raise
@@ -86,7 +88,7 @@ def list_entries(as_json: bool, root: str | None) -> int:
     The size is that of samples and views; the total covers everything. The last use is accurate to
     an hour.
     """
-    _, cache, usage = _open_with_usage(root)
+    (_, cache, _), usage = _open_with_usage(root)
     items = contents(cache)
     samples = [item for item in items if item.kind == "samples"]
     samples.sort(key=lambda item: (usage.users(item), str(item.meta["name"]), item.key))
@@ -156,8 +158,9 @@ def verify_entries(names: tuple[str, ...], as_json: bool, root: str | None) -> i
     """
     cache, keys = _open(), None
     if names:
-        catalog, cache, usage = _open_with_usage(root)
-        wanted = set(options.current(catalog, *names))
+        opened, usage = _open_with_usage(root)
+        options.check_members(names, opened)
+        wanted = set(options.current(opened.catalog, *names))
         # Those of a part of a source are known by their metadata, which may be damaged.
         keys = {item.key for item in contents(cache) if not wanted.isdisjoint(usage.users(item))}
         keys.update(key for key, users in usage.names.items() if not wanted.isdisjoint(users))
@@ -227,7 +230,7 @@ def prune(
         return _prune_remote(older, dry_run=dry_run, as_json=as_json)
     cache, usage = _open(), None
     if unreferenced:
-        _, cache, usage = _open_with_usage(root)
+        (_, cache, _), usage = _open_with_usage(root)
         invalid = [name for name, why in usage.unknown.items() if isinstance(why, ManifestError)]
         if invalid:
             names = list_names(invalid, 3)
@@ -290,9 +293,9 @@ def clear(names: tuple[str, ...], yes: bool, as_json: bool, root: str | None) ->
         if not yes:
             click.confirm(f"Remove everything under {cache.root}?", abort=True, err=True)
         return _report(housekeeping.clear(cache), cache, as_json=as_json)
-    catalog, cache, usage = _open_with_usage(root)
+    opened, usage = _open_with_usage(root)
     items = contents(cache)
-    wanted = _wanted(names, catalog, items)
+    wanted = _wanted(names, opened, items)
     items = [
         item
         for item in items

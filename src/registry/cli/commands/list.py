@@ -93,7 +93,7 @@ def command(
     broken = options.print_stray_problems(catalog)
     listed = [name for name in catalog if not catalog.entries[name].split]
     groups = [one for one in catalog.valid_groups() if set(tags) <= set(one.tags)]
-    tagged = options.choose(catalog, (), tags, required=not groups)
+    tagged = options.choose(opened, (), tags, required=not groups)
     chosen, has_invalid = valid_specs(catalog, [name for name in tagged if name in set(listed)])
     wanted = [*" ".join(words).casefold().split(), *search.casefold().split()]
     specs = [spec for spec in chosen if _is_wanted(spec, wanted)]

@@ -16,7 +16,6 @@ from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.completion import dataset_names
-from registry.cli.opening import check_members
 from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names
@@ -131,7 +130,7 @@ def command(
         with options.rules_of(config_from, settings.index) as rules:
             opened = OpenCatalog.of(settings, rules_from=None if rules is None else rules.index)
             catalog = opened.catalog
-            check_members(names, opened)
+            options.check_members(names, opened)
             names = tuple(options.current(catalog, *names))
             unrun = (
                 {} if rules is None or run_changed_code else options.unrun_mappers(catalog, rules)
@@ -193,7 +192,7 @@ def _pin(
         for result in lock_datasets(chosen, request, jobs=jobs, report=report):
             results.append(result)
             report.finish(result.name, failed=_is_failure(result, named))
-    check_members(asked, opened)
+    options.check_members(asked, opened)
     results.sort(key=lambda one: one.name)
     # With names, nothing is known about the others.
     stray = not named and options.print_stray_problems(catalog)

@@ -18,7 +18,7 @@ from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
 from registry.cli.excerpts import end_of, lines_of
 from registry.cli.groups import show_group
-from registry.cli.opening import check_members, open_dataset
+from registry.cli.opening import open_dataset
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.report.summary import display_value
@@ -115,7 +115,7 @@ def command(
         return show_group(catalog.group(name), opened, as_json=as_json)
     asked = options.call_of(opened, name, overrides)
     spec = asked.spec
-    check_members([name], opened)
+    options.check_members([name], opened)
     name = spec.name
     if origin:
         _print_origins(spec, opened, as_json=as_json)

@@ -55,7 +55,7 @@ def command(tags: tuple[str, ...], plain: bool, as_json: bool, root: str | None)
     opened = options.open_catalog(root)
     catalog = opened.catalog
     broken = options.print_stray_problems(catalog)
-    specs, has_invalid = valid_specs(catalog, options.choose(catalog, (), tags))
+    specs, has_invalid = valid_specs(catalog, options.choose(opened, (), tags))
     found, is_lock_invalid = read_states(specs, opened)
     states = found.values()
     samples = [state.samples for state in states if state.samples is not None]

@@ -25,7 +25,6 @@ from registry.cache.remote import Packed, Packs, RemoteCache
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.groups import failed_groups
-from registry.cli.opening import check_members
 from registry.cli.output import (
     print_error,
     print_failures,
@@ -172,7 +171,7 @@ def command(
     access["locked"] = access["locked"] or pinned or None
     opened = options.open_catalog(**access)
     catalog, cache, settings = opened
-    chosen = options.choose(catalog, names, tags)
+    chosen = options.choose(opened, names, tags)
     pins = opened.pins
     if pinned and not (chosen := _pinned(chosen, catalog, pins)):
         raise LockError(f"{display_path(settings.lock_file)}: it pins none of these datasets")
@@ -211,7 +210,7 @@ def command(
         _print_packed(packs.finish())
     built = {result.name for result in results if result.error is None}
     if not failed:
-        check_members(names, opened)
+        options.check_members(names, opened)
     is_all = not (names or tags or shard)
     differing = failed_groups(catalog, built, settings, is_all=is_all) if catalog.groups else 0
     return PROBLEMS if stray or failed or differing else CLEAN

@@ -42,7 +42,7 @@ def command(
     catalog, _, settings = opened
     if settings.offline:
         raise OfflineError("`verify` asks the sources (unset REGISTRY_OFFLINE and HF_HUB_OFFLINE)")
-    chosen = options.choose(catalog, names, tags)
+    chosen = options.choose(opened, names, tags)
     pins = opened.pins.rows(chosen).pins
     stray = not names and options.print_stray_problems(catalog)
     results = []

@@ -9,7 +9,6 @@ import click
 
 from registry.cli import CLEAN, UNREADABLE, options
 from registry.cli.history.commits import commit_data, commit_line, progress_lines
-from registry.cli.opening import check_members
 from registry.cli.output import print_json, print_line
 from registry.diff.history.commits import Commits
 from registry.diff.history.states import open_history
@@ -50,7 +49,7 @@ def command(
     exit code is 4 if a part of the history could not be read.
     """
     opened = options.open_catalog(root)
-    check_members([name], opened)
+    options.check_members([name], opened)
     found = []
     try:
         with open_history(opened.settings.index, config_from or None) as history:

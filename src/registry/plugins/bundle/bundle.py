@@ -301,9 +301,11 @@ def command(
     catalog, cache, settings = opened
     if not names and options.print_stray_problems(catalog):
         return PROBLEMS
-    chosen = options.choose(catalog, names, tags)
+    chosen = options.choose(opened, names, tags)
     lock = opened.pins.rows(chosen)
     with bars(as_json=as_json) as report:
+        for name in filter(catalog.is_member, (one for one in names if not catalog.is_group(one))):
+            opened.call_of(name).load()  # a member without samples is an error, cached or not
         done = bundle(
             chosen,
             catalog,

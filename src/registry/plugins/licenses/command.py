@@ -80,9 +80,10 @@ def command(
     """
     if notice and as_json:
         raise click.UsageError("--notice is text, and --json is not")
-    catalog, _, _ = options.open_catalog(root)
+    opened = options.open_catalog(root)
+    catalog = opened.catalog
     broken = options.print_stray_problems(catalog)
-    specs, has_invalid = valid_specs(catalog, options.choose(catalog, names, tags))
+    specs, has_invalid = valid_specs(catalog, options.choose(opened, names, tags))
     denied = {spec.name: word for spec in specs if (word := denied_by(spec, deny))}
     if as_json:
         print_json([_data(spec, denied.get(spec.name)) for spec in specs])

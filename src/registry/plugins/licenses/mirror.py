@@ -145,7 +145,7 @@ def command(names: tuple[str, ...], to: str, as_json: bool, root: str | None) ->
     catalog, cache, settings = opened
     if not (names and to):
         raise click.UsageError("name the datasets to copy, and where to")
-    specs, has_invalid = valid_specs(catalog, options.choose(catalog, names, ()))
+    specs, has_invalid = valid_specs(catalog, options.choose(opened, names, ()))
     found = []
     place = (to if "://" in to else Path(Location(to).local_path()).as_posix()).rstrip("/") + "/"
     with bars(as_json=as_json) as report:

@@ -108,7 +108,7 @@ def command(
     """
     opened = options.open_catalog(**access)
     catalog = opened.catalog
-    chosen = site_names(sorted(options.choose(catalog, names, tags)))
+    chosen = site_names(sorted(options.choose(opened, names, tags)))
     folder = SiteFolder(out, force=force)
     stray = [] if names or tags else [str(one) for one in catalog.stray_problems()]
     unread = [] if names or tags else [str(one) for one in catalog.unread_problems()]
