@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import inspect_ai.dataset as theirs
@@ -98,8 +100,13 @@ def test_samples_before_an_error_are_yielded() -> None:
 # --- `sample_fields` of the loaders ---
 
 
-def test_a_field_spec_names_the_columns() -> None:
-    spec = FieldSpec(input="q", target="a", id="n", metadata=["x", "nowhere"])
+_OlderFieldSpec = partial(SimpleNamespace, **{name: name for name in _NAMES})
+"""FieldSpec of Inspect AI before it had `description` and `checkpoint`."""
+
+
+@pytest.mark.parametrize("kind", [FieldSpec, theirs.FieldSpec, _OlderFieldSpec])
+def test_a_field_spec_names_the_columns(kind: Any) -> None:
+    spec = kind(input="q", target="a", id="n", metadata=["x", "nowhere"])
     sample = record_mapper(spec)({"q": "x y", "a": None, "n": 5, "x": [1], "input": "other"})
     assert sample == Sample(input="x y", id=5, metadata={"x": [1], "nowhere": None})
 

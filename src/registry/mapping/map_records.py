@@ -78,13 +78,17 @@ def map_values(
 def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
     """Return the function that maps a record for a loader's `sample_fields`."""
     spec = FieldSpec() if sample_fields is None else sample_fields
-    if not isinstance(spec, FieldSpec):
-        if not callable(spec):
-            raise TypeError(f"sample_fields must be a FieldSpec or a function, is {spec!r}")
+    if callable(spec):
         return spec
+    # Inspect's own is recognized by its fields too; in older versions it lacks the recent ones.
+    if not all(hasattr(spec, name) for name in _REQUIRED_FIELDS):
+        raise TypeError(f"sample_fields must be a FieldSpec or a function, is {spec!r}")
     to_metadata = _metadata_reader(spec.metadata)
-    parts = [(name, getattr(spec, name), convert) for name, convert in coerce.COERCIONS.items()]
-    read = [(name, column, to_field) for name, column, to_field in parts if column is not None]
+    read = [
+        (name, column, to_field)
+        for name, to_field in coerce.COERCIONS.items()
+        if (column := getattr(spec, name, None)) is not None
+    ]
 
     def to_sample(record: DatasetRecord) -> Sample:
         metadata = to_metadata(record)
