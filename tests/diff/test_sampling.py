@@ -13,6 +13,7 @@ from registry.diff.models import CatalogDiff, SampleChange
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
 from tests.conftest import S3
+from tests.git_repository import GitRepository
 
 INDEX = "version: 1\ninclude: [m/*.yaml]\n"
 QA = "datasets:\n  qa: {source: {type: csv, path: qa.csv}, fields: {input: q, target: a}}\n"
@@ -25,7 +26,7 @@ class Folders:
     def __init__(self, folder: Path, cache: Path) -> None:
         self.base, self.head = folder / "base", folder / "head"
         self.announced: list[str] = []
-        self._cache = Cache(cache)
+        self.cache = Cache(cache)
         for one in (self.base, self.head):
             self.write(one)
 
@@ -39,7 +40,7 @@ class Folders:
 
     def diff(self, *, build: bool = True, offline: bool = False, examples: int = 3) -> CatalogDiff:
         options = SamplingOptions(
-            cache=self._cache,
+            cache=self.cache,
             build=build,
             command="registry diff main",
             offline=offline,
@@ -155,6 +156,21 @@ def test_samples_that_are_not_here_are_a_note_without_folders_of_this_machine(
     assert words in change.note
     assert change.note.endswith("`registry diff main --build` compares them)")
     assert str(folders.head) not in change.note
+
+
+@pytest.mark.parametrize(("old", "new"), [("main~1", "main"), ("main", "main~1")])
+def test_error_of_either_revision_names_the_file_as_in_the_repository(
+    folders: Folders, old: str, new: str
+) -> None:
+    repository = GitRepository.of(folders.head)
+    repository.commit()
+    folders.write(folders.head, records=RECORDS + "\n1,2,3,4,5\n")
+    repository.commit()
+    options = SamplingOptions(cache=folders.cache, build=True)
+    with open_snapshots(old, new, folders.head / "datasets.yaml") as (base, head):
+        (change,) = with_samples(compare(base.snapshot, head.snapshot), base, head, options).changes
+    assert change.samples is not None
+    assert change.samples.note.startswith("not compared: qa.csv:")
 
 
 IN_BUCKET = QA.replace("qa.csv", "s3://private/qa.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -175,8 +176,11 @@ def _or_reason(
         return run()
     except RegistryError as error:
         message = (str(error).splitlines() or [type(error).__name__])[0]
-        for dataset in datasets.values():
-            message = dataset.snapshot.checkout.strip_folders(message)
+        checkouts = [dataset.snapshot.checkout for dataset in datasets.values()]
+        for checkout in checkouts:  # before the mirrors, which are in one folder
+            message = message.replace(f"{checkout.top}{os.sep}", "")
+        for checkout in checkouts:
+            message = checkout.strip_mirror(message)
         known = (one for kind, one in _OBSTACLES if isinstance(error, kind))
         obstacle: Obstacle = next(known, "error")
         return _uncompared(obstacle, message, options)
