@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import tempfile
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from registry.base.escape import escape_control
-from registry.base.processes.git import Repository, repository_of
+from registry.base.processes.git import FETCH_HINT, Repository, repository_of
 from registry.boundary.paths import path_matcher
 from registry.errors import RevisionError
 
@@ -20,7 +21,6 @@ __all__ = ["Tree", "files_below", "matching", "may_contain", "missing_submodules
 
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE, _SUBMODULE_MODE = ("100644", "100755"), "120000", "160000"
-_FETCH_HINT = "fetch it, as a partial clone lacks files, or run `git fsck`"
 _MAX_LINKS = 8  # a chain of links may be a cycle
 _MAX_TARGET = 4096  # bytes of a link: PATH_MAX of Linux
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
@@ -164,6 +164,10 @@ def _parents(path: str) -> Iterator[str]:
 @contextmanager
 def _contents(repository: Repository, ids: Iterable[str]) -> Iterator[IO[bytes]]:
     """Yield the output of one process of git: each object after a line with its size."""
+    ids = list(ids)
+    if not ids:  # most trees have no links: saves a process
+        yield io.BytesIO()
+        return
     with tempfile.TemporaryFile() as wanted:
         # Not a pipe: git would block on a full output pipe while we block on its input pipe.
         wanted.write("".join(f"{one}\n" for one in ids).encode("ascii"))
@@ -177,7 +181,7 @@ def _copy_blob(stream: IO[bytes], file: IO[bytes], path: str) -> None:
     shown = escape_control(path)
     header = stream.readline().split()
     if len(header) != 3 or header[1] != b"blob":
-        raise RevisionError(f"git lacks the contents of {shown} ({_FETCH_HINT})")
+        raise RevisionError(f"git lacks the contents of {shown} ({FETCH_HINT})")
     left = int(header[2])
     while left:
         chunk = stream.read(min(left, _CHUNK_BYTES))

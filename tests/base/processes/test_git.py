@@ -26,7 +26,7 @@ def test_git_that_is_not_installed_is_an_error(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RevisionError, match=r"git is not installed, .* pass two folders instead"):
+    with pytest.raises(RevisionError, match=r"git is not installed \(folders can be compared"):
         repository_of(folder)
 
 
@@ -72,6 +72,26 @@ def test_settings_of_the_user_count(folder: Path, monkeypatch: pytest.MonkeyPatc
     for name, value in {"COUNT": "1", "KEY_0": "alias.mine", "VALUE_0": "version"}.items():
         monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
     assert repository_of(folder).git("mine").startswith("git version")
+
+
+@pytest.mark.parametrize("kind", ["LITERAL", "GLOB", "NOGLOB", "ICASE"])
+def test_pathspecs_mean_the_same_whatever_tool_starts_us(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv(f"GIT_{kind}_PATHSPECS", "1")
+    for written in (":(top,literal)m/a.yaml", ":(top,glob)**/a.yaml", "m/*.yaml"):
+        assert repository_of(folder).git("ls-files", "--", written, "M/A.yaml") == "m/a.yaml\n"
+
+
+def test_work_tree_of_the_settings_that_is_missing_is_an_error(folder: Path) -> None:
+    git(folder, "config", "core.worktree", "../missing")
+    with pytest.raises(RevisionError, match=r"missing.*compared without git"):
+        repository_of(folder).git("ls-files")
+
+
+def test_folder_whose_name_has_lines_is_found(tmp_path: Path) -> None:
+    folder = GitRepository.make(tmp_path / "a\n/b\n", {"a.yaml": ""}).folder
+    assert (folder / ".git", folder) == (repository_of(folder).git_dir, repository_of(folder).top)
 
 
 def test_errors_of_git_show_no_raw_control_characters(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -12,7 +13,12 @@ from typing import IO
 from registry.base.escape import escape_control
 from registry.errors import RevisionError
 
-__all__ = ["Repository", "repository_of"]
+__all__ = ["FETCH_HINT", "Repository", "repository_of"]
+
+FETCH_HINT = "fetch it, as a partial clone lacks files, or run `git fsck`"
+"""What to do about an object that git lacks."""
+_NO_GIT_HINT = "folders can be compared without git"
+_LACKS = re.compile(r"promisor remote|unable to read (tree|sha1)|not a tree object")
 
 _SETTINGS = {
     "advice.graftFileDeprecated": "false",
@@ -37,6 +43,10 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_OPTIONAL_LOCKS": "0",
     "LC_ALL": "C",
+    # Pathspecs mean what they say: some tools, such as Magit, start others with one of these.
+    **dict.fromkeys(
+        (f"GIT_{kind}_PATHSPECS" for kind in ("LITERAL", "GLOB", "NOGLOB", "ICASE")), "0"
+    ),
 }
 # What `git rev-parse --local-env-vars` lists, without the settings of `git -c`: they describe the
 # repository of whoever started us, such as a hook, and say where to find its objects.
@@ -113,12 +123,17 @@ def repository_of(folder: Path) -> Repository:
     above = (one for one in (folder, *folder.parents) if os.path.lexists(one / ".git"))
     found = next(above, None)
     start, places = (folder, _given_places()) if found is None else (found, ())
-    top, git_dir = (
-        _checked(folder, _run(start, *places, "rev-parse", option), "rev-parse").removesuffix("\n")
-        for option in ("--show-toplevel", "--absolute-git-dir")
-    )
-    # Not the resolved path that git prints: names of files are given relative to this folder.
-    return Repository(start if os.path.samefile(start, top) else Path(top), Path(git_dir))
+
+    def say(*options: str) -> str:
+        done = _run(start, *places, "rev-parse", *options)
+        return _checked(folder, done, "rev-parse").removesuffix("\n")
+
+    # The first line is empty at the top of a working tree; else it may be of a path with any text.
+    up, _, git_dir = say("--show-cdup", "--absolute-git-dir").partition("\n")
+    if not up and git_dir:
+        # Not the resolved path that git knows: names of files are given relative to this folder.
+        return Repository(start, Path(git_dir))
+    return Repository(Path(say("--show-toplevel")), Path(say("--absolute-git-dir")))
 
 
 def _given_places() -> tuple[str, ...]:
@@ -131,9 +146,11 @@ def _given_places() -> tuple[str, ...]:
 
 def _checked(folder: Path, done: subprocess.CompletedProcess[str], verb: str) -> str:
     if done.returncode != 0:
-        message = " ".join(done.stderr.split()).removeprefix("fatal: ")
+        lines = [line for line in done.stderr.split("\n") if not line.startswith("warning: ")]
+        message = " ".join(" ".join(lines).split()).removeprefix("fatal: ")
         message = escape_control(message.partition(" (or any")[0]) or f"git {verb} failed"
-        raise RevisionError(f"{folder}: {message} (folders can be compared without git)")
+        hint = FETCH_HINT if _LACKS.search(message) else _NO_GIT_HINT
+        raise RevisionError(f"{folder}: {message} ({hint})")
     return done.stdout
 
 
@@ -166,6 +183,5 @@ def _program() -> str:
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     found = shutil.which("git", path=os.pathsep.join(folders))
     if found is None:
-        message = "git is not installed, so revisions can't be read; pass two folders instead"
-        raise RevisionError(message)
+        raise RevisionError(f"git is not installed ({_NO_GIT_HINT})")
     return found

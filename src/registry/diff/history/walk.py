@@ -55,7 +55,10 @@ def step_of(history: History, state: State) -> tuple[Commit | None, tuple[str, .
     """
     if not state.commit:
         return None, (history.head,)
-    commit = history.commits.last(state.commit, state.pathspecs())
+    try:
+        commit = history.commits.last(state.commit, state.pathspecs())
+    except RevisionError:  # a partial clone lacks folders: one step, as far as they are here
+        commit = history.commits.read(state.commit)
     return commit, () if commit is None else commit.parents
 
 
