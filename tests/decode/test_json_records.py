@@ -200,6 +200,19 @@ def test_lines_are_read_by_a_key_whatever_the_name_of_the_file() -> None:
         document(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines", "hint"),
+    [
+        ('[\n {"id": 1}\n]', True, "d.json:1: .* must end in .json"),
+        ('[{"id": 1}]', True, "d.json:1: the line must be an object, .* must end in .json"),
+        ('{\n "id": 1\n}\n{\n "id": 2\n}', False, "d.json:4: .* put them into an array"),
+    ],
+)
+def test_lines_of_another_form_are_named(text: str, lines: bool, hint: str) -> None:
+    with pytest.raises(DecodeError, match=hint):
+        document(text, lines=lines)
+
+
 @pytest.mark.parametrize("text", ['{"id": 1} {"id": 2}', "[]]"])
 def test_only_a_second_line_looks_like_an_object_per_line(text: str) -> None:
     with pytest.raises(DecodeError, match=r"Extra data at column \d+$"):

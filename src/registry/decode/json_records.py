@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["read_json", "read_json_by"]
 
 _BLOCK_BYTES = 1 << 16
+_DOCUMENT_HINT = "one JSON document? then the name of the file must end in .json"
 
 
 def read_json(file: SourceBytes, source: Source, *, strict: bool) -> Iterator[DatasetRecord]:
@@ -188,9 +189,7 @@ def _parse(
     except json.JSONDecodeError as error:
         line = first_line + error.lineno - 1
         fault = error.msg if isinstance(error, InexactError) else f"not JSON: {error.msg}"
-        # In a document, a second value on another line is in all likelihood the second record.
-        is_lines = error.msg == "Extra data" and error.lineno > 1 and loads is parse_exact
-        hint = " (an object per line? say `lines: true` in the source)" if is_lines else ""
+        hint = _other_form(error) if loads is parse_exact else ""
         message = f"{fault} at column {error.colno}{hint}"
         raise DecodeError(message, file=file.location, line=line) from error
     except RecursionError as error:
@@ -198,6 +197,18 @@ def _parse(
         raise DecodeError(message, file=file.location, line=first_line) from error
     except ValueError as error:  # an integer of more than 4,300 digits
         raise DecodeError(f"not JSON: {error}", file=file.location, line=first_line) from error
+
+
+def _other_form(error: json.JSONDecodeError) -> str:
+    """Return what the text in all likelihood is instead, as a hint; "" if nothing shows it."""
+    if error.doc.strip() in ("[", "{"):
+        return f" ({_DOCUMENT_HINT})"
+    if error.msg != "Extra data" or error.lineno == 1:
+        return ""
+    # The second value on another line: an object per line, if the first one is on a single line.
+    if "\n" in error.doc[: error.pos].strip():
+        return " (several values, each over several lines? put them into an array)"
+    return " (an object per line? say `lines: true` in the source)"
 
 
 def _as_record(
@@ -212,5 +223,6 @@ def _as_record(
         return data
     if item is not None:
         return {item: data}
-    message = f"{what} must be an object, is {shorten(data)}"
+    hint = f" ({_DOCUMENT_HINT})" if line == 1 and isinstance(data, list) else ""
+    message = f"{what} must be an object, is {shorten(data)}{hint}"
     raise DecodeError(message, file=file.location, line=line)

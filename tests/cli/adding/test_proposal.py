@@ -99,6 +99,17 @@ def test_record_that_cannot_be_mapped_names_the_options(
         found.propose()
 
 
+def test_object_that_is_no_input_has_its_texts_named(
+    context: SourceContext, destination: Destination
+) -> None:
+    Path("q.json").write_text('{"question": {"stem": "?", "choices": ["a"]}, "answer": "a"}')
+    read = read_records({"type": "json", "path": "q.json"}, destination, context)
+    found = draft(destination, context, "question,answer\na,b\n")
+    found = replace(found, source=read.source, records=read.records)
+    with pytest.raises(RegistryError, match=r"or a text in it: --input question\.stem\)$"):
+        found.propose()
+
+
 def test_fields_of_many_records_are_inferred_from_the_first(
     context: SourceContext, destination: Destination
 ) -> None:

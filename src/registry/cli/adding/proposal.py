@@ -213,8 +213,8 @@ class Draft:
             try:
                 return self._proposed_with_repeats(mapping)
             except MappingError as error:
-                hint = f"--{error.field} says another column" if error.field in FIELDS else _COLUMNS
-                raise UnusableDraftError(f"{error} ({hint})", self._text(mapping, None)) from error
+                draft = self._text(mapping, None)
+                raise UnusableDraftError(f"{error} ({_remedy(error, mapping)})", draft) from error
         return self._of_first_records() or self._of_all_records().propose()
 
     def _of_first_records(self) -> Proposal | None:
@@ -329,6 +329,20 @@ def read_records(
     if pinned.revision is not None:
         keys["revision"] = pinned.revision
     return FirstRecords(keys, records[:most], is_all=most is None or len(records) <= most)
+
+
+def _remedy(error: MappingError, mapping: InferredMapping) -> str:
+    """Return which options select other columns, or the texts in an object that is no value."""
+    if error.field not in FIELDS:
+        return _COLUMNS
+    option, used = f"--{error.field}", mapping.fields.get(error.field)
+    texts = [
+        option_text(option, f"{used.expression}.{key}")
+        for key, value in (error.value.items() if isinstance(error.value, dict) else ())
+        if used is not None and isinstance(used.expression, str) and isinstance(value, str)
+    ]
+    parts = f", or a text in it: {', '.join(texts[:_OFFERED])}" if texts else ""
+    return f"{option} says another column{parts}"
 
 
 def doubts(mapping: InferredMapping, records: int) -> Iterator[str]:
