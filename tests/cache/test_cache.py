@@ -255,7 +255,7 @@ def raising(number: int) -> Callable[..., Any]:
 def test_unreadable_cache_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(cache)
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(Path, "read_bytes", raising(errno.EACCES))
+    monkeypatch.setattr("registry.cache.cache.open_regular", raising(errno.EACCES))
     message = r"^can't read the cache: .*Permission denied \(REGISTRY_CACHE_DIR sets another"
     with pytest.raises(CacheError, match=message):
         cache.find("samples", FINGERPRINT)

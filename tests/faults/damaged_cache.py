@@ -141,6 +141,11 @@ def _link(path: Path, target: str) -> None:
     path.symlink_to(target)
 
 
+def _pipe(path: Path) -> None:
+    _remove(path)
+    os.mkfifo(path)
+
+
 def _swap(path: Path, damage: Mapping[str, Any]) -> None:
     other = path.parents[len(Path(damage["path"]).parts) - 1] / damage["other"]
     between = path.with_name("between")
@@ -164,6 +169,7 @@ HARMS: dict[str, Callable[[Path, Mapping[str, Any]], object]] = {
     "file": lambda path, _: _replace(path, b""),
     "link to nothing": lambda path, _: _link(path, "nothing"),
     "link to itself": lambda path, _: _link(path, path.name),
+    "pipe": lambda path, _: _pipe(path),
     "extra file": lambda path, _: path.with_name("extra.arrow").write_bytes(b"x"),
     "swap": _swap,
 }

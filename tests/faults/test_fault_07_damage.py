@@ -46,7 +46,7 @@ ONE_FILE = (
     *("cut", "cut by a byte", "empty", "zero", "zeros at the end", "longer", "gone", "foreign"),
     "deep JSON",
 )
-ANY = ("folder", "link to nothing", "link to itself")
+ANY = ("folder", "link to nothing", "link to itself", "pipe")
 
 
 @pytest.fixture

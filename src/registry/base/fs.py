@@ -22,6 +22,7 @@ from registry.base.cache_access import (
     set_mode,
     versioned_folder,
 )
+from registry.base.local_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,7 @@ def is_disk_fault(error: BaseException) -> TypeGuard[OSError]:
 
 def file_sha256(path: str | Path) -> str:
     """Return the sha256 of a file's bytes, 64 hex digits."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return stream_sha256(file)
 
 
@@ -298,7 +299,8 @@ def read_best_effort(path: Path) -> bytes | None:
     None if the file is missing, unreadable or damaged.
     """
     try:
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            data = file.read()
         checksum = int(data[-_CHECKSUM:], 16)
     except (OSError, ValueError):
         return None
