@@ -195,6 +195,16 @@ def test_packages_may_include_each_other(write: Write, packages: Path) -> None:
     assert list(catalog) == ["one_of_two", "two_of_two"]
 
 
+def test_a_name_of_two_packages_is_a_problem_of_its_dataset(write: Write, packages: Path) -> None:
+    for name in ("has_it_first", "has_it_too"):
+        write_package(packages, name, INDEX, p=dataset("theirs"))
+    catalog = Catalog.open(write("include: ['package:has_it_first', 'package:has_it_too']\n"))
+    assert catalog.stray_problems() == []
+    with pytest.raises(ManifestError) as caught:
+        catalog["theirs"]
+    assert caught.value.problems == catalog.problems
+
+
 @pytest.mark.parametrize("order", ["m/*.yaml, 'package:has_it'", "'package:has_it', m/*.yaml"])
 def test_name_of_a_package_stays_that_of_its_dataset(
     write: Write, packages: Path, order: str

@@ -108,6 +108,14 @@ def test_stages_of_a_dockerfile_are_no_images(folder: Path) -> None:
     assert found.images == ("debian:12", "later", "nginx:1")
 
 
+def test_an_image_in_a_variable_is_not_pinned(folder: Path) -> None:
+    image = folder / "image" / "Dockerfile"
+    image.write_text("ARG BASE\nFROM ${BASE}\n")
+    (folder / "compose.yaml").write_text("services: {a: {image: $NAME, build: image}}")
+    found = found_in(folder, sandbox=("docker", "compose.yaml"))
+    assert found.images == ("$NAME", "${BASE}")
+
+
 def test_setup_script_names_what_it_runs(folder: Path) -> None:
     found = found_in(folder, setup="setup.sh")
     assert names(folder, found.sandbox) == ["setup.sh", "steps/more.sh"]

@@ -143,7 +143,11 @@ class Catalog(Names):
         if not self.problems:  # `entries` of a large catalog takes a while to load
             return []
         files = {entry.document.file for entry in self.entries.values()}
-        return [problem for problem in self.problems if problem.file not in files]
+        stray = [problem for problem in self.problems if problem.file not in files]
+        root, entries = self.index.parent, self.entries.values() if stray else ()
+        # A name that two packages have is reported with the dataset that has it.
+        own = {problem for entry in entries for problem in conflicts(entry, stray, root)}
+        return [problem for problem in stray if problem not in own]
 
     def unread_problems(self) -> list[Problem]:
         """Return the problems of files, or parts of files, whose datasets are not known."""

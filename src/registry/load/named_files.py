@@ -135,10 +135,11 @@ class _Search:
 
     def _configured(self, key: str, node: yaml.Node, folder: str) -> Iterator[str]:
         """Yield the paths that a key of a compose file names."""
+        if key == "image":  # in a variable, too, as in a Dockerfile: it is not pinned
+            self._note_images(_texts(node), ())
+            return
         texts = [one for one in _texts(node) if "$" not in one]
-        if key == "image":
-            self._note_images(texts, ())
-        elif key == "build":
+        if key == "build":
             inner = dict(_pairs(node, deep=False)) if isinstance(node, yaml.MappingNode) else {}
             context = _first(inner.get("context"), *texts, ".")
             place = os.path.normpath(os.path.join(folder, context))
@@ -173,7 +174,7 @@ class _Search:
                     is_sure = not re.search(r"[$*?\[]|<<", name) and path.startswith(context)
                     yield path if is_sure else context
 
-    def _note_images(self, names: list[str], stages: Collection[str]) -> None:
+    def _note_images(self, names: Iterable[str], stages: Collection[str]) -> None:
         """Note the images among what a Dockerfile takes files from: others are stages of it."""
         named = (one for one in names if one.lower() not in stages)
         self.images.update(one for one in named if "@sha256:" not in one)

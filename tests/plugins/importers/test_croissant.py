@@ -50,6 +50,7 @@ def imported(
         "name": "Quiz 1",
         "url": "https://example.org",
         "license": license,
+        "keywords": "exam, math,, exam",
         "inLanguage": ["te", "en-IN", "Klingon"],
         "distribution": list(distribution),
         "recordSet": [{"@id": "r", "name": "r", "field": fields, **keys}],
@@ -63,6 +64,7 @@ def test_a_table(tmp_path: Path) -> None:
     assert found.keys == {
         "homepage": "https://example.org",
         "license": "mit",
+        "tags": ["exam", "math"],
         "languages": ["te", "en-IN"],
         "source": {"type": "csv", "path": "https://example.org/t.csv"},
     }

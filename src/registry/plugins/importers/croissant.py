@@ -112,6 +112,7 @@ def _datasets(
     if not splits:
         yield unmapped_dataset(name, _source(one, objects), **given)
     for split, source in splits.items():
+        given["about"] = {**_about(data), "tags": None}  # the Hub's are sizes, formats, libraries
         yield unmapped_dataset(dataset_name(f"{name}-{split}"), source, **given)
 
 
@@ -131,8 +132,18 @@ def _about(data: dict[str, Any]) -> dict[str, Any]:
         "description": _line(data.get("description")),
         "homepage": url if is_web else None,
         "license": _license(data.get("license")),
+        "tags": list(dict.fromkeys(_words(data.get("keywords")))),
         "languages": language_tags(data.get("inLanguage")),
     }
+
+
+def _words(given: Any) -> Iterator[str]:
+    """Yield the words that can be tags; schema.org lets a text have several, between commas."""
+    words = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else ()
+    for word in words:
+        tag = word.strip() if isinstance(word, str) else ""
+        if tag:
+            yield tag
 
 
 def _license(given: Any) -> str | None:
