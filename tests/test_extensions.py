@@ -111,14 +111,16 @@ def test_command_is_listed_and_run_and_replaces_none_of_ours(install: Install, r
     assert "List the datasets" in run("list", "--help").out
 
 
-@pytest.mark.parametrize("arguments", [["--format", "upper", "--to", "rows.txt"], ["--to", "r.up"]])
+@pytest.mark.parametrize(
+    "arguments", [["--format", "upper", "--out", "rows.txt"], ["--out", "r.up"]]
+)
 def test_format_is_chosen_by_name_and_by_suffix(
     install: Install, catalog: Path, run: Run, arguments: list[str]
 ) -> None:
     install(exporters={"upper": "acme:upper"})
     assert run("export", "rows", *arguments).code == 0
     assert (catalog / arguments[-1]).read_text() == "ONE\n"
-    wrong = run("export", "rows", "--to", "x", "--format", "uper")
+    wrong = run("export", "rows", "--out", "x", "--format", "uper")
     assert (wrong.code, "no format 'uper' (did you mean 'upper'?)" in wrong.err) == (2, True)
 
 
@@ -150,10 +152,10 @@ def test_plugin_that_can_not_be_imported_is_named(
     install(code="import nowhere_at_all", exporters={"upper": "acme:upper"})
     with pytest.raises(ExtensionError, match=r"plugin 'upper' of acme 1\.0 can't be imported"):
         extension("exporters", "upper")
-    failed = run("export", "rows", "--to", "x", "--format", "upper")
+    failed = run("export", "rows", "--out", "x", "--format", "upper")
     assert (failed.code, "No module named 'nowhere_at_all'" in failed.err) == (1, True)
     # Another format is found without it.
-    assert run("export", "rows", "--to", "x.jsonl").code == 0
+    assert run("export", "rows", "--out", "x.jsonl").code == 0
     out = run("doctor", "--offline").out
     assert "warn  plugin" in out
     assert "upper" in out
@@ -161,7 +163,7 @@ def test_plugin_that_can_not_be_imported_is_named(
 
 def test_wrong_kind_of_object_is_an_error(install: Install, run: Run) -> None:
     install(exporters={"upper": "acme:notes"}, commands={"hello": "acme:upper"})
-    assert run("export", "demo-mcq", "--to", "x", "--format", "upper").code == 1
+    assert run("export", "demo-mcq", "--out", "x", "--format", "upper").code == 1
     assert run("hello") == Invocation(1, "", "error: the plugin 'hello' is no click.Command\n")
 
 
@@ -172,7 +174,7 @@ def test_name_of_two_packages_is_of_neither(install: Install, catalog: Path, run
     assert "hello" not in run("--help").out
     for name, *arguments in (
         ("hello", "hello"),
-        ("upper", "export", "rows", "--to", "x", "--format", "upper"),
+        ("upper", "export", "rows", "--out", "x", "--format", "upper"),
         ("notes", "import", "x", "--from", "notes"),
     ):
         refused = run(*arguments)

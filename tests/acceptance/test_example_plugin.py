@@ -40,7 +40,7 @@ def run(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_example_adds_a_format_and_a_command(python: Path, tmp_path: Path) -> None:
     file = tmp_path / "demo.md"
-    exported = run(python, "export", "demo-mcq-small", "--to", str(file))
+    exported = run(python, "export", "demo-mcq-small", "--out", str(file))
     assert (exported.returncode, exported.stderr) == (0, "")
     lines = file.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "| id | input | target |"

@@ -63,13 +63,13 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize("name", ["quiz", "chat"])
 def test_add_reads_an_export(name: str, suffix: str, catalog: Path) -> None:
-    assert main(["export", name, "--to", f"out/{name}.{suffix}"]) == 0
+    assert main(["export", name, "--out", f"out/{name}.{suffix}"]) == 0
     assert main(["add", "again", "--file", f"out/{name}.{suffix}", "--yes"]) == 0
     assert list(get_dataset("again")) == list(get_dataset(name))
 
 
 def test_import_reads_an_exported_croissant_file(catalog: Path) -> None:
-    assert main(["export", "chat", "--to", "back", "--format", "croissant"]) == 0
+    assert main(["export", "chat", "--out", "back", "--format", "croissant"]) == 0
     arguments = ["import", "back/croissant.json", "--name", "again", "--out", "sets/again.yaml"]
     assert main(arguments) == 0
     # Paths stay as they are written, and those of a manifest start at the index.
@@ -78,7 +78,7 @@ def test_import_reads_an_exported_croissant_file(catalog: Path) -> None:
 
 
 def test_import_reads_an_exported_task_of_lm_eval(catalog: Path) -> None:
-    assert main(["export", "quiz", "--to", "task", "--format", "lm-eval"]) == 0
+    assert main(["export", "quiz", "--out", "task", "--format", "lm-eval"]) == 0
     assert main(["import", "task/quiz.yaml", "--name", "again", "--out", "sets/again.yaml"]) == 0
     (catalog / "task" / "samples.jsonl").rename(catalog / "samples.jsonl")
     again, before = get_dataset("again"), get_dataset("quiz")
@@ -89,7 +89,7 @@ def test_import_reads_an_exported_task_of_lm_eval(catalog: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["openai-evals", "fine-tuning"])
 def test_add_reads_exported_conversations(kind: str, catalog: Path) -> None:
-    assert main(["export", "open", "--to", f"out/{kind}.jsonl", "--format", kind]) == 0
+    assert main(["export", "open", "--out", f"out/{kind}.jsonl", "--format", kind]) == 0
     assert main(["add", "again", "--file", f"out/{kind}.jsonl", "--yes"]) == 0
     for sample, row in zip(get_dataset("again"), OPEN, strict=True):
         (message,) = list(sample.input)

@@ -38,13 +38,13 @@ DESCRIBING = (
     "show NAME --origin",
     "preview NAME --from data/good.csv",
     "log NAME",
-    "mirror NAME --to out/mirror",
+    "mirror NAME --out out/mirror",
 )
 OPENING = (
     "preview NAME",
     "preview NAME --raw",
     "describe NAME",
-    "export NAME --to out/NAME.jsonl --force",
+    "export NAME --out out/NAME.jsonl --force",
     "correct NAME copy.jsonl",
     "compare NAME NAME",
     "blame NAME 1",

@@ -282,7 +282,7 @@ def test_broken_pipe_is_not_an_error(demo: Path, arguments: str, unbuffered: str
         ("--help", ""),
         ("list --json", ""),
         ("list --json", "1"),
-        ("export demo-mcq --format jsonl --to -", ""),
+        ("export demo-mcq --format jsonl --out -", ""),
     ],
 )
 def test_full_stdout_is_one_error(demo: Path, arguments: str, unbuffered: str) -> None:

@@ -97,9 +97,9 @@ def test_commands_take_a_group_for_its_datasets(run: Run, groups: Path) -> None:
 
 def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) -> None:
     assert run("describe", "numbers/two", "--plain").lines[0] == "numbers/two: 1 sample"
-    done = run("export", "numbers", "qa-one", "--format", "jsonl", "--to", "out/")
+    done = run("export", "numbers", "qa-one", "--format", "jsonl", "--out", "out/")
     assert done.code == 0
-    assert run("export", "free", "--format", "csv", "--to", "out/").out.count("free/") == 3
+    assert run("export", "free", "--format", "csv", "--out", "out/").out.count("free/") == 3
     assert sorted(path.name for path in (groups / "out").glob("*.jsonl")) == [
         "numbers+one.jsonl",
         "numbers+three.jsonl",
@@ -112,7 +112,7 @@ def test_a_member_is_previewed_and_exported_by_its_name(run: Run, groups: Path) 
 def test_a_member_without_samples_is_an_error_where_they_are_known(run: Run, groups: Path) -> None:
     GitRepository.of(groups).commit()
     assert run("show", "free/4").code == 0, "nothing is cached yet"
-    others = ("bundle -o b", "site --out s", "verify", "licenses", "mirror --to m", "cache clear")
+    others = ("bundle -o b", "site --out s", "verify", "licenses", "mirror --out m", "cache clear")
     for command in ("lock", "sync", "show", "log", "lock --check", "lock --upgrade", *others):
         done = run(*command.split(), "free/4")
         assert (done.code, "no sample has '4' as `number`" in done.err) == (1, True), command

@@ -21,7 +21,7 @@ DATASETS = ("demo-mcq", "demo-mcq-small", "demo-chat")
 @pytest.mark.parametrize("name", DATASETS)
 def test_mlcroissant_validates_and_reads_every_record(name: str, tmp_path: Path) -> None:
     croissant = pytest.importorskip("mlcroissant")
-    assert main(["export", name, "--to", str(tmp_path / "out"), "--format", "croissant"]) == 0
+    assert main(["export", name, "--out", str(tmp_path / "out"), "--format", "croissant"]) == 0
     found = croissant.Dataset(str(tmp_path / "out" / "croissant.json"))
     assert not found.metadata.ctx.issues.errors
     assert found.metadata.ctx.conforms_to.value == "http://mlcommons.org/croissant/1.1"
@@ -49,7 +49,7 @@ def test_messages_have_the_types_of_the_client(kind: str, name: str, tmp_path: P
     openai: Any = pytest.importorskip("openai.types.chat")
     pydantic = pytest.importorskip("pydantic")
     target = tmp_path / "out.jsonl"
-    assert main(["export", name, "--to", str(target), "--format", kind]) == 0
+    assert main(["export", name, "--out", str(target), "--format", kind]) == 0
     records = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert len(records) == len(get_dataset(name))
     adapter = pydantic.TypeAdapter(GenericAlias(list, openai.ChatCompletionMessageParam))
@@ -66,7 +66,7 @@ def test_samples_run_in_a_match_of_evals(tmp_path: Path, monkeypatch: pytest.Mon
     match = pytest.importorskip("evals.elsuite.basic.match")
     base, record = (pytest.importorskip(name) for name in ("evals.base", "evals.record"))
     target = tmp_path / "out.jsonl"
-    assert main(["export", "demo-mcq", "--to", str(target), "--format", "openai-evals"]) == 0
+    assert main(["export", "demo-mcq", "--out", str(target), "--format", "openai-evals"]) == 0
     records = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     ideals = {json.dumps(one["input"]): one["ideal"] for one in records}
 

@@ -88,7 +88,7 @@ def python(code: str, *arguments: object, cwd: Path) -> None:
 @pytest.fixture
 def lm_eval_log(demo: Path, tmp_path: Path) -> Path:
     """Export a dataset, evaluate it with lm-eval and return the folder with the log."""
-    assert main(["export", "demo-mcq", "--to", "task", "--format", "lm-eval"]) == 0
+    assert main(["export", "demo-mcq", "--out", "task", "--format", "lm-eval"]) == 0
     python(LM_EVAL, tmp_path / "lm", "demo-mcq", cwd=demo / "task")
     return tmp_path / "lm"
 

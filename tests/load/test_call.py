@@ -252,7 +252,7 @@ DOORS: dict[str, Door] = {
     "registry/dataset": by_task,
     "registry://": by_url,
     "preview": by_command("preview", "-n", "99", "--json"),
-    "export": by_command("export", "--format", "jsonl", "--to", "-"),
+    "export": by_command("export", "--format", "jsonl", "--out", "-"),
     "show": by_command("show", "--provenance", "--json"),
     "describe": by_command("describe", "--json"),
     "sync": by_command("sync", "--json"),

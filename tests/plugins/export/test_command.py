@@ -28,7 +28,7 @@ JSONL = find_format("jsonl")
 
 
 def test_one_dataset_is_written_with_its_provenance(run: Run, own: Path) -> None:
-    result = run("export", "qa", "--to", "a/out.jsonl")
+    result = run("export", "qa", "--out", "a/out.jsonl")
     assert result.code == 0
     (line,) = result.lines
     files = r"a/out\.jsonl, a/out\.jsonl\.provenance\.json"
@@ -41,7 +41,7 @@ def test_one_dataset_is_written_with_its_provenance(run: Run, own: Path) -> None
 
 
 def test_stdout_has_the_bytes_alone(run: Run, own: Path) -> None:
-    result = run("export", "qa-one", "--to", "-", "--format", "jsonl")
+    result = run("export", "qa-one", "--out", "-", "--format", "jsonl")
     assert result.code == 0
     assert json.loads(result.out)["target"] == "1"
 
@@ -50,7 +50,7 @@ def test_several_datasets_go_to_a_folder_and_one_failure_does_not_stop_the_other
     run: Run, own: Path
 ) -> None:
     write(own, "gone", MISSING_FILE)
-    result = run("export", "gone", "qa", "qa-one", "--to", "out/", "--format", "jsonl", "--json")
+    result = run("export", "gone", "qa", "qa-one", "--out", "out/", "--format", "jsonl", "--json")
     assert result.code == 1
     assert "gone.csv" in result.json[0]["error"]["message"]
     assert len({tuple(one) for one in result.json}) == 1  # the same keys
@@ -61,22 +61,22 @@ def test_several_datasets_go_to_a_folder_and_one_failure_does_not_stop_the_other
 
 def test_existing_file_is_only_replaced_by_force(run: Run, own: Path) -> None:
     (own / "out.jsonl").write_text("mine")
-    result = run("export", "qa", "--to", "out.jsonl")
+    result = run("export", "qa", "--out", "out.jsonl")
     assert (result.code, result.err) == (1, "error: out.jsonl exists (--force replaces it)\n")
     assert (own / "out.jsonl").read_text() == "mine"
-    assert run("export", "qa", "--to", "out.jsonl", "--force").code == 0
+    assert run("export", "qa", "--out", "out.jsonl", "--force").code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("qa", "--to", "x.jsnl"), 2, "no format has the suffix of 'x.jsnl'"),
-        (("qa", "--to", "x", "--format", "jsnl"), 2, "did you mean 'jsonl'?"),
-        (("qa", "qa-one", "--to", "x.jsonl"), 2, "can't be one file x.jsonl"),
-        (("qa", "qa-one", "--to", "-", "--format", "jsonl"), 2, "takes one dataset"),
-        (("qa", "--to", "-", "--format", "csv", "--json"), 2, "both take stdout"),
-        (("qa", "--to", "x.jsnl"), 2, "suffixes: .jsonl, .parquet, .arrow, .csv, eval.yaml"),
-        (("qq", "--to", "x.jsonl"), 1, "similar names: qa"),
+        (("qa", "--out", "x.jsnl"), 2, "no format has the suffix of 'x.jsnl'"),
+        (("qa", "--out", "x", "--format", "jsnl"), 2, "did you mean 'jsonl'?"),
+        (("qa", "qa-one", "--out", "x.jsonl"), 2, "can't be one file x.jsonl"),
+        (("qa", "qa-one", "--out", "-", "--format", "jsonl"), 2, "takes one dataset"),
+        (("qa", "--out", "-", "--format", "csv", "--json"), 2, "both take stdout"),
+        (("qa", "--out", "x.jsnl"), 2, "suffixes: .jsonl, .parquet, .arrow, .csv, eval.yaml"),
+        (("qq", "--out", "x.jsonl"), 1, "similar names: qa"),
     ],
 )
 def test_what_is_impossible_is_refused_before_anything_is_written(
@@ -90,7 +90,7 @@ def test_what_is_impossible_is_refused_before_anything_is_written(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_force_replaces_no_pipe(run: Run, own: Path) -> None:
     os.mkfifo(own / "out.jsonl")
-    found = run("export", "qa", "--to", "out.jsonl", "--force")
+    found = run("export", "qa", "--out", "out.jsonl", "--force")
     assert found.code == 1
     assert "out.jsonl is a device or a pipe" in found.err
     assert (own / "out.jsonl").is_fifo()

@@ -51,7 +51,7 @@ def test_entry_point_names_the_class() -> None:
 
 
 def test_file_has_the_bytes_of_the_export(system: RegistryFileSystem, catalog: Path) -> None:
-    assert main(["export", "mixed", "--to", "out.jsonl"]) == 0
+    assert main(["export", "mixed", "--out", "out.jsonl"]) == 0
     content = (catalog / "out.jsonl").read_bytes()
     info = system.info("registry://mixed.jsonl")
     assert (info["type"], info["size"], info["name"]) == ("file", len(content), "mixed.jsonl")
@@ -127,7 +127,7 @@ def test_files_beside_the_source_are_as_there_or_absolute(
     assert str(catalog) not in json.dumps(absolute["provenance"])
     assert absolute["ETag"] != system.info("pics.jsonl")["ETag"]
     assert f'"image":"{image}"'.encode() in system.cat_file(absolute["name"])
-    assert main(["export", "pics", "--to", "out.parquet", "--absolute-files"]) == 0
+    assert main(["export", "pics", "--out", "out.parquet", "--absolute-files"]) == 0
     messages = pq.read_table("out.parquet")["messages"].to_pylist()
     assert image in str(messages)
 

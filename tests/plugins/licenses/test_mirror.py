@@ -46,7 +46,7 @@ def test_copies_each_file_once_and_prints_the_mirrors(
     catalog: Path, tmp_path: Path, run: Run
 ) -> None:
     to = tmp_path / "copies, all"
-    result = run("mirror", "free", "--to", str(to))
+    result = run("mirror", "free", "--out", str(to))
     assert (result.code, result.lines) == (
         0,
         [
@@ -58,21 +58,21 @@ def test_copies_each_file_once_and_prints_the_mirrors(
     found = {path.name: path.read_bytes() for path in (to / "free").iterdir()}
     assert "CC-BY-4.0" in found.pop("NOTICE").decode()
     assert found == {name[1:]: body for name, body in BODIES.items()}
-    (again,) = json.loads(run("mirror", "free", "--to", str(to), "--json").out)
+    (again,) = json.loads(run("mirror", "free", "--out", str(to), "--json").out)
     assert (again["copied"], again["present"]) == ([], ["a.csv", "b.csv"])
     for other in (b"other", b"input,target\nq,b\n"):
         (to / "free" / "a.csv").write_bytes(other)
-        result = run("mirror", "free", "--to", str(to))
+        result = run("mirror", "free", "--out", str(to))
         assert result.code == 1
         assert "free/a.csv: is there with other bytes" in result.err
 
 
 def test_copies_to_a_bucket(catalog: Path, s3: S3, run: Run) -> None:
     s3.bucket("ours")
-    assert run("mirror", "free", "--to", "s3://ours/copies").code == 0
-    again = run("mirror", "free", "--to", "s3://ours/copies")
+    assert run("mirror", "free", "--out", "s3://ours/copies").code == 0
+    again = run("mirror", "free", "--out", "s3://ours/copies")
     assert again.lines[0] == "free:  # 0 files copied, 2 there before"
-    result = run("mirror", "free", "--to", "s3://absent/copies")
+    result = run("mirror", "free", "--out", "s3://absent/copies")
     assert result.code == 1
     assert "s3://absent/copies/free/: can't be written" in result.err
 
@@ -87,7 +87,7 @@ def test_copies_to_a_bucket(catalog: Path, s3: S3, run: Run) -> None:
     ],
 )
 def test_place_that_can_t_be_written_is_named(to: str, why: str, catalog: Path, run: Run) -> None:
-    result = run("mirror", "free", "--to", to)
+    result = run("mirror", "free", "--out", to)
     assert result.code == 1
     shown = to.replace("me:s3cret@", "")
     assert result.err.startswith(f"error: {shown}/free/: can't be written: {why}")
@@ -97,14 +97,16 @@ def test_home_folder_is_that_of_the_user(
     catalog: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert run("mirror", "free", "--to", "~/copies").lines[-1].endswith(f"{tmp_path}/copies/free/]")
+    assert (
+        run("mirror", "free", "--out", "~/copies").lines[-1].endswith(f"{tmp_path}/copies/free/]")
+    )
     assert (tmp_path / "copies" / "free" / "a.csv").is_file()
-    assert run("mirror", "free", "--to", "").code == 2
+    assert run("mirror", "free", "--out", "").code == 2
 
 
 def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run) -> None:
     names = ("gated", "silent", "owned", "unpinned", "local")
-    result = run("mirror", *names, "--to", str(tmp_path / "copies"))
+    result = run("mirror", *names, "--out", str(tmp_path / "copies"))
     assert result.code == 1
     assert not (tmp_path / "copies").exists()
     reasons = [
@@ -117,9 +119,9 @@ def test_refuses_what_may_not_be_copied(catalog: Path, tmp_path: Path, run: Run)
     assert [reason for reason in reasons if reason not in result.err] == []
     text = (catalog / "m" / "a.yaml").read_text(encoding="utf-8")
     write(catalog, "a", text.replace("Free.\n", "Free.\n    auto_id: true\n"))
-    stale = run("mirror", "free", "owned", "--to", str(tmp_path / "copies"))
+    stale = run("mirror", "free", "owned", "--out", str(tmp_path / "copies"))
     assert "free: not copied: datasets.lock pins it for an older manifest: " in stale.err
     assert reasons[2] in stale.err, "it stops no other"
     write(catalog, "a", text)
-    twice = run("mirror", "twice", "--to", str(tmp_path / "copies"))
+    twice = run("mirror", "twice", "--out", str(tmp_path / "copies"))
     assert (twice.code, twice.err.endswith("have the same file name\n")) == (1, True)

@@ -97,7 +97,7 @@ def test_problem_of_a_file_is_printed_once(run: Run, own: Path) -> None:
 
 def test_problem_of_the_lockfile_is_printed_once(run: Run, own: Path) -> None:
     (own / "datasets.lock").write_text("version: 1\npins: [\n", "utf-8")
-    for command in ("site --out site", "export qa other --to out/ --format jsonl"):
+    for command in ("site --out site", "export qa other --out out/ --format jsonl"):
         done = run(*command.split())
         assert (done.code, done.err.count("datasets.lock:3:1 $: not YAML")) == (1, 1), command
         assert done.err.startswith("error: datasets.lock:3:1"), command

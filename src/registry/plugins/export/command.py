@@ -53,22 +53,23 @@ _FORMATS = "\n".join(
     for row in FORMATS.values()
 )
 _EXAMPLES = f"""\b
-Example: registry export demo-mcq --to demo-mcq.jsonl
-registry export demo-mcq demo-chat --to '{{name}}.jsonl'
-registry export demo-mcq --to - --format jsonl
+Example: registry export demo-mcq --out demo-mcq.jsonl
+registry export demo-mcq demo-chat --out '{{name}}.jsonl'
+registry export demo-mcq --out - --format jsonl
 
 \b
 {_FORMATS}
 """
 NAME = "{name}"
-"""Stands for the name of the dataset in `--to`."""
+"""Stands for the name of the dataset in `--out`."""
 
 
 @click.command("export", epilog=_EXAMPLES)
 @click.argument("names", nargs=-1, required=True, metavar="NAMES...", shell_complete=dataset_names)
 @options.split
 @click.option(
-    "--to",
+    "--out",
+    "to",
     required=True,
     type=click.Path(allow_dash=True),
     metavar="PATH",
@@ -115,7 +116,7 @@ def command(
     chosen = options.with_members(opened, names)
     overrides = options.overrides_of(fewshot=fewshot, no_corrections=no_corrections)
     if as_json and to == _STDOUT:
-        raise click.UsageError("--json and `--to -` both take stdout")
+        raise click.UsageError("--json and `--out -` both take stdout")
     kind, targets = _places(chosen, to, format_name)
     for target in targets.values():  # now, as nothing is built yet
         refuse_special(target)
@@ -153,7 +154,7 @@ def _places(names: list[str], to: str, format_name: str | None) -> tuple[Format,
         if to != _STDOUT:
             return targets_of(names, to, format_name)
         if format_name is None or len(names) > 1 or find_format(format_name).is_folder:
-            raise ExportError("`--to -` takes one dataset and the `--format` of a single file")
+            raise ExportError("`--out -` takes one dataset and the `--format` of a single file")
         return find_format(format_name), {}
     except ExportError as error:
         raise click.UsageError(str(error)) from error
@@ -214,7 +215,7 @@ def refuse_special(target: Path) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise ExportError(f"can't write {target}: {reason}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise ExportError(f"{target} is a device or a pipe (`--to -` is stdout)")
+        raise ExportError(f"{target} is a device or a pipe (`--out -` is stdout)")
 
 
 def refuse_existing(target: Path, kind: Format) -> None:

@@ -126,11 +126,15 @@ def _has_bytes(store: LimitedStore, name: str, path: Path, context: SourceContex
 
 
 @click.command(
-    "mirror", epilog="\b\nExample: registry mirror gsm8k mgsm-en --to s3://our-copies/datasets"
+    "mirror", epilog="\b\nExample: registry mirror gsm8k mgsm-en --out s3://our-copies/datasets"
 )
 @options.names
 @click.option(
-    "--to", required=True, metavar="URL", help="Folder or bucket, which gets a folder per dataset."
+    "--out",
+    "to",
+    required=True,
+    metavar="URL",
+    help="Folder or bucket, which gets a folder per dataset.",
 )
 @options.as_json
 @options.root
