@@ -129,6 +129,10 @@ def test_columns_made_by_explode_are_looked_for_in_the_items() -> None:
     assert missing(made, [{"q": "x", "lists": []}]) == [
         "explode.column: no column 'list' (did you mean 'lists'?)"
     ]
+    made = spec(explode={"column": "rows.1"})
+    assert missing(made, [{"q": "x", "rows": [1, [2]]}]) == [
+        "explode.column: no column 'rows.1' (did you mean 'rows'?)"
+    ]
 
 
 def test_columns_of_a_lookup_table_are_looked_for_in_the_table() -> None:

@@ -215,6 +215,8 @@ class _Search:
                 f"the items of '{column}' have it: `explode: {column}`, then `item.{name}`;"
                 f" or, if the file is one object, `records: {column}` under `source`"
             )
+        if use.path[0] in ("explode", "join"):  # which take no expression
+            return near_or_known(name, self._columns, "columns")
         hint = column_hint(name, self._columns)
         # Where an argument or an item of a list may as well be a text that is always the same.
         is_fixed = "do" in use.path or use.path[:-1] == ("fields", "choices")
