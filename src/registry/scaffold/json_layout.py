@@ -38,7 +38,8 @@ def sniff_records(document: Any, *, file: str, ask: Ask = refuse) -> Guess | Non
     found, values = dict(_arrays(document, "")), list(document.values())
     are_objects = len(values) > 1 and all(isinstance(one, dict) and one for one in values)
     if not found and are_objects and set.intersection(*map(set, values)):  # with a common key
-        return Guess("records", "*", f"the values of all {len(document):,} keys are records")
+        reason = f"the values of all {len(document):,} keys are records; the keys are lost"
+        return Guess("records", "*", reason)
     if not found:
         return None
     path = next(iter(found))
