@@ -98,11 +98,11 @@ def test_all_columns_wrap_on_a_narrow_terminal(capsys: Capture) -> None:
 def test_warnings_are_one_line_each_on_stderr(capsys: Capture) -> None:
     texts = ("a choice twice", "in x\x1b[31m\ny.csv")
     found = [QualityWarning(kind="repeated_choices", message=text) for text in texts]
-    print_warnings("d", found)
+    print_warnings([("d", found), ("e", found[:1])])
     output = capsys.readouterr()
     assert output.out == ""
     first, second = output.err.splitlines()
-    assert first == "warning: d: a choice twice [repeated_choices]"
+    assert first == "warning: d, e: a choice twice [repeated_choices]"
     assert "\x1b" not in second
 
 

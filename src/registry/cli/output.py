@@ -210,10 +210,18 @@ def _cause(name: str, error: object) -> str:
     return rest if is_located else text
 
 
-def print_warnings(name: str, warnings: Iterable[QualityWarning]) -> None:
-    """Print the warnings about the samples of a dataset, for people, to stderr."""
-    for warning in warnings:
-        print_line(f"warning: {name}: {warning_line(warning)}", err=True)
+def print_warnings(found: Iterable[tuple[str, Iterable[QualityWarning]]]) -> None:
+    """Print the warnings about the samples of datasets, for people, to stderr.
+
+    Variants have those of their parent: each warning is printed once, with its datasets.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, warnings in found:
+        for warning in warnings:
+            groups.setdefault(warning_line(warning), []).append(name)
+    for line, names in groups.items():
+        most = _NAMED if sys.stderr.isatty() else len(names)
+        print_line(f"warning: {list_names(names, most)}: {line}", err=True)
 
 
 def write_new(target: Path, text: str) -> None:

@@ -67,11 +67,12 @@ def records_file(folder: Path, suffix: str) -> str:
     ],
 )
 def test_local_records_are_mapped_without_a_request(
-    run: Run, own: Path, cache_dir: Path, suffix: str, name: str
+    run: Run, own: Path, cache_dir: Path, suffix: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fields = "fields: {input: q, target: a}, expect: {samples: 1000}"
     write(own, "hub", HUB.replace("}}", f"}}, {fields}}}"))
-    given = ("--from", records_file(own, suffix), "--json", "--offline", "--locked")
+    given = ("--from", records_file(own, suffix), "--json", "--offline")
+    monkeypatch.setenv("REGISTRY_LOCKED", "1")  # it has no pin, and is not to have one
     result = run("preview", name, *given)
     assert result.code == 0, result.err
     assert [json.loads(line) for line in result.lines] == [
@@ -102,6 +103,7 @@ def test_local_record_that_can_t_be_mapped_is_named(run: Run, own: Path) -> None
         ("--seed 1", 2, "--seed is for --random"),
         ("--from qa.csv --id a", 2, "--id is not for --from"),
         ("--from qa.csv --fewshot 1", 2, "--fewshot is not for --from"),
+        ("--from qa.csv --locked", 2, "--locked is not for --from"),
         ("--report --json", 2, "--report is not for --from and --json"),
     ],
 )

@@ -109,7 +109,7 @@ class Proposal:
 
     def print_warnings(self) -> None:
         """Print what looks wrong in the samples."""
-        print_warnings(self.spec.name, self._warnings)
+        print_warnings([(self.spec.name, self._warnings)])
 
     @property
     def _warnings(self) -> list[QualityWarning]:

@@ -64,7 +64,7 @@ def command(
     else:
         for line in _lines(description, shared, plain=plain):
             print_styled(line, sys.stdout)
-    print_warnings(name, quality_warnings(asked.spec, result.entry.meta))
+    print_warnings([(name, quality_warnings(asked.spec, result.entry.meta))])
     return CLEAN
 
 

@@ -257,10 +257,10 @@ def _print(
             print_line(f"{one.name}: {one.change}")
         if one.version:
             print_line(f"{one.name}: version {one.version}")
-        print_warnings(one.name, one.warnings)
     for name in dropped:
         new = catalog.retired.get(name)
         print_line(f"{name}: {f'its pin is that of {new} now' if new else _DROPPED}")
+    print_warnings((one.name, one.warnings) for one in results)
     failures = list[tuple[str, object]]()
     for one in failed:
         failures += [(one.name, difference) for difference in one.differences]

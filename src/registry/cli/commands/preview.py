@@ -136,8 +136,9 @@ def command(
         seed = random.randrange(1 << 16)
         print_line(f"--seed {seed} shows these again", err=True)
     choice = _Choice(count, offset, ids, seed)
-    if file is not None and fewshot is not None:
-        raise click.UsageError("--fewshot is not for --from, which maps only the first records")
+    others = {"--fewshot": fewshot is not None, "--locked": locked, "--frozen": frozen}
+    if file is not None and (other := next((one for one in others if others[one]), "")):
+        raise click.UsageError(f"{other} is not for --from, which maps only the first records")
     with options.rules_of(config_from, Settings.from_environment(root=root).index) as rules:
         if file is not None:
             locked = frozen = False  # it has no pin, whatever the environment asks for
@@ -145,15 +146,16 @@ def command(
             root, offline=offline, locked=locked, frozen=frozen, rules=rules
         )
         obeyed = None if run_changed_code else rules
+        overrides = options.overrides_of(fewshot=fewshot, no_corrections=no_corrections)
         if file is not None:
-            _preview_file(name, file, choice, opened, obeyed, raw=raw, as_json=as_json)
+            _preview_file(name, file, choice, opened, obeyed, overrides, raw=raw, as_json=as_json)
             return CLEAN
         asked, result = open_dataset(
             name,
             opened,
             as_json=as_json,
             rules=obeyed,
-            overrides=options.overrides_of(fewshot=fewshot, no_corrections=no_corrections),
+            overrides=overrides,
         )
     dataset, offline = result.dataset, opened.settings.offline
     positions = _positions(dataset, choice)
@@ -165,7 +167,7 @@ def command(
         _print(sample, position + 1, record, as_json=as_json)
     if report and positions:
         _print_reports(asked, dataset, positions)
-    print_warnings(name, quality_warnings(asked.spec, result.entry.meta))
+    print_warnings([(name, quality_warnings(asked.spec, result.entry.meta))])
     return CLEAN
 
 
@@ -216,12 +218,18 @@ def _preview_file(
     choice: _Choice,
     opened: OpenCatalog,
     rules: Rules | None,
+    overrides: Mapping[str, Any],
     *,
     raw: bool,
     as_json: bool,
 ) -> None:
     """Print samples of a local file."""
-    asked = options.call_of(opened, name, source=file, rules=rules)
+    asked = options.call_of(opened, name, overrides, source=file, rules=rules)
+    if asked.spec.view.only is not None:
+        hint = f"name its dataset {asked.spec.name}"
+        raise click.UsageError(f"--from is not for a member of a group ({hint})")
+    if asked.spec.corrections is not None:
+        print_line(f"warning: {name}: --from shows samples without `corrections`", err=True)
     with opened.catalog.locating(asked.spec.name):
         stop = choice.offset + choice.count
         pairs, meta = preview_records(asked.spec, opened.cache, stop, boundary=asked.boundary)
@@ -231,7 +239,7 @@ def _preview_file(
     for position, (number, sample) in enumerate(shown, choice.offset + 1):
         record = (number, records[number]) if raw else None
         _print(sample, position, record, as_json=as_json)
-    print_warnings(name, quality_warnings(asked.spec, meta))
+    print_warnings([(name, quality_warnings(asked.spec, meta))])
 
 
 def _print(

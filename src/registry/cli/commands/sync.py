@@ -371,8 +371,7 @@ def _print(results: Sequence[SyncResult], lines: SyncLines, seconds: float) -> N
     for line in lines.late(results):
         print_line(line)
     print_failures(_failures(results))
-    for result in results:
-        print_warnings(result.name, result.warnings)
+    print_warnings((result.name, result.warnings) for result in results)
     if len(results) > 1 or any(result.warnings or result.pushed for result in results):
         print_line(_summary(results, seconds), err=True)
 
