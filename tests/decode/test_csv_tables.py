@@ -58,7 +58,7 @@ COMPLAINED = "an invalid header"
         (b"q x\n1 2\n", {"delimiter": " "}, ROW_BY_ROW),
         (b"#\nq\n1\n", {"skip_rows": 1}, ROW_BY_ROW),
         (b"q\n1\n", {"encoding": "latin-1"}, ROW_BY_ROW),
-        (b"<html><body>\n", {}, "an HTML page"),
+        (b"<html><body>\n", {}, "a page or pointer in place of data"),
         (b"", {}, COMPLAINED),
         (b"\nq\n1\n", {}, COMPLAINED),
         (b"q,q\n1,2\n", {}, COMPLAINED),

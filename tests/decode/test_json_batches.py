@@ -62,7 +62,7 @@ def test_documents_are_read_in_batches(
         (b'[{"q": 1}, 2]', "a document of other values than objects"),
         (b"[1]", "a document of other values than objects"),
         (b'[{"data": 1}]', "no object at a key"),
-        (b"<html>", "an HTML page"),
+        (b"<html>", "a page or pointer in place of data"),
         (b"[", "a value without an exact meaning"),
     ],
 )

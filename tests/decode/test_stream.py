@@ -19,12 +19,12 @@ from registry.base.locations import Location
 from registry.decode.frame import NotColumnarError
 from registry.decode.stream import (
     SourceBytes,
-    html_fault,
-    is_html,
+    is_stand_in,
     is_utf8,
     line_blocks,
     open_bytes,
     open_text,
+    stand_in_fault,
 )
 from registry.errors import DecodeError
 
@@ -141,7 +141,7 @@ PAGES = [b"<!DOCTYPE html>", b"<html>", b"\xef\xbb\xbf\n <HTML lang=en>", b"<!do
 
 @pytest.mark.parametrize("page", PAGES)
 def test_an_html_page_is_not_data(page: bytes) -> None:
-    assert is_html(page)
+    assert is_stand_in(page)
     with (
         pytest.raises(DecodeError, match=r"^d\.csv: this is an HTML page, not data \("),
         open_text(source(page + b"\n"), "utf-8"),
@@ -151,13 +151,21 @@ def test_an_html_page_is_not_data(page: bytes) -> None:
 
 def test_the_title_of_a_page_is_shown() -> None:
     page = b"<html><head><TITLE lang=en>\n Sign\x1b in  </title>"
-    assert "(titled 'Sign\\u{1b} in'; an error" in html_fault(page)
-    assert html_fault(b"q,a\n<title>x</title>") == ""
+    assert "(titled 'Sign\\u{1b} in'; an error" in stand_in_fault(page)
+    assert stand_in_fault(b"q,a\n<title>x</title>") == ""
+
+
+def test_a_pointer_of_git_lfs_is_not_data() -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+    assert is_stand_in(pointer)
+    message = r"^d\.csv: this is a pointer of Git LFS, not the data \(`git lfs pull` gets it\)"
+    with pytest.raises(DecodeError, match=message), open_text(source(pointer), "utf-8"):
+        pass
 
 
 @pytest.mark.parametrize("data", [b"", b"<", b"<htm", b"q,<html>", b"<xml>", b"{}"])
-def test_other_data_is_not_html(data: bytes) -> None:
-    assert not is_html(data)
+def test_other_data_is_data(data: bytes) -> None:
+    assert not is_stand_in(data)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from registry.base.arrow import (
 )
 from registry.decode.csv_records import end_of_rows
 from registry.decode.frame import Frame, NotColumnarError, Wanted
-from registry.decode.stream import is_html, is_utf8, open_bytes
+from registry.decode.stream import is_stand_in, is_utf8, open_bytes
 
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
@@ -44,8 +44,8 @@ def read_csv_tables(file: SourceBytes, source: Source, wanted: Wanted) -> Iterat
         raise NotColumnarError("a form of CSV that is only read row by row")
     with open_bytes(file) as data:
         stream = _WithTail(data)
-        if is_html(stream.head[:256]):
-            raise NotColumnarError("an HTML page")
+        if is_stand_in(stream.head[:256]):
+            raise NotColumnarError("a page or pointer in place of data")
         names = options.fieldnames or _header(stream.head, delimiter)
         end = end_of_rows()
         stream.tail = f"\n{delimiter.join([end] * len(names))}\n".encode()

@@ -20,7 +20,7 @@ from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted,
 from registry.decode.stream import (
     HARMLESS_DOCUMENT,
     CountedValues,
-    is_html,
+    is_stand_in,
     is_utf8,
     line_blocks,
     open_bytes,
@@ -139,8 +139,8 @@ def _document(file: SourceBytes) -> bytearray:
             text += part
     if len(text) > most:
         raise NotColumnarError("a document that is too large")
-    if is_html(bytes(text[:256])):
-        raise NotColumnarError("an HTML page")
+    if is_stand_in(bytes(text[:256])):
+        raise NotColumnarError("a page or pointer in place of data")
     if text.startswith(codecs.BOM_UTF8):
         del text[: len(codecs.BOM_UTF8)]
     return text

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HARMLESS_DOCUMENT",
-    "HTML_START",
+    "STAND_IN_START",
     "ByteRange",
     "CountedValues",
     "FirstBytes",
@@ -38,14 +38,14 @@ __all__ = [
     "Ranges",
     "RowGroups",
     "SourceBytes",
-    "html_fault",
-    "is_html",
+    "is_stand_in",
     "is_utf8",
     "line_blocks",
     "line_ranges",
     "open_bytes",
     "open_text",
     "open_zstandard",
+    "stand_in_fault",
     "text_codec",
     "unknown_encoding",
 ]
@@ -210,10 +210,11 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".zst": open_zstandard,
 }
 _HTML = (b"<!doctype html", b"<html")
+_LFS = b"version https://git-lfs.github.com/spec/"
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _START_OF_LINE = re.compile(rb"\n(?=[^\xef])")
 """The end of a line before another one, which has no byte-order mark."""
-HTML_START = 1 << 12
+STAND_IN_START = 1 << 12
 """Bytes of a page in which its title is looked for."""
 HARMLESS_DOCUMENT = 1 << 24
 """Bytes of a packed document that may be any times as small; its values take much more memory."""
@@ -289,7 +290,7 @@ class CountedValues:
 def open_text(
     file: SourceBytes, encoding: str, *, as_document: bool = False
 ) -> Iterator[io.TextIOWrapper]:
-    """Open a file as text; an HTML page in its place is a DecodeError.
+    """Open a file as text; an HTML page or a pointer of Git LFS in its place is a DecodeError.
 
     CRLF and CR become LF, also inside quoted cells, as in Inspect's loaders.
 
@@ -304,7 +305,7 @@ def open_text(
         counted = cast("IO[bytes]", CountedValues(data, file)) if as_document else data
         raw = _bounded(counted, file, encoding if codec and not as_document else "")
         buffer = io.BufferedReader(raw, buffer_size=1 << 18)
-        if message := html_fault(buffer.peek(HTML_START)[:HTML_START]):
+        if message := stand_in_fault(buffer.peek(STAND_IN_START)[:STAND_IN_START]):
             raise DecodeError(message, file=file.location)
         if codec is None:
             raise unknown_encoding(encoding, file.location)
@@ -380,18 +381,20 @@ def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
     return None
 
 
-def is_html(start: bytes) -> bool:
-    """Return whether the first bytes of a file are those of an HTML page."""
-    return start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_HTML)
+def is_stand_in(start: bytes) -> bool:
+    """Return whether a file starts like an HTML page, or a pointer of Git LFS."""
+    return start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith((*_HTML, _LFS))
 
 
-def html_fault(start: bytes) -> str:
-    """Return what to say of the first bytes of an HTML page in place of data; "" for other bytes.
+def stand_in_fault(start: bytes) -> str:
+    """Return what to say of the first bytes of a file in place of data; "" for other bytes.
 
-    Its title tells most: "Sign in", "Quota exceeded", "Virus scan warning".
+    The title of a page tells most: "Sign in", "Quota exceeded", "Virus scan warning".
     """
-    if not is_html(start[:256]):
+    if not is_stand_in(start[:256]):
         return ""
+    if start.startswith(_LFS):
+        return "this is a pointer of Git LFS, not the data (`git lfs pull` gets it)"
     title = _TITLE.search(start)
     words = " ".join(title[1].decode("utf-8", "replace").split()) if title else ""
     named = f"titled '{escape_control(words)}'; " if words else ""

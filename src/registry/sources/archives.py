@@ -21,7 +21,7 @@ from registry.base.locations import Location, Member, member_name
 from registry.boundary.boundary import Limits
 from registry.boundary.paths import path_matcher
 from registry.decode.bounded import HARMLESS_BYTES
-from registry.decode.stream import HTML_START, FirstBytes, html_fault, open_zstandard
+from registry.decode.stream import STAND_IN_START, FirstBytes, open_zstandard, stand_in_fault
 from registry.errors import DecodeError, SourceError, close_matches, count_text
 
 __all__ = ["OpenArchive", "match_members", "open_member"]
@@ -133,7 +133,7 @@ def _opened(
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             data.seek(0)
-            message = html_fault(data.read(HTML_START))
+            message = stand_in_fault(data.read(STAND_IN_START))
             message = message or f"the {protocol} archive is damaged, or not one: {error}"
             raise DecodeError(message, file=shown) from error
 

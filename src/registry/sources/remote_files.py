@@ -171,11 +171,14 @@ def download(
         try:
             sha256, size = transfer.run()
             if pinned is not None and sha256 != pinned.sha256:
-                from registry.decode.stream import HTML_START, html_fault  # only for an error
+                from registry.decode.stream import (  # only for an error
+                    STAND_IN_START,
+                    stand_in_fault,
+                )
 
                 transfer.rejected = True
                 with (folder / "download").open("rb") as file:
-                    fault = html_fault(file.read(HTML_START))
+                    fault = stand_in_fault(file.read(STAND_IN_START))
                 raise digest_mismatch(pinned, sha256, context, twice=again, fault=fault)
         finally:
             if transfer.rejected:

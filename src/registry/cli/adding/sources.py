@@ -16,9 +16,10 @@ from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import (
+    STAND_IN_START,
     SourceBytes,
-    is_html,
     open_bytes,
+    stand_in_fault,
     text_codec,
     unknown_encoding,
 )
@@ -107,8 +108,7 @@ def _read_head(file: SourceBytes) -> _Head:
     with open_bytes(replace(file, location=Location(name))) as stream:
         data = stream.read(_MOST_BYTES)
         is_all = not stream.read(1)
-    if is_html(data[:256]):
-        message = "this is an HTML page, not data (an error or login page? check the location)"
+    if message := stand_in_fault(data[:STAND_IN_START]):
         raise DecodeError(message, file=name)
     if not data.strip():
         raise DecodeError("the file is empty", file=name)
