@@ -67,8 +67,10 @@ def test_summary_counts_outcomes_and_warnings(run: Run, own: Path) -> None:
     (own / "qa.csv").write_text("q,a,setup\nOne?,1,ls\nTwo?, ,\n", encoding="utf-8")
     assert without_time(run("sync", "--jobs", "1").err).splitlines() == [
         f"error: gone: {own / 'gone.csv'}: {NO_FILE}",
-        "warning: qa, qa-one: blank target in 1 of 2 samples: qa.csv record 2 (' ')"
-        " [blank_targets]",
+        (
+            "warning: qa, qa-one: blank target in 1 of 2 samples: qa.csv record 2 (' ')"
+            " [blank_targets]"
+        ),
         "warning: qa, qa-one: columns that no field reads: setup [unused_columns]",
         (
             "3 datasets: 1 built, 1 cached, 1 failed in # s; 4 warnings"
