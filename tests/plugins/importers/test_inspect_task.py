@@ -77,6 +77,30 @@ def test_samples(tmp_path: Path) -> None:
     assert (sample.input, sample.target, sample.id) == ("Why?", "3", None)
 
 
+NESTED = """
+SPLIT = "test"
+
+def to_sample(record):
+    return Sample(input=record["outer"])
+
+def quiz():
+    SPLIT = "dev"
+    END = "!"
+    def to_sample(record):
+        return Sample(input=f"{record['q']}{END}")
+    data = hf_dataset("acme/quiz", split=SPLIT, sample_fields=to_sample)
+    return [data[0], other[:10]]
+"""
+
+
+def test_names_of_a_function_come_before_those_of_the_module(tmp_path: Path) -> None:
+    dataset = only(read(write(tmp_path, "t.py", NESTED), ImportOptions()))
+    assert dataset.is_whole
+    assert dataset.keys["source"]["split"] == "dev"
+    (sample,) = samples_of(dataset, [{"q": "Why", "outer": "How"}])
+    assert sample.input == "Why!"
+
+
 IDS = """
 from inspect_evals.utils.deps_utils import create_stable_id as made_id
 from mine import create_stable_id
@@ -124,6 +148,9 @@ def test_calls_that_are_not_known(tmp_path: Path, code: str, why: str) -> None:
     assert why in refused.why
 
 
+MAPPER = "def f(r): return Sample(input=r['q'])\n"
+
+
 @pytest.mark.parametrize(
     ("code", "what"),
     [
@@ -131,6 +158,15 @@ def test_calls_that_are_not_known(tmp_path: Path, code: str, why: str) -> None:
         ("json_dataset('x.jsonl', make(1))", "`make(1)` is not in this file"),
         ("json_dataset('x.jsonl', **options)", "arguments that are not written out"),
         ("json_dataset('x.jsonl', limit=n)", "`n` is not a literal"),
+        ("n = 1\nn += 1\njson_dataset('x.jsonl', limit=n)", "`n` is not a literal"),
+        ("n = 1\ndef t():\n n = m()\n json_dataset('x.jsonl', limit=n)", "`m()` is not a lit"),
+        ("def t(n=1):\n n = n or 2\n json_dataset('x.jsonl', limit=n)", "`n` is not a literal"),
+        ("n = 1\nlambda n: json_dataset('x.jsonl', limit=n)", "`n` is not a literal"),
+        (f"{MAPPER}{MAPPER}json_dataset('x.jsonl', f)", "`f` is not in this file, or is defined"),
+        (f"@g\n{MAPPER}json_dataset('x.jsonl', f)", "`f` is not in this file, or is defined"),
+        (f"{MAPPER}def t(f):\n json_dataset('x.jsonl', f)", "`f` is not in this file, or is"),
+        ("json_dataset('x.jsonl').filter(f)", "the code selects or orders the samples"),
+        ("x: D = json_dataset('x.jsonl')\nx[:10]", "the code selects or orders the samples"),
     ],
 )
 def test_arguments_that_are_left_out(tmp_path: Path, code: str, what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from registry.api import NAMES, infer_source_keys
 from registry.plugins.importers.field_code import UntranslatableError, constant_of
@@ -18,7 +18,12 @@ from registry.plugins.importers.models import (
     NotImported,
     dataset_name,
 )
-from registry.plugins.importers.python_module import check_builtins, imported_as, parse_module
+from registry.plugins.importers.python_module import (
+    bound_names,
+    check_builtins,
+    imported_as,
+    parse_module,
+)
 
 __all__ = ["read"]
 
@@ -41,13 +46,13 @@ def read(file: Path, options: ImportOptions) -> Imported:
         ManifestError: it can't be read or parsed.
     """
     module = parse_module(file)
-    scope = _Module(module)
+    stable_ids = imported_as(module, "inspect_evals.utils", "create_stable_id")
     found: list[ImportedDataset] = []
     refused: list[NotImported] = []
-    for function, call in _calls(module):
-        name = options.name or dataset_name(file.stem if function is None else function.name)
+    for scope, call in _calls(module, _Scope(module)):
+        name = options.name or dataset_name(scope.name or file.stem)
         try:
-            found.append(_dataset(name, call, scope, function))
+            found.append(_dataset(name, call, scope, stable_ids))
         except UntranslatableError as error:
             refused.append(NotImported(f"{name} (line {call.lineno})", str(error)))
     if not found and not refused:
@@ -55,35 +60,77 @@ def read(file: Path, options: ImportOptions) -> Imported:
     return Imported(tuple(found), tuple(refused))
 
 
-class _Module:
-    """The literals and functions that a module defines once."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-    def __init__(self, module: ast.Module) -> None:
-        self.constants: dict[str, ast.expr] = {}
-        self.functions: dict[str, ast.FunctionDef] = {}
-        self.tree = module
-        self.stable_ids = imported_as(module, "inspect_evals.utils", "create_stable_id")
-        twice = set()
-        for one in module.body:
-            if isinstance(one, ast.FunctionDef):
-                self.functions[one.name] = one
+
+class _Scope:
+    """The literals and functions that names of a module or a function stand for."""
+
+    def __init__(self, tree: ast.Module | _Function, outer: _Scope | None = None) -> None:
+        self.tree = tree
+        self.module: ast.Module = outer.module if outer is not None else cast("ast.Module", tree)
+        self.name: str = "" if outer is None else outer.name
+        """The function of the module that it is in, if any."""
+        if isinstance(tree, ast.FunctionDef) and tree in self.module.body:
+            self.name = tree.name
+        self._outer = outer
+        self._bound = bound_names(tree)
+        self._own: dict[str, ast.expr | ast.FunctionDef] = {}
+        for one in tree.body if isinstance(tree.body, list) else ():
             match one:
+                case ast.FunctionDef(name, decorator_list=[]) if self._bound[name] == 1:
+                    self._own[name] = one
                 case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(
                     ast.Name(name), _, ast.expr() as value
-                ):
-                    twice |= {name} & self.constants.keys()
-                    self.constants[name] = value
-        for name in twice:
-            del self.constants[name]
+                ) if self._bound[name] == 1:
+                    self._own[name] = value
+        if not isinstance(tree, ast.Module):
+            defaults = _defaults(tree).items()
+            self.defaults = {name: one for name, one in defaults if self._bound[name] == 1}
+
+    defaults: Mapping[str, ast.expr] = {}
+    """The defaults of parameters that are not assigned."""
+
+    def find(self, name: str) -> tuple[ast.expr | ast.FunctionDef | None, _Scope]:
+        """Return what a name stands for, None if that is not known, and where it is bound."""
+        if self._outer is None or self._bound[name]:
+            return self._own.get(name), self
+        return self._outer.find(name)
+
+    def constants(self) -> dict[str, ast.expr]:
+        """Return the literals that names stand for."""
+        outer = {} if self._outer is None else self._outer.constants()
+        own = {key: one for key, one in self._own.items() if isinstance(one, ast.Constant)}
+        return {key: one for key, one in outer.items() if not self._bound[key]} | own
 
 
-def _calls(module: ast.Module) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
-    """Yield the calls of loaders, with the functions that they are in."""
-    for one in module.body:
-        function = one if isinstance(one, ast.FunctionDef) else None
-        for node in ast.walk(one):
-            if isinstance(node, ast.Call) and _loader(node) in _LOADERS:
-                yield function, node
+def _calls(tree: ast.AST, scope: _Scope) -> Iterator[tuple[_Scope, ast.Call]]:
+    """Yield the calls of loaders, with the scopes that they are in."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call) and _loader(node) in _LOADERS:
+            yield scope, node
+        yield from _calls(node, _Scope(node, scope) if isinstance(node, _Function) else scope)
+
+
+def _changes(call: ast.Call, scope: _Scope) -> Iterator[LeftOut]:
+    """Yield what the code does with the samples of a loader, or of the name that has them."""
+    nodes = list(ast.walk(scope.tree))
+    names = {
+        name.id
+        for node in nodes
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is call
+        for name in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(name, ast.Name)
+    }
+    for node in nodes:
+        match node:
+            case ast.Attribute(
+                value, "filter" | "shuffle" | "shuffle_choices" | "sort"
+            ) | ast.Subscript(value, ast.Slice()) if value is call or (
+                isinstance(value, ast.Name) and value.id in names
+            ):
+                what = ast.unparse(node).removeprefix(ast.unparse(value)).lstrip(".")
+                yield LeftOut(what, "the code selects or orders the samples", line=node.lineno)
 
 
 def _loader(call: ast.Call) -> str:
@@ -94,7 +141,7 @@ def _loader(call: ast.Call) -> str:
 
 
 def _dataset(
-    name: str, call: ast.Call, scope: _Module, function: ast.FunctionDef | None
+    name: str, call: ast.Call, scope: _Scope, stable_ids: frozenset[str]
 ) -> ImportedDataset:
     loader = _loader(call)
     given = dict(zip(_LOADERS[loader], call.args, strict=False))
@@ -102,10 +149,10 @@ def _dataset(
     left_out = [LeftOut("Task", "solver and scorer", "evaluation", call.lineno)]
     if any(one.arg is None for one in call.keywords) or len(call.args) > len(_LOADERS[loader]):
         left_out.append(LeftOut("**", "arguments that are not written out", line=call.lineno))
-    values = _Values(scope, function, left_out)
+    values = _Values(scope, left_out)
     source = _source(loader, given, values)
     keys: dict[str, Any] = {"tags": ["inspect"], "source": source}
-    fields = _fields(given.get("sample_fields"), scope, left_out, call.lineno)
+    fields = _fields(given.get("sample_fields"), scope, stable_ids, left_out, call.lineno)
     if fields:
         keys["fields"] = fields
     keys |= _view(given, values)
@@ -115,17 +162,15 @@ def _dataset(
         for key in given
         if key not in known
     ]
+    left_out += _changes(call, scope)
     return ImportedDataset(name, keys, tuple(left_out))
 
 
 class _Values:
     """Values of arguments: literals, constants of the module, and defaults of parameters."""
 
-    def __init__(
-        self, scope: _Module, function: ast.FunctionDef | None, left_out: list[LeftOut]
-    ) -> None:
-        self._constants = scope.constants
-        self._defaults = {} if function is None else _defaults(function)
+    def __init__(self, scope: _Scope, left_out: list[LeftOut]) -> None:
+        self._scope = scope
         self._left_out = left_out
 
     def get(self, key: str, node: ast.expr) -> Any:
@@ -134,12 +179,13 @@ class _Values:
         Raises:
             UntranslatableError: it is not known without running the code.
         """
-        if isinstance(node, ast.Name) and node.id in self._defaults:
+        if isinstance(node, ast.Name) and node.id in self._scope.defaults:
             why = f"the parameter `{node.id}` of the task; its default is used"
             self._left_out.append(LeftOut(key, why, "evaluation", node.lineno))
-            node = self._defaults[node.id]
+            node = self._scope.defaults[node.id]
         if isinstance(node, ast.Name):
-            node = self._constants.get(node.id, node)
+            found, _ = self._scope.find(node.id)
+            node = found if isinstance(found, ast.expr) else node
         try:
             return constant_of(node)
         except UntranslatableError as error:
@@ -160,7 +206,7 @@ class _Values:
         self._left_out.append(LeftOut(key, why, line=node.lineno))
 
 
-def _defaults(function: ast.FunctionDef) -> dict[str, ast.expr]:
+def _defaults(function: _Function) -> dict[str, ast.expr]:
     given = function.args
     names = [one.arg for one in given.args][len(given.args) - len(given.defaults) :]
     pairs = [
@@ -211,40 +257,46 @@ def _view(given: Mapping[str, ast.expr], values: _Values) -> dict[str, Any]:
 
 
 def _fields(
-    node: ast.expr | None, scope: _Module, left_out: list[LeftOut], line: int
+    node: ast.expr | None,
+    scope: _Scope,
+    stable_ids: frozenset[str],
+    left_out: list[LeftOut],
+    line: int,
 ) -> dict[str, Any]:
     """Return the fields of `sample_fields`; empty for those of the default."""
+    found: ast.expr | ast.FunctionDef | None = node
     if isinstance(node, ast.Name):
-        node = scope.functions.get(node.id) or scope.constants.get(node.id) or node  # type: ignore[assignment]
+        found, scope = scope.find(node.id)
     try:
-        match node:
-            case None | ast.Constant(None):
+        match found:
+            case ast.Constant(None):
                 return {}
             case ast.Call(ast.Name("FieldSpec") | ast.Attribute(_, "FieldSpec"), [], keywords):
                 return _field_spec(keywords, scope)
             case ast.FunctionDef() | ast.Lambda():
-                constants = {
-                    name: value
-                    for name, value in scope.constants.items()
-                    if isinstance(value, ast.Constant)
-                }
-                check_builtins(scope.tree, node)
-                fields, refused = fields_of_function(node, constants, scope.stable_ids)
+                check_builtins(scope.module, found)
+                fields, refused = fields_of_function(found, scope.constants(), stable_ids)
                 left_out += [
                     LeftOut(f"sample_fields.{key}", why, line=line) for key, why in refused.items()
                 ]
                 return fields
-        raise UntranslatableError(f"`{ast.unparse(node)[:60]}` is not in this file")
+        if node is None:
+            return {}
+        raise UntranslatableError(
+            f"`{ast.unparse(node)[:60]}` is not in this file, or is defined twice"
+        )
     except UntranslatableError as error:
         left_out.append(LeftOut("sample_fields", str(error), line=line))
         return {}
 
 
-def _field_spec(keywords: list[ast.keyword], scope: _Module) -> dict[str, Any]:
+def _field_spec(keywords: list[ast.keyword], scope: _Scope) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for one in keywords:
-        value = scope.constants.get(one.value.id) if isinstance(one.value, ast.Name) else one.value
-        if one.arg not in NAMES or value is None:
+        value: Any = one.value
+        if isinstance(value, ast.Name):
+            value, _ = scope.find(value.id)
+        if one.arg not in NAMES or not isinstance(value, ast.expr):
             raise UntranslatableError(f"FieldSpec({one.arg}=…) is not written out")
         fields[one.arg] = constant_of(value)
     return fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,14 @@ from registry.plugins.importers.field_code import (
 from registry.plugins.importers.models import problem_at
 from registry.plugins.importers.tolerant_yaml import read_foreign_text
 
-__all__ = ["BoundFunction", "bound_function", "check_builtins", "imported_as", "parse_module"]
+__all__ = [
+    "BoundFunction",
+    "bound_function",
+    "bound_names",
+    "check_builtins",
+    "imported_as",
+    "parse_module",
+]
 
 MAX_TEXT = 1_000
 """Characters of a computed name."""
@@ -104,6 +112,25 @@ def imported_as(module: ast.Module, package: str, name: str) -> frozenset[str]:
     ]
     names = {alias.asname or alias.name for alias in aliases}
     return frozenset(one for one in names if len(_statements(module, one)) == 1)
+
+
+def bound_names(tree: ast.AST) -> Counter[str]:
+    """Count what binds each name of a module or a function, not in the functions within it."""
+    found: Counter[str] = Counter()
+    nodes = list(ast.iter_child_nodes(tree))
+    for node in nodes:  # grows
+        match node:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                found[name] += 1
+                continue
+            case ast.Lambda():
+                continue
+            case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
+                found[name] += 1
+            case ast.alias(name, other):
+                found[other or name.partition(".")[0]] += 1
+        nodes += ast.iter_child_nodes(node)
+    return found
 
 
 def _statements(module: ast.Module, name: str) -> list[ast.AST]:
