@@ -124,6 +124,18 @@ def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
     assert "path: b\n" in found.out
 
 
+def test_a_manifest_that_would_be_too_large_is_not_written(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("registry.yamldoc.reader.MAX_BYTES", 700)
+    assert run("import", "quiz.yaml").code == 0
+    found = run("import", ".", "--out", "all.yaml")
+    assert found.code == 1
+    assert "all.yaml:1:1" in found.err
+    assert "(import fewer files at a time, such as those of one folder)" in found.err
+    assert not (folder / "all.yaml").exists()
+
+
 def test_datasets_of_one_file_whose_names_would_be_equal_are_numbered(
     folder: Path, run: Run
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace as replace_problem
 
 from registry import Catalog, ManifestError
 from registry.api import (
@@ -130,8 +131,11 @@ def command(
     datasets = [one for file in files for one in file.imported.datasets]
     _check_names(datasets, name)
     text = imported_text(datasets, schema=schema) if datasets else ""
-    if text:
-        parse_bytes(text.encode(), file=out or "the manifest")  # all together may be too large
+    try:
+        _ = text and parse_bytes(text.encode(), file=out or "the manifest")
+    except ManifestError as error:  # all together may be too large
+        hint = "import fewer files at a time, such as those of one folder"
+        raise ManifestError([replace_problem(one, hint=hint) for one in error.problems]) from None
     if out is not None and text:
         write_new(Path(out), text)
     if as_json:
