@@ -156,8 +156,9 @@ def test_the_title_of_a_page_is_shown() -> None:
 
 
 def test_a_pointer_of_git_lfs_is_not_data() -> None:
-    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 1\n" % (b"0" * 64)
     assert is_stand_in(pointer)
+    assert not is_stand_in(pointer + b"q,a\n")
     message = r"^d\.csv: this is a pointer of Git LFS, not the data \(`git lfs pull` gets it\)"
     with pytest.raises(DecodeError, match=message), open_text(source(pointer), "utf-8"):
         pass

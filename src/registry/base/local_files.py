@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import time
 from io import BufferedReader, FileIO
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSENT",
     "INODE_MASK",
+    "LFS_POINTER",
     "NOT_A_FILE",
     "FileState",
     "is_open_at",
@@ -23,6 +25,11 @@ __all__ = [
 ]
 
 NOT_A_FILE = "it is a device, pipe or socket, not a file"
+LFS_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize \d+\n"
+)
+"""All of what Git LFS commits in place of a large file, with the digest of its bytes. A file that
+only starts like it has records: a reader may skip the first lines."""
 # A pipe without a writer would block `open`.
 _AT_ONCE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 # O_PATH, where there is such a thing, also opens a folder whose names may not be listed.

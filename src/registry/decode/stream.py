@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from registry.base.escape import escape_control
+from registry.base.local_files import LFS_POINTER
 from registry.base.locations import Location
 from registry.boundary.boundary import UNLIMITED, Limits
 from registry.decode.bounded import HARMLESS_BYTES, LimitedLines, first_line_over, limited_bytes
@@ -210,7 +211,6 @@ _OPENERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".zst": open_zstandard,
 }
 _HTML = (b"<!doctype html", b"<html")
-_LFS = b"version https://git-lfs.github.com/spec/"
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _START_OF_LINE = re.compile(rb"\n(?=[^\xef])")
 """The end of a line before another one, which has no byte-order mark."""
@@ -382,8 +382,9 @@ def _undecodable_line(file: SourceBytes, encoding: str) -> int | None:
 
 
 def is_stand_in(start: bytes) -> bool:
-    """Return whether a file starts like an HTML page, or a pointer of Git LFS."""
-    return start.removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith((*_HTML, _LFS))
+    """Return whether a file starts like an HTML page, or is a pointer of Git LFS."""
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    return text.startswith(_HTML) or LFS_POINTER.fullmatch(start) is not None
 
 
 def stand_in_fault(start: bytes) -> str:
@@ -393,7 +394,7 @@ def stand_in_fault(start: bytes) -> str:
     """
     if not is_stand_in(start[:256]):
         return ""
-    if start.startswith(_LFS):
+    if LFS_POINTER.fullmatch(start):
         return "this is a pointer of Git LFS, not the data (`git lfs pull` gets it)"
     title = _TITLE.search(start)
     words = " ".join(title[1].decode("utf-8", "replace").split()) if title else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from registry.base.fs import stream_sha256
+from registry.base.local_files import LFS_POINTER
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder, list_files
 from registry.manifest.models import DatasetSpec
@@ -21,11 +21,6 @@ __all__ = [
     "moved_files",
 ]
 
-# Git LFS commits this in place of a large file; it names the digest of the bytes. All of the file:
-# a reader of records that skips the first lines reads what follows them.
-_LFS_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize \d+\n"
-)
 _LONGEST_POINTER = 1024
 
 
@@ -65,7 +60,7 @@ def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
         start = file.read(_LONGEST_POINTER + 1)
         file.seek(0)
         own = f"sha256:{stream_sha256(file)}"
-    pointer = _LFS_POINTER.fullmatch(start)
+    pointer = LFS_POINTER.fullmatch(start)
     return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
 
 
