@@ -12,7 +12,7 @@ SOURCE = ROOT / "src" / "registry"
 
 # A module without its own test file, and the test that covers it instead.
 WITHOUT_OWN_TEST: dict[str, str] = {
-    "__main__.py": "one line; tests/cli/test_cli.py runs it as a process",
+    "__main__.py": "one function; tests/cli/test_cli.py runs it as a process",
     "sources/hub/reading.py": "runs in a process of its own, for sources/hub/test_records.py and sources/test_facts.py",
     "plugins/cluster/ray_worker.py": "plugins/cluster/test_ray_engine.py, where there is Ray",
     "cache/remote.py": "protocols alone; mypy compares them with the plugin",

@@ -245,6 +245,21 @@ def test_module_runs_beside_a_folder_named_registry() -> None:
     assert python("shwo").code == 2
 
 
+def test_ctrl_c_before_the_command_line_is_loaded_is_no_traceback() -> None:
+    code = """if True:
+        import sys
+        class Finder:
+            def find_spec(name, path, target=None):
+                if name == "registry.cli":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Finder)
+        from registry.__main__ import main
+        sys.exit(main())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 def test_built_in_catalog_is_used_outside_of_any_catalog(tmp_path: Path) -> None:
     result = python("sync", "--tag", "demo", cwd=tmp_path)
     assert (result.code, {line.split()[0] for line in result.lines[1:]}) == (0, set(DEMO))

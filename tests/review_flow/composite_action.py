@@ -35,7 +35,7 @@ FILES = {{
     "under_test.pth": "\\n".join(PATHS),
     INFO + "/METADATA": "Metadata-Version: 2.1\\nName: eval-registry\\nVersion: 0.1.0\\n",
     INFO + "/WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
-    INFO + "/entry_points.txt": "[console_scripts]\\nregistry = registry.cli:main\\n",
+    INFO + "/entry_points.txt": "[console_scripts]\\nregistry = registry.__main__:main\\n",
     INFO + "/RECORD": "",
 }}
 
