@@ -83,7 +83,7 @@ test_an_invalid_argument_is_refused_before_any_record = forbids(
 _PARTS = [
     *"'\"{}[](),: \n\t\\#-ué01",
     *["'a'", "'b': ", "''", r"'\/'", "1e5", "1.50", "-0", "9" * 20],
-    *["true", "True", "null", "None", "NaN"],
+    *["true", "True", "false", "null", "None", "NaN"],
 ]
 _LITERALS = st.recursive(
     st.none()
