@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace as replace_problem
+from msgspec import structs
 
 from registry import Catalog, ManifestError
 from registry.api import (
@@ -131,11 +131,8 @@ def command(
     datasets = [one for file in files for one in file.imported.datasets]
     _check_names(datasets, name)
     text = imported_text(datasets, schema=schema) if datasets else ""
-    try:
-        _ = text and parse_bytes(text.encode(), file=out or "the manifest")
-    except ManifestError as error:  # all together may be too large
-        hint = "import fewer files at a time, such as those of one folder"
-        raise ManifestError([replace_problem(one, hint=hint) for one in error.problems]) from None
+    if text:
+        _check_size(text, out or "the manifest")
     if out is not None and text:
         write_new(Path(out), text)
     if as_json:
@@ -145,6 +142,15 @@ def command(
     refused = sum(len(file.imported.refused) for file in files)
     left_out = sum(len(one.left_out) for one in datasets)
     return PROBLEMS if not datasets or (strict and (refused or left_out)) else CLEAN
+
+
+def _check_size(text: str, file: str) -> None:
+    """Raise an error for datasets that are each valid, and all together too large."""
+    try:
+        parse_bytes(text.encode(), file=file)
+    except ManifestError as error:
+        hint = "import fewer files at a time, such as those of one folder"
+        raise ManifestError([structs.replace(one, hint=hint) for one in error.problems]) from None
 
 
 def _check_names(datasets: list[ImportedDataset], name: str | None) -> None:

@@ -84,12 +84,9 @@ class _Scope:
                     ast.Name(name), _, ast.expr() as value
                 ) if self._bound[name] == 1:
                     self._own[name] = value
-        if not isinstance(tree, ast.Module):
-            defaults = _defaults(tree).items()
-            self.defaults = {name: one for name, one in defaults if self._bound[name] == 1}
-
-    defaults: Mapping[str, ast.expr] = {}
-    """The defaults of parameters that are not assigned."""
+        defaults = {} if isinstance(tree, ast.Module) else _defaults(tree)
+        self.defaults = {name: one for name, one in defaults.items() if self._bound[name] == 1}
+        """The defaults of parameters that are not assigned."""
 
     def find(self, name: str) -> tuple[ast.expr | ast.FunctionDef | None, _Scope]:
         """Return what a name stands for, None if that is not known, and where it is bound."""
