@@ -9,7 +9,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 
 from registry.base import fs
 from registry.base.cache_access import create_file
-from registry.base.local_files import open_regular
+from registry.base.local_files import read_regular
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
 from registry.cache.meta import EntryKind, seal, unseal
@@ -216,15 +215,15 @@ def test_an_entry_that_replaces_another_while_it_is_read_is_intact(
     publish(cache)
     turns = iter(range(20))
 
-    def replacing(path: Path) -> BinaryIO:
+    def replacing(path: Path) -> bytes:
         if next(turns, None) is None:
-            return open_regular(path)
+            return read_regular(path)
         # As another process does, between two system calls. Linux often reuses the inode.
         cache.discard("samples", FINGERPRINT)
         publish(cache)
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
-    monkeypatch.setattr(module, "open_regular", replacing)
+    monkeypatch.setattr(module, "read_regular", replacing)
     assert cache.find("samples", FINGERPRINT) is not None
     assert quarantined(cache) == []
 
@@ -257,7 +256,7 @@ def raising(number: int) -> Callable[..., Any]:
 def test_unreadable_cache_is_a_cache_error(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(cache)
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(module, "open_regular", raising(errno.EACCES))
+    monkeypatch.setattr(module, "read_regular", raising(errno.EACCES))
     message = r"^can't read the cache: .*Permission denied \(REGISTRY_CACHE_DIR sets another"
     with pytest.raises(CacheError, match=message):
         cache.find("samples", FINGERPRINT)
@@ -399,14 +398,14 @@ def test_source_state_that_replaces_a_damaged_one_while_it_is_read_stays(
 ) -> None:
     turns = iter(range(3))
 
-    def replacing(path: Path) -> BinaryIO:
+    def replacing(path: Path) -> bytes:
         if next(turns, None) is None:
-            return open_regular(path)
+            return read_regular(path)
         cache.remember("sha256:1", {"x": 1})  # as another process does
-        return BytesIO(b"{")
+        return b"{"
 
     cache.remember("sha256:1", {"x": 1})
-    monkeypatch.setattr(module, "open_regular", replacing)
+    monkeypatch.setattr(module, "read_regular", replacing)
     assert cache.recall("sha256:1") == {"x": 1}
     assert quarantined(cache) == []
 

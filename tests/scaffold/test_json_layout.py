@@ -29,6 +29,7 @@ def test_list_is_found(document: Any, key: str, value: str) -> None:
     guess = sniff_records(document, file="q.json")
     assert guess is not None
     assert (guess.key, guess.value) == (key, value)
+    assert ("the keys are lost" in guess.reason) == (value == "*")
 
 
 @pytest.mark.parametrize(

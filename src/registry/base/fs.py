@@ -22,7 +22,7 @@ from registry.base.cache_access import (
     set_mode,
     versioned_folder,
 )
-from registry.base.local_files import open_regular
+from registry.base.local_files import open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -299,8 +299,7 @@ def read_best_effort(path: Path) -> bytes | None:
     None if the file is missing, unreadable or damaged.
     """
     try:
-        with open_regular(path) as file:
-            data = file.read()
+        data = read_regular(path)
         checksum = int(data[-_CHECKSUM:], 16)
     except (OSError, ValueError):
         return None

@@ -22,6 +22,7 @@ __all__ = [
     "is_open_at",
     "open_beside",
     "open_regular",
+    "read_regular",
 ]
 
 NOT_A_FILE = "it is a device, pipe or socket, not a file"
@@ -83,6 +84,12 @@ def open_regular(path: str | Path, *, follow: bool = True) -> BufferedReader:
             raise
     os.close(descriptor)
     raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
+
+
+def read_regular(path: str | Path) -> bytes:
+    """Return the bytes of a regular file; an OSError as that of `open_regular`."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 def open_beside(path: str | Path) -> BufferedReader:

@@ -40,7 +40,7 @@ from registry.base.folders import (
     write_error,
 )
 from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
-from registry.base.local_files import open_regular
+from registry.base.local_files import read_regular
 from registry.base.processes.forks import cached_property
 from registry.cache.locks import lock
 from registry.cache.meta import ENTRY_KINDS, META, EntryKind, Kind, check_meta, seal, unseal
@@ -90,15 +90,10 @@ def _is_file(path: Path, size: int) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_size == size
 
 
-def _read_bytes(path: Path) -> bytes:
-    with open_regular(path) as file:  # a pipe would wait for its other end
-        return file.read()
-
-
 def _read_state(path: Path, key: str) -> dict[str, Any] | None:
     """Return what `remember` wrote; None if it is missing, damaged or that of another source."""
     try:
-        data: dict[str, Any] = unseal(_read_bytes(path))
+        data: dict[str, Any] = unseal(read_regular(path))
     except (FileNotFoundError, ValueError):
         return None
     except OSError as error:
@@ -171,7 +166,7 @@ class Cache(Struct, frozen=True, dict=True):
         """Return an entry, or None if it is missing or damaged."""
         folder = self._folder(kind, fingerprint)
         try:
-            meta = unseal(_read_bytes(folder / META))
+            meta = unseal(read_regular(folder / META))
             sizes = check_meta(meta, kind, fingerprint)
             if not all(_is_file(folder / name, size) for name, size in sizes.items()):
                 return None

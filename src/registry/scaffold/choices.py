@@ -73,15 +73,16 @@ Reader = Callable[[Mapping[str, Any]], list[str]]
 def reader_of(expression: Any) -> Reader:
     """Return what evaluates an expression for a list, once per record."""
     evaluate = compile_expression(parse_expression(expression))
-    known: dict[int, list[str]] = {}
+    known: dict[int, tuple[Any, list[str]]] = {}
+    """By the id of a record, which is kept, as another one may get its id."""
 
     def read(record: Mapping[str, Any]) -> list[str]:
         if id(record) not in known:
             found = None
             with suppress(MappingError):
                 found = evaluate(Row(dict(record)))
-            known[id(record)] = list(map(str, found)) if isinstance(found, list) else []
-        return known[id(record)]
+            known[id(record)] = record, list(map(str, found)) if isinstance(found, list) else []
+        return known[id(record)][1]
 
     return read
 

@@ -255,10 +255,10 @@ def check_unquoted(text: str, reading: CsvReading, *, file: str) -> None:
     """
     if '"' not in text:
         return
-    commas, lines = len(reading.rows[0]) - 1, 0
+    expected, lines = len(reading.rows[0]) - 1, 0
     filled = (line for line in io.StringIO(text) if line.strip())
     for line in islice(filled, reading.skip_rows, None):
-        if line.count(reading.delimiter) != commas:
+        if line.count(reading.delimiter) != expected:
             return
         lines += 1
     # The limit is global to the process; a cell of joined rows may be as long as the text.

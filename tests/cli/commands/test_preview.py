@@ -115,6 +115,22 @@ def test_invalid_arguments_are_refused(
     assert words in result.err
 
 
+def test_first_records_are_those_of_a_dataset_without_its_corrections(run: Run, own: Path) -> None:
+    (own / "errata.yaml").write_text("[]", encoding="utf-8")
+    fields = "source: {type: csv, path: qa.csv}\n    fields: {input: q, target: a}\n    corrections: errata.yaml"
+    group = "groups:\n  by-answer: {from: fixed, by: a}\n"
+    metadata = fields.replace("target: a", "target: a, metadata: [a]")
+    write(own, "fixed", f"datasets:\n  fixed:\n    description: Q.\n    {metadata}\n{group}")
+    warned = run("preview", "fixed", "--from", "qa.csv", "--json")
+    assert (warned.code, len(warned.lines)) == (0, 3)
+    assert "warning: fixed: --from shows samples without `corrections`" in warned.err
+    meant = run("preview", "fixed", "--from", "qa.csv", "--json", "--no-corrections")
+    assert (meant.out, "without `corrections`" in meant.err) == (warned.out, False)
+    member = run("preview", "by-answer/1", "--from", "qa.csv")
+    assert (member.code, member.out) == (2, "")
+    assert "--from is not for a member of a group (name its dataset fixed)" in member.err
+
+
 def inputs(result: Invocation) -> list[str]:
     return [json.loads(line)["input"] for line in result.lines]
 

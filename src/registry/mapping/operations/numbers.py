@@ -37,9 +37,9 @@ _LARGEST_INDENT = 8
 # Python's own limit, 4,300 digits, is a setting of the process; samples must not depend on it.
 _LONGEST_NUMBER = 400
 
-# A text without them that is JSON, once its quotes are double, means the same in Python, whose
-# parser takes twenty times as long.
-_NOT_LITERAL_IN_JSON = ('"', "\\", "true", "false", "null")
+# What JSON and Python read differently. A text without it that is JSON, once its quotes are double,
+# means the same in Python, whose parser takes twenty times as long.
+_READ_DIFFERENTLY = ('"', "\\", "true", "false", "null")
 
 # Strings, with the space before another one, and comments; what NumPy writes around a list.
 _NUMPY = re.compile(
@@ -87,7 +87,7 @@ def parse_literal(text: str) -> Any:
 
     Strings without a comma between them are items, as NumPy writes them, and pandas with it.
     """
-    if not any(part in text for part in _NOT_LITERAL_IN_JSON):
+    if not any(part in text for part in _READ_DIFFERENTLY):
         with suppress(ValueError, RecursionError):  # any other literal
             return parse_exact(text.strip().replace("'", '"'))
     try:
@@ -203,7 +203,7 @@ OPERATIONS = (
     ),
     Operation(
         "parse",
-        "Parse a string as JSON, or as a Python literal with {parse: literal}, also of NumPy.",
+        "Parse a string as JSON; with {parse: literal}, as Python or NumPy writes values.",
         _parse,
         OperationExample({"parse": "literal"}, "['Ann', 'Bob']", ["Ann", "Bob"]),
     ),
