@@ -12,7 +12,7 @@ from registry.boundary.boundary import UNBOUNDED
 from registry.catalog.catalog import Catalog
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_condition
-from registry.mapping.evaluation.evaluate import compile_condition
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.row import Row
 from registry.plugins.importers.models import ImportedDataset, imported_text

@@ -12,7 +12,7 @@ import pytest
 from registry.errors import MappingError
 from registry.manifest.expressions import Comparisons, parse_comparisons, parse_condition
 from registry.mapping.conditions import compile_comparisons, equal, is_empty, key_of
-from registry.mapping.evaluation.evaluate import compile_condition
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.row import MISSING, Row
 
 

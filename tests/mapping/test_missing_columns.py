@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from registry.manifest.models import DatasetSpec, to_spec
+from registry.mapping.columns_used import NamedColumns
 from registry.mapping.missing_columns import UNKNOWN, UnseenColumns, missing_columns
-from registry.mapping.named_columns import NamedColumns
 
 JSON = {"type": "json", "path": ["/a.jsonl"]}
 Records = list[dict[str, Any]]

@@ -13,8 +13,8 @@ from registry import MappingError
 from registry.boundary.boundary import Boundary
 from registry.decode.frame import MISSING, NotColumnarError
 from registry.manifest.expressions import parse_condition, parse_expression
-from registry.mapping.evaluation.batch import Records
-from registry.mapping.evaluation.evaluate import Evaluator
+from registry.mapping.batch import Records
+from registry.mapping.evaluate import Evaluator
 from registry.mapping.operations import OPERATIONS
 from tests.mapping import reference
 from tests.roads.fields import conditions, expressions, steps

@@ -15,9 +15,9 @@ from registry.cache.cache import Cache
 from registry.decode import csv_tables, json_batches
 from registry.decode.frame import Frame, NotColumnarError
 from registry.manifest.models import to_spec
-from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.columns_used import NamedColumns
 from registry.mapping.missing_columns import UnseenColumns
-from registry.mapping.named_columns import NamedColumns
+from registry.mapping.record_batch import RecordBatchView
 from registry.pipeline.builder import build
 from registry.pipeline.columnar_pipeline import columnar_pipeline, see_columns
 from registry.pipeline.fingerprint import pin_all

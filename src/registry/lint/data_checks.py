@@ -29,7 +29,7 @@ from registry.manifest.expressions import parse_condition
 from registry.manifest.models import DatasetSpec, FieldsSpec
 from registry.manifest.source import Source
 from registry.manifest.source_models import FileSource
-from registry.mapping.evaluation.evaluate import compile_condition
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UNKNOWN, missing_columns
 from registry.rules import Finding

@@ -14,8 +14,8 @@ from registry.manifest.expressions import Column, Expression, ListOf, Pipe, pars
 from registry.manifest.models import Accepted, FieldsSpec
 from registry.manifest.validation import check_fields
 from registry.mapping import coerce
-from registry.mapping.evaluation.batch import Batch, Records
-from registry.mapping.evaluation.evaluate import Evaluator
+from registry.mapping.batch import Batch, Records
+from registry.mapping.evaluate import Evaluator
 from registry.mapping.operations.base import BatchFunction
 from registry.mapping.row import MISSING, Row, or_none
 from registry.samples.sample import DatasetRecord, Sample

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from registry.base.locations import Location
 from registry.errors import MappingError, near_or_known
-from registry.mapping.named_columns import KeyPath, NamedColumns, named_columns
+from registry.mapping.columns_used import KeyPath, NamedColumns, named_columns
 from registry.mapping.row import column_hint, get_list, path_splits
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import numpy as np
 
 from registry.base.memory import gc_paused
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
-from registry.mapping.columnar.record_batch import RecordBatchView
-from registry.mapping.columns_used import mapping_dependencies
+from registry.mapping.columns_used import UnreadColumns, mapping_dependencies
 from registry.mapping.missing_columns import UnseenColumns
-from registry.mapping.unread_columns import UnreadColumns
+from registry.mapping.record_batch import RecordBatchView
 from registry.sources.source_type import reader_of
 from registry.store.rows import FILE_COLUMNS
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
-    from registry.mapping.columnar.mapper import ColumnarMapper
+    from registry.mapping.columnar_mapper import ColumnarMapper
     from registry.pipeline.pipeline import Pipeline, PipelineState
 
 __all__ = ["columnar_pipeline", "columns_read", "see_columns"]

@@ -17,11 +17,10 @@ from msgspec.structs import replace
 from registry.base.escape import start_of
 from registry.errors import ManifestError, Problem, count_text, shorten
 from registry.manifest.expressions import parse_condition, parse_expression
-from registry.mapping.columns_used import node_dependencies
-from registry.mapping.evaluation.batch import Records
-from registry.mapping.evaluation.evaluate import Evaluator, compile_condition
+from registry.mapping.batch import Records
+from registry.mapping.columns_used import named_columns, node_dependencies
+from registry.mapping.evaluate import Evaluator, compile_condition
 from registry.mapping.missing_columns import Mismatch, UnseenColumns, missing_columns
-from registry.mapping.named_columns import named_columns
 from registry.mapping.row import MISSING, Row, get_column
 from registry.pipeline.pipeline import lookup_of, lookup_rows
 from registry.pipeline.transforms import Lookup, Numbered, compile_transforms, with_columns

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from registry.base.locations import Location
 from registry.boundary.boundary import UNLIMITED, Limits
 from registry.errors import DecodeError, ManifestError, Problem
-from registry.mapping.columnar.mapper import ColumnarMapper
+from registry.mapping.columnar_mapper import ColumnarMapper
+from registry.mapping.columns_used import UnreadColumns, mapped_columns
 from registry.mapping.custom import load_mapper
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
-from registry.mapping.named_columns import mapped_columns
-from registry.mapping.unread_columns import UnreadColumns
 from registry.pipeline.file_references import Resolve, remote_resolver
 from registry.pipeline.transforms import Lookup, LookupRow, Transform, compile_transforms
 from registry.sources.filesystem import FilesystemPool

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from registry.errors import SourceError, count_text
-from registry.mapping.unread_columns import UnreadColumns
+from registry.mapping.columns_used import UnreadColumns
 from registry.pipeline.diagnosis import check_columns, check_not_empty
 from registry.pipeline.pipeline import PipelineState, compile_pipeline
 from registry.pipeline.row_pipeline import map_file_samples

@@ -14,7 +14,7 @@ from registry.base.processes.forks import cached_property
 from registry.errors import DecodeError, MappingError, types_and_values
 from registry.manifest.expressions import parse_condition
 from registry.mapping.conditions import key_of
-from registry.mapping.evaluation.evaluate import compile_condition
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.missing_columns import UnseenColumns
 from registry.mapping.row import MISSING, Row, get_column, get_list, no_column
 

@@ -14,7 +14,7 @@ from typing import Any
 from registry.base.processes.forks import cached_property
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
-from registry.mapping.evaluation.evaluate import compile_expression
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.operations.numbers import parse_json, parse_literal
 from registry.mapping.row import Row
 from registry.scaffold.columns import Columns, Inference, folded_name, is_blank

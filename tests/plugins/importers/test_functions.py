@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registry.manifest.expressions import parse_condition
-from registry.mapping.evaluation.evaluate import compile_condition
+from registry.mapping.evaluate import compile_condition
 from registry.mapping.row import Row
 from registry.plugins.importers.field_code import UntranslatableError
 from registry.plugins.importers.functions import condition_of_filter, fields_of_function

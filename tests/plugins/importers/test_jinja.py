@@ -8,7 +8,7 @@ import pytest
 
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
-from registry.mapping.evaluation.evaluate import compile_expression
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
 from registry.plugins.importers.field_code import UntranslatableError
 from registry.plugins.importers.jinja import parse_jinja, single_expression, translate_jinja

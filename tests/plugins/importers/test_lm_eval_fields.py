@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registry.manifest.expressions import parse_expression
-from registry.mapping.evaluation.evaluate import compile_expression
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
 from registry.plugins.importers.field_code import UntranslatableError
 from registry.plugins.importers.lm_eval_fields import choices_of, input_of, target_of

@@ -10,7 +10,7 @@ from registry.errors import MappingError, types_and_values
 
 if TYPE_CHECKING:
     from registry.manifest.expressions import OperationCall
-    from registry.mapping.evaluation.batch import Batch
+    from registry.mapping.batch import Batch
 
 __all__ = [
     "OF_NULL",

@@ -23,7 +23,7 @@ from registry.mapping.operations.base import (
 )
 
 if TYPE_CHECKING:
-    from registry.mapping.evaluation.batch import Batch
+    from registry.mapping.batch import Batch
 
 __all__ = ["OPERATIONS"]
 

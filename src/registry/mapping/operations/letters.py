@@ -8,6 +8,7 @@ from typing import Any
 from registry.errors import MappingError, shorten
 from registry.manifest.expressions import parse_comparisons
 from registry.manifest.templates import Placeholder, parse_template
+from registry.mapping.batch import join
 from registry.mapping.conditions import compile_comparisons, equal, takes_long
 from registry.mapping.operations.base import (
     Operation,
@@ -18,7 +19,6 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
-from registry.mapping.sizes import join
 from registry.samples.letters import letter_of
 
 __all__ = ["OPERATIONS", "to_index"]

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from registry.errors import MappingError, shorten
+from registry.mapping.batch import join
 from registry.mapping.coerce import is_missing
 from registry.mapping.conditions import key_of
 from registry.mapping.operations.base import (
@@ -20,7 +21,6 @@ from registry.mapping.operations.base import (
     options,
     to_str,
 )
-from registry.mapping.sizes import join
 
 __all__ = ["OPERATIONS"]
 

@@ -15,7 +15,7 @@ from registry.base.digest import are_plain, encode_value, to_json
 from registry.boundary.boundary import MAX_TEXT
 from registry.decode.exact_json import InexactError, parse_exact
 from registry.errors import MappingError
-from registry.mapping.evaluation.batch import in_parts
+from registry.mapping.batch import check_size, in_parts, sizes_of
 from registry.mapping.operations.base import (
     BatchStep,
     Operation,
@@ -28,7 +28,6 @@ from registry.mapping.operations.base import (
     to_str,
 )
 from registry.mapping.regex import no_warnings
-from registry.mapping.sizes import check_size, sizes_of
 
 __all__ = ["OPERATIONS", "parse_json", "parse_literal"]
 

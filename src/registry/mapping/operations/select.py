@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.errors import list_names
 from registry.manifest.expressions import parse_comparisons
+from registry.mapping.batch import size_of
 from registry.mapping.conditions import compile_comparisons, is_empty, takes_long
 from registry.mapping.operations.base import (
     BatchStep,
@@ -20,10 +21,9 @@ from registry.mapping.operations.base import (
     no_argument,
     on_list,
 )
-from registry.mapping.sizes import size_of
 
 if TYPE_CHECKING:
-    from registry.mapping.evaluation.batch import Batch
+    from registry.mapping.batch import Batch
 
 __all__ = ["OPERATIONS"]
 

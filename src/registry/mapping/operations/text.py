@@ -7,6 +7,7 @@ from typing import Any
 
 from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
+from registry.mapping.batch import check_size
 from registry.mapping.operations.base import (
     Operation,
     OperationExample,
@@ -17,7 +18,6 @@ from registry.mapping.operations.base import (
     to_str,
 )
 from registry.mapping.regex import Pattern, compile_pattern
-from registry.mapping.sizes import check_size
 
 __all__ = ["OPERATIONS"]
 

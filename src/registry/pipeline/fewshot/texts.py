@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.errors import ManifestError, MappingError, Problem
 from registry.manifest.expressions import parse_expression
-from registry.mapping.evaluation.evaluate import compile_expression
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.row import Row
 from registry.pipeline.fewshot.content import answers_of
 from registry.samples.letters import letter_of

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
-    from registry.mapping.named_columns import NamedColumns
+    from registry.mapping.columns_used import NamedColumns
     from registry.samples.frames.layout import MetadataType
     from registry.sources.pins import SourcePin
 

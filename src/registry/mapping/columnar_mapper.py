@@ -1,7 +1,7 @@
 """Map records to samples by whole columns, with exactly the same result as record by record.
 
 A field that is a column of an Arrow file stays one, if its type tells that all values are valid.
-All others are lists of values (see `mapping.evaluate`). If anything would be an error, or can't be
+All others are lists of values (see `evaluate`). If anything would be an error, or can't be
 decided from columns, a `NotColumnarError` is raised, and the records must be mapped one by one.
 """
 
@@ -27,9 +27,9 @@ from registry.decode.frame import MISSING, NotColumnarError
 from registry.errors import MappingError
 from registry.manifest.expressions import Column, Expression, parse_condition
 from registry.mapping.coerce import to_input
-from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.columns_used import ColumnDependencies, mapping_dependencies
 from registry.mapping.field_mapper import FieldMapper
+from registry.mapping.record_batch import RecordBatchView
 from registry.samples.fields import NAMES
 from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.store.columns import common_keys, field_columns, metadata_column

@@ -1,4 +1,4 @@
-"""Strings that expressions make have a limit."""
+"""Batches of records, of some and of the items of their lists, and the size of values."""
 
 from __future__ import annotations
 
@@ -9,15 +9,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.boundary.boundary import MAX_TEXT
+from registry.boundary.boundary import MAX_TEXT, Boundary
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
-from registry.mapping import regex, sizes
-from registry.mapping.evaluation import template_texts
-from registry.mapping.evaluation.evaluate import compile_expression
+from registry.mapping import batch as module
+from registry.mapping import compose, regex
+from registry.mapping.batch import Records, check_size, join, sample_size, size_of, sizes_of
+from registry.mapping.evaluate import compile_expression
 from registry.mapping.operations import numbers, text
-from registry.mapping.row import Row
+from registry.mapping.row import MISSING, Row
 from registry.samples.messages import ChatMessageUser
+
+RECORDS: list[dict[str, Any]] = [
+    {"a": 1, "m": {"x": 2}},
+    {"a": None},
+    {"item": "own", "item.x": "own"},
+]
+
+
+def batch() -> Records:
+    return Records(RECORDS, [4, 5, 6], Boundary())
+
+
+def test_values_are_those_of_the_records() -> None:
+    assert batch().values("a") == [1, None, MISSING]
+    assert batch().values("m.x") == [2, MISSING, MISSING]
+    assert batch().kinds("a") == {int, type(None), type(MISSING)}
+
+
+def test_taken_records_keep_their_numbers() -> None:
+    part = batch().take([2, 0])
+    assert (part.values("a"), part.row_numbers) == ([MISSING, 1], [6, 4])
+    assert part.records() == [RECORDS[2], RECORDS[0]]
+
+
+def test_items_have_the_columns_of_their_record() -> None:
+    items = batch().of_items([["p", {"x": 1}], [], ["q"]], ("item", "index"))
+    assert items.values("a") == [1, 1, MISSING]
+    assert items.values("item") == ["p", {"x": 1}, "q"]
+    assert items.values("item.x") == [MISSING, 1, MISSING]  # never the record's own column
+    assert items.values("index") == [0, 1, 0]
+
 
 MOST = 1 << 20
 """The limit in these tests: strings of the true one take seconds and gigabytes."""
@@ -38,18 +70,18 @@ STEPS: dict[str, Any] = {
 def test_expressions_make_no_string_that_fills_the_memory(
     monkeypatch: pytest.MonkeyPatch, raw: Any
 ) -> None:
-    for module in (sizes, regex, template_texts, text, numbers):
-        monkeypatch.setattr(module, "MAX_TEXT", MOST)
+    for limited in (module, regex, compose, text, numbers):
+        monkeypatch.setattr(limited, "MAX_TEXT", MOST)
     with pytest.raises(MappingError, match="more than 1,048,576 characters"):
         compile_expression(parse_expression(raw))(Row({"q": LONG}, 1))
 
 
 def test_join_is_that_of_str() -> None:
-    assert sizes.join(", ", iter(["a", "b"])) == "a, b"
-    assert sizes.join(", ", []) == ""
-    sizes.check_size(MAX_TEXT)
+    assert join(", ", iter(["a", "b"])) == "a, b"
+    assert join(", ", []) == ""
+    check_size(MAX_TEXT)
     with pytest.raises(MappingError):
-        sizes.check_size(MAX_TEXT + 1)
+        check_size(MAX_TEXT + 1)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +97,7 @@ def test_join_is_that_of_str() -> None:
     ],
 )
 def test_sizes_count_all_strings_in_a_value(value: Any, least: int) -> None:
-    assert least <= sizes.size_of(value) < least + 200
+    assert least <= size_of(value) < least + 200
 
 
 def test_size_of_a_sample_is_that_of_its_fields() -> None:
@@ -76,9 +108,9 @@ def test_size_of_a_sample_is_that_of_its_fields() -> None:
         "id": 3,
     }
     fields |= {"metadata": {"key": ["xyz", {"k": None}]}, "setup": None}
-    expected = sum(sizes.size_of(value) for value in fields.values() if value is not None)
-    assert sizes.sample_size(fields) == expected
-    assert sizes.size_of(["a", "bc", ["d"]]) == 1 + 2 + (1 + 8) + 8
+    expected = sum(size_of(value) for value in fields.values() if value is not None)
+    assert sample_size(fields) == expected
+    assert size_of(["a", "bc", ["d"]]) == 1 + 2 + (1 + 8) + 8
 
 
 _DATA = st.recursive(
@@ -94,13 +126,13 @@ _DATA = st.recursive(
 
 @given(st.lists(_DATA, max_size=4))
 def test_sizes_of_values_are_the_sum_of_each(values: list[Any]) -> None:
-    assert sizes.sizes_of(values) == sum(map(sizes.size_of, values))
+    assert sizes_of(values) == sum(map(size_of, values))
 
 
 def test_lists_that_share_items_are_not_copied() -> None:
     shared: list[Any] = ["ab"] * 2000
     tracemalloc.start()
-    assert sizes.sizes_of([[shared] * 1000]) == 8 + 1000 * (8 + 2 * 2000)
+    assert sizes_of([[shared] * 1000]) == 8 + 1000 * (8 + 2 * 2000)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1 << 20

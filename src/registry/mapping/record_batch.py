@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from registry.boundary.boundary import Boundary
 from registry.decode.frame import MISSING, AnyFrame, ValueFrame, python_values
-from registry.mapping.evaluation.batch import Batch
+from registry.mapping.batch import Batch
 from registry.mapping.row import get_column, get_columns, path_splits
 
 if TYPE_CHECKING:

@@ -19,17 +19,17 @@ from registry.boundary.boundary import Boundary, Limits
 from registry.decode.frame import Frame, NotColumnarError, ValueFrame
 from registry.errors import MappingError
 from registry.manifest.models import FieldsSpec
+from registry.mapping import columnar_mapper as module
 from registry.mapping.coerce import to_input
-from registry.mapping.columnar import mapper as module
-from registry.mapping.columnar.mapper import (
+from registry.mapping.columnar_mapper import (
     FIELD_COLUMNS,
     ColumnarMapper,
     cast_to_metadata_type,
     input_columns,
     metadata_type_of_column,
 )
-from registry.mapping.columnar.record_batch import RecordBatchView
 from registry.mapping.field_mapper import FieldMapper
+from registry.mapping.record_batch import RecordBatchView
 from registry.mapping.row import Row
 from registry.samples.frames.layout import METADATA_TYPES, MetadataType
 from registry.store.columns import field_columns
@@ -37,7 +37,7 @@ from registry.store.reader import SampleFile
 from registry.store.rows import metadata_of
 from registry.store.schema import MetadataTypeMismatchError, batch_from, json_keys
 from registry.store.writer import SampleWriter
-from tests.mapping.columnar.views import COLUMNS, view_of
+from tests.mapping.views import COLUMNS, view_of
 
 RECORDS: list[dict[str, Any]] = [
     {"q": "x", "a": "A", "n": 1, "f": 0.5, "b": True, "l": ["x"], "m": {"y": 1}, "o": None},
@@ -240,7 +240,7 @@ def test_mapping_error_is_not_columnar() -> None:
 def test_what_one_record_alone_says_better_is_not_columnar(
     fields: dict[str, Any], most: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.mapping.evaluation.batch._MOST_BYTES", most)
+    monkeypatch.setattr("registry.mapping.batch._MOST_BYTES", most)
     with pytest.raises(NotColumnarError, match=message):
         mapped(fields)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from registry.decode.frame import Frame
-from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.record_batch import RecordBatchView
 
 ODD = ["x", "", " \x1f\tÄ ", "\u3000", "ß", "aXbX", "\0", "\U0001f600", "10"]
 ASCII = ["x", "", " \t\n\x0b\x0c\r\x1c\x1d\x1e\x1f ", " A b ", "aXbX", "\0", "Z", "10", "~"]

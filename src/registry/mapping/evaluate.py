@@ -39,10 +39,9 @@ from registry.manifest.expressions import (
     parse_condition,
     parse_expression,
 )
+from registry.mapping.batch import Batch, Records, are_short, in_parts, join
+from registry.mapping.compose import TemplateTexts, content_parts
 from registry.mapping.conditions import compile_comparisons, takes_long
-from registry.mapping.evaluation.batch import Batch, Records, in_parts
-from registry.mapping.evaluation.message_content import content_parts
-from registry.mapping.evaluation.template_texts import TemplateTexts
 from registry.mapping.operations import build_operation, find_operation
 from registry.mapping.operations.base import (
     BatchFunction,
@@ -52,7 +51,6 @@ from registry.mapping.operations.base import (
     Step,
 )
 from registry.mapping.row import Row, or_none
-from registry.mapping.sizes import are_short, join
 
 __all__ = ["Evaluator", "compile_condition", "compile_expression"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from registry.decode.frame import Frame, NotColumnarError, python_values
 from registry.manifest.source_models import JsonSource
-from registry.mapping.columnar.record_batch import RecordBatchView
+from registry.mapping.record_batch import RecordBatchView
 from registry.mapping.row import MISSING, get_column
 from tests.decode.frames import frames_of
 

@@ -1,1 +1,0 @@
-"""Map record batches to samples by whole columns."""

@@ -1,1 +1,0 @@
-"""Expressions evaluated for batches of records, with their templates and messages."""
