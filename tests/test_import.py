@@ -49,8 +49,8 @@ NOT_FOR_ONE_SAMPLE = (
 
 OURS_NOT_WHEN_WARM = (
     *("base.processes.git", "base.threads", "decode", "lint.runner", "loaders", "mapping"),
-    *("manifest.schema", "manifest.validation", "pipeline.builder", "pipeline.deduplicate"),
-    *("pipeline.expectations", "pipeline.file_references", "pipeline.subsample"),
+    *("manifest.schema", "manifest.validation", "pipeline.builder", "pipeline.kept_samples"),
+    *("pipeline.expectations", "pipeline.file_references"),
     *("pipeline.transforms", "samples.digest", "samples.provenance", "sources.hub.files"),
     *("sources.hub.records", "sources.pinned_files", "sources.transfer", "store.writer"),
     *("workflows.lock", "workflows.sync", "yamldoc.parser"),

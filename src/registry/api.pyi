@@ -152,7 +152,6 @@ from registry.load.call import OpenCatalog as OpenCatalog
 from registry.load.dataset import Overrides as Overrides
 from registry.load.load import load as load
 from registry.load.materials import named_files_of as named_files_of
-from registry.load.records import preview_records as preview_records
 from registry.lockfile.models import Lock as Lock
 from registry.lockfile.models import Pin as Pin
 from registry.lockfile.models import lock_text as lock_text
@@ -183,12 +182,13 @@ from registry.manifest.source_models import infer_source_keys as infer_source_ke
 from registry.manifest.source_models import is_folder as is_folder
 from registry.mapping.columns_used import mapping_dependencies as mapping_dependencies
 from registry.pipeline.execute import LoadResult as LoadResult
+from registry.pipeline.execute import Opening as Opening
 from registry.pipeline.execute import check_unpublished as check_unpublished
+from registry.pipeline.execute import open_entry as open_entry
 from registry.pipeline.expectations import check_samples as check_samples
 from registry.pipeline.expectations import quality_warnings as quality_warnings
-from registry.pipeline.open import Opening as Opening
-from registry.pipeline.open import open_entry as open_entry
 from registry.pipeline.plan import plan as plan
+from registry.pipeline.preview import preview_records as preview_records
 from registry.plots import Bar as Bar
 from registry.plots import Plot as Plot
 from registry.plots import ranges_of as ranges_of

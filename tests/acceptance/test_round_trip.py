@@ -16,7 +16,7 @@ from registry import ChatMessageUser, MemoryDataset, Sample, get_dataset, json_d
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.cli import main
-from registry.load.records import inspect_source
+from registry.pipeline.preview import inspect_source
 from registry.plugins.export.formats import find_format
 from registry.plugins.importers.models import ImportedDataset
 from registry.scaffold.fields import infer_fields

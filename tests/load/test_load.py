@@ -1,18 +1,22 @@
-"""Loading a resolved dataset: built once, then opened from the cache."""
+"""Resolved datasets are opened, and what the cache has of them is found without a build."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from registry.base.materials import Material
+from registry.base.materials import Material, SamplesId
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import AccessError, LockError
-from registry.load.load import load, remember_pinned
+from registry.load.load import find_fingerprint, find_samples_id, load, open_cached, remember_pinned
 from registry.lockfile.models import PIN_FORMAT, Pin
 from registry.lockfile.pinned import PinnedSources
+from registry.manifest.models import DatasetSpec
+from registry.manifest.source_models import JsonSource
+from registry.samples.digest import digest_samples
 from tests.conftest import Https
 from tests.load.conftest import Spec
 
@@ -53,3 +57,25 @@ def test_samples_that_differ_from_the_lock_are_an_error(spec: Spec, cache: Cache
         load(spec(), cache, boundary=UNBOUNDED, lock=lock)
     remember_pinned(result, pin, cache)
     assert load(spec(), cache, boundary=UNBOUNDED, lock=lock).cached
+
+
+def test_cached_samples_are_found_without_building(spec: Spec, cache: Cache) -> None:
+    assert find_fingerprint(spec(), cache, boundary=UNBOUNDED)[1] is None
+    assert open_cached(spec(), cache, boundary=UNBOUNDED) is None
+    entry = load(spec(), cache, boundary=UNBOUNDED).entry
+    _, found = find_fingerprint(spec(), cache, boundary=UNBOUNDED)
+    assert found is not None
+    assert found.folder == entry.folder
+    opened = open_cached(spec(view={"limit": 1}), cache, boundary=UNBOUNDED)
+    assert opened is not None
+    assert [sample.input for sample in opened] == ["a"]
+    (spec().folder / "data.jsonl").unlink()
+    missing = DatasetSpec(name="d", folder=Path(), source=JsonSource(path=("/nowhere/data.jsonl",)))
+    assert find_fingerprint(missing, cache, boundary=UNBOUNDED) == ("", None)
+
+
+def test_samples_are_identified_if_they_are_cached(spec: Spec, cache: Cache) -> None:
+    assert find_samples_id(spec(), cache, boundary=UNBOUNDED) is None
+    dataset = load(spec(), cache, boundary=UNBOUNDED).dataset
+    expected = SamplesId(2, digest_samples(dataset.as_stored()).ordered)
+    assert find_samples_id(spec(), cache, boundary=UNBOUNDED) == expected

@@ -1,13 +1,17 @@
-"""The first records of pinned sources are mapped, and described as those of a build."""
+"""Records of sources, and samples of the first ones, without a samples file."""
 
 from __future__ import annotations
 
 import pytest
 
+from registry.boundary.boundary import UNBOUNDED
 from registry.errors import ManifestError, SourceError
 from registry.pipeline.preview import (
+    inspect_source,
     map_first_records,
+    preview_records,
     preview_samples,
+    read_records,
     records_numbered,
     samples_in_order,
 )
@@ -70,3 +74,25 @@ def test_records_are_found_by_their_number_in_all_files(prepare: Prepare) -> Non
     assert records_numbered(one.spec, one.pins, one.context, []) == {}
     with pytest.raises(SourceError, match=r"5 records now, and no record 6 \(registry sync"):
         records_numbered(one.spec, one.pins, one.context, [1, 6])
+
+
+def test_preview_caches_no_samples(prepare: Prepare) -> None:
+    one = prepare(RECORDS[1:], view={"limit": 1, "shuffle": True, "seed": 1})
+    cache = one.context.cache
+    previewed, meta = preview_records(one.spec, cache, 5, boundary=UNBOUNDED)
+    assert [(number, sample.input) for number, sample in previewed] == [(1, "b"), (2, "c")]
+    assert meta == preview_samples(one.spec, one.pins, one.context, 5)[1]
+    assert list(cache.entries("samples")) == []
+
+
+def test_records_are_read_again(prepare: Prepare) -> None:
+    one = prepare(RECORDS)
+    assert read_records(one.spec, one.context.cache, [2], boundary=UNBOUNDED) == {2: RECORDS[1]}
+
+
+def test_source_is_inspected_without_a_manifest(prepare: Prepare) -> None:
+    one = prepare(RECORDS)
+    source = {"type": "json", "path": "0.jsonl"}
+    pinned, records = inspect_source(source, one.spec.folder, one.context)
+    assert (pinned, records) == (one.pins.sources[0], RECORDS)
+    assert inspect_source(source, one.spec.folder, one.context, 1)[1] == RECORDS[:1]

@@ -12,8 +12,8 @@ import pytest
 from registry.base.materials import SamplesId
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.load.cached import find_samples_id
 from registry.load.call import OpenCatalog
+from registry.load.load import find_samples_id
 from registry.settings import Settings
 from registry.workflows.engines import Engine, engine_of
 from registry.workflows.sync import SyncResult, sync

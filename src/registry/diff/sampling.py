@@ -21,8 +21,7 @@ from registry.diff.samples import Samples, compare_samples, new_samples
 from registry.diff.severity import SAME_SAMPLES
 from registry.diff.snapshots.packages import PACKAGE_KEY
 from registry.errors import CacheError, MissingDependencyError, OfflineError, RegistryError
-from registry.load.cached import find_fingerprint, open_cached, sample_warnings
-from registry.load.load import load
+from registry.load.load import find_fingerprint, load, open_cached, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources
 from registry.manifest.models import DatasetSpec
 

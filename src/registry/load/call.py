@@ -13,8 +13,7 @@ from registry.base.processes.forks import cached_property
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import LockError, LockStaleError, SourceError
-from registry.load.cached import find_fingerprint, open_found
-from registry.load.load import load
+from registry.load.load import find_fingerprint, load, open_found
 from registry.lockfile.pin_cache import CatalogPins
 from registry.lockfile.pinned import PinnedSources, for_call
 from registry.lockfile.spec_digest import location_in, portable
@@ -202,7 +201,7 @@ class DatasetCall(Struct, frozen=True, kw_only=True):
         self, numbers: Collection[int], pins: Pins | None = None, *, offline: bool = True
     ) -> dict[int, DatasetRecord]:
         """Return `read_records` of it."""
-        from registry.load.records import read_records  # few calls read any
+        from registry.pipeline.preview import read_records  # few calls read any
 
         with self.opened.catalog.locating(self.spec.name):
             return read_records(

@@ -27,8 +27,7 @@ from registry.settings import Settings
 if TYPE_CHECKING:
     from registry.boundary.boundary import Boundary
     from registry.manifest.models import DatasetSpec
-    from registry.pipeline.execute import LoadResult
-    from registry.pipeline.open import Opening
+    from registry.pipeline.execute import LoadResult, Opening
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
 
@@ -213,7 +212,7 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         cls, result: LoadResult, spec: DatasetSpec, boundary: Boundary, call: dict[str, Any]
     ) -> CachedSamples:
         """Return what finds the samples of an entry, or makes them again by the same call."""
-        from registry.pipeline.open import Opening  # `list_datasets` must not pay for it
+        from registry.pipeline.execute import Opening  # `list_datasets` must not pay for it
 
         meta = result.entry.meta
         return cls(
@@ -235,7 +234,7 @@ class CachedSamples(Struct, frozen=True, kw_only=True):
         return again_if_lost(partial(self._open, cache), cache.root)
 
     def _open(self, cache: Cache) -> ArrowDataset:
-        from registry.pipeline.open import open_entry
+        from registry.pipeline.execute import open_entry
 
         entry = cache.find("samples", self.fingerprint)
         if entry is None:

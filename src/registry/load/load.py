@@ -1,6 +1,8 @@
-"""Open a resolved dataset: plan, then execute, and compare the samples with those that are pinned.
+"""Open a resolved dataset, and compare its samples with those that are pinned.
 
-spec → plan (pin, find in the cache) → [build] → open → view → compare with the pin
+    spec → plan (pin, find in the cache) → [build] → open → view → compare with the pin
+
+Or look up what the cache has of it; then nothing is built, and no request made.
 """
 
 from __future__ import annotations
@@ -15,26 +17,40 @@ from msgspec.structs import replace
 from registry.base.digest import digest_of
 from registry.boundary.boundary import Boundary
 from registry.cache.locks import again_if_lost
-from registry.errors import AccessError, LockError
+from registry.errors import AccessError, LockError, SourceError
 from registry.extensions import our_own
-from registry.load.materials import check_named
+from registry.load.materials import check_named, samples_id_with_named
 from registry.load.provenance import Described
-from registry.lockfile.pinned import PinnedSources
+from registry.lockfile.pinned import PinnedSources, known_sources
 from registry.manifest.models import DatasetSpec
-from registry.pipeline.plan import plan
+from registry.pipeline.fingerprint import find_all, pin_all, samples_fingerprint
+from registry.pipeline.plan import first_samples, plan
 from registry.progress import Deadline, Progress, Report, log_waits
 from registry.settings import deadline_seconds, remote_cache
 from registry.sources.pins import PartsError, SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:
+    from registry.base.materials import SamplesId
     from registry.base.processes.executor import Executor, Workers
-    from registry.cache.cache import Cache
+    from registry.cache.cache import Cache, CacheEntry
     from registry.cache.remote import RemoteSamples
     from registry.lockfile.models import Pin
     from registry.pipeline.execute import LoadResult
+    from registry.pipeline.expectations import QualityWarning
     from registry.store.arrow_dataset import ArrowDataset
 
-__all__ = ["check_cached", "check_samples", "load", "remember_pinned"]
+__all__ = [
+    "check_cached",
+    "check_samples",
+    "find_fingerprint",
+    "find_samples_id",
+    "load",
+    "open_cached",
+    "open_found",
+    "open_pinned",
+    "remember_pinned",
+    "sample_warnings",
+]
 
 
 def load(
@@ -133,7 +149,7 @@ def _plan_and_execute(
     spec: DatasetSpec, context: SourceContext, pin: Pin | None, *, verify: bool, full: bool
 ) -> LoadResult:
     """Return the open dataset; new samples that match the pin are remembered as matching."""
-    # Imported here: `list` and `show` must not pay for it.
+    # Imported here, as below: `list` and `show` must not pay for it.
     from registry.pipeline.execute import RemoteUnusableError, execute
 
     check = None if pin is None else partial(check_samples, pin=pin)
@@ -213,3 +229,80 @@ def _pinned_key(result: LoadResult, pin: Pin) -> str:
     meta = result.entry.meta
     pinned = [pin.spec, pin.ordered]
     return digest_of({"samples": meta["fingerprint"], "files": meta["files"], "pin": pinned})
+
+
+def find_fingerprint(
+    spec: DatasetSpec,
+    cache: Cache,
+    lock: PinnedSources | None = None,
+    *,
+    boundary: Boundary,
+    code: str | None = None,
+) -> tuple[str, CacheEntry | None]:
+    """Return what identifies the samples of a dataset, and the cached ones; makes no request.
+
+    The fingerprint is empty if it depends on what only a request can tell. The cached ones may be
+    the first ones alone, if these are enough. `code` is the digest of the mapper's package, in
+    place of that which is installed.
+    """
+    context = SourceContext(boundary=boundary, cache=cache, offline=True, lock=lock)
+    fingerprint, entry = "", None
+    with suppress(SourceError, LockError):
+        pins = pin_all(spec, context)
+        known = pins if code is None else replace(pins, code=code)
+        _, entry = find_all(spec, known, partial(cache.find, "samples"))
+        fingerprint = samples_fingerprint(spec, known)
+    if entry is None and code is None and first_samples(spec) is not None:
+        with suppress(SourceError, LockError):
+            entry = plan(spec, context).entry
+    return fingerprint, entry
+
+
+def open_cached(
+    spec: DatasetSpec,
+    cache: Cache,
+    lock: PinnedSources | None = None,
+    *,
+    boundary: Boundary,
+    code: str | None = None,
+) -> ArrowDataset | None:
+    """Open a dataset if its samples are cached, else return None; as `find_fingerprint`."""
+    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary, code=code)
+    return None if entry is None else open_found(spec, cache, entry, boundary=boundary)
+
+
+def open_found(
+    spec: DatasetSpec, cache: Cache, entry: CacheEntry, *, boundary: Boundary
+) -> ArrowDataset:
+    """Open the cached samples that were found for a dataset."""
+    from registry.pipeline.execute import Opening, open_entry
+
+    return open_entry(Opening.of(spec, boundary), entry, cache, entry.meta["fingerprint"])
+
+
+def open_pinned(
+    spec: DatasetSpec, cache: Cache, pin: Pin, *, boundary: Boundary
+) -> ArrowDataset | None:
+    """Open the cached samples of a pin, by it alone: the files may have changed since."""
+    lock = replace(known_sources(spec, pin), complete=True, any_branch=True, compare=False)
+    return open_cached(spec, cache, lock, boundary=boundary)
+
+
+def find_samples_id(
+    spec: DatasetSpec, cache: Cache, lock: PinnedSources | None = None, *, boundary: Boundary
+) -> SamplesId | None:
+    """Return which samples a dataset has, if they are cached; all of them are read."""
+    _, entry = find_fingerprint(spec, cache, lock, boundary=boundary)
+    if entry is None:
+        return None
+    dataset = open_found(spec, cache, entry, boundary=boundary)
+    context = SourceContext(boundary=boundary, cache=cache, offline=True)
+    return samples_id_with_named(spec, dataset, entry.meta["columns"], context)
+
+
+def sample_warnings(spec: DatasetSpec, entry: CacheEntry) -> list[QualityWarning]:
+    """Return what is questionable in cached samples, and not accepted by the manifest."""
+    # Imported here: a warm open must not pay for it.
+    from registry.pipeline.expectations import quality_warnings
+
+    return quality_warnings(spec, entry.meta)

@@ -21,9 +21,9 @@ from registry.base.memory import gc_paused, system_memory
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
-from registry.pipeline.deduplicate import DuplicateIdDetector, resolve_duplicates
 from registry.pipeline.diagnosis import check_columns, check_lookup, check_maps
 from registry.pipeline.fewshot.examples import Companion, with_examples
+from registry.pipeline.kept_samples import DuplicateIdDetector, resolve_duplicates, select
 from registry.pipeline.parallel.parts import SourceMapping, map_source
 from registry.pipeline.pipeline import (
     JsonKeys,
@@ -32,7 +32,6 @@ from registry.pipeline.pipeline import (
     compile_pipeline,
     keep_pipeline,
 )
-from registry.pipeline.subsample import select
 from registry.progress import Progress, Report
 from registry.sources.source_type import reader_of
 from registry.store.quality import QualityCounter, unused_columns

@@ -1,26 +1,43 @@
-"""Map the first records of pinned sources, without a samples file."""
+"""Read records of a dataset's sources, and map some of them; nothing is cached."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from registry.errors import SourceError, count_text
+from registry.manifest.resolve import spec_of_source
 from registry.mapping.columns_used import UnreadColumns
 from registry.pipeline.diagnosis import check_columns, check_not_empty
+from registry.pipeline.execute import Opening, finisher
+from registry.pipeline.fingerprint import pin_all
 from registry.pipeline.pipeline import PipelineState, compile_pipeline
 from registry.pipeline.row_pipeline import map_file_samples
-from registry.sources.source_type import reader_of
+from registry.progress import counted
+from registry.sources.pins import SourceContext
+from registry.sources.source_type import reader_of, records_of
 from registry.store.columns import batch_of
 from registry.store.quality import QualityCounter, unused_columns
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from registry.boundary.boundary import Boundary
+    from registry.cache.cache import Cache
     from registry.manifest.models import DatasetSpec
     from registry.samples.sample import DatasetRecord, Sample
-    from registry.sources.pins import Pins, SourceContext
+    from registry.sources.pins import Expected, Pins, SourcePin
 
-__all__ = ["map_first_records", "preview_samples", "records_numbered", "samples_in_order"]
+__all__ = [
+    "inspect_source",
+    "map_first_records",
+    "preview_records",
+    "preview_samples",
+    "read_records",
+    "records_numbered",
+    "samples_in_order",
+]
 
 _CHECKED_FIELDS = ("input", "target", "choices", "id")
 
@@ -130,3 +147,53 @@ def _meta_of(
         "quality": counter.result(state.files, columns) | unused_columns(state.unread.found),
         "limit": limit,
     }
+
+
+def preview_records(
+    spec: DatasetSpec, cache: Cache, count: int, *, boundary: Boundary
+) -> tuple[list[tuple[int, Sample]], dict[str, Any]]:
+    """Return the first samples of local files, with the numbers of their records, without view.
+
+    Nothing is cached. The second item describes them as `meta.json` does a cached dataset.
+    """
+    context = SourceContext(boundary=boundary, cache=cache, offline=True)
+    samples, meta = preview_samples(spec, pin_all(spec, context), context, count)
+    finish = finisher(Opening.of(spec, boundary)) or (lambda sample: sample)
+    return [(number, finish(sample)) for number, sample in samples], meta
+
+
+def read_records(
+    spec: DatasetSpec,
+    cache: Cache,
+    numbers: Collection[int],
+    *,
+    boundary: Boundary,
+    offline: bool = True,
+    lock: Expected | None = None,
+    pins: Pins | None = None,
+) -> dict[int, DatasetRecord]:
+    """Return records of a dataset's sources by their numbers, from 1.
+
+    All before the last of the numbers are read too. `pins` are the versions of the sources that
+    the samples were built from; None for the current ones.
+
+    Raises:
+        SourceError: a source can't be read, or is no longer what the samples were built from.
+    """
+    context = SourceContext(
+        boundary=boundary, cache=cache, offline=offline, lock=lock, dataset=spec.name
+    )
+    return records_numbered(spec, pins or pin_all(spec, context), context, numbers)
+
+
+def inspect_source(
+    source: Mapping[str, Any], folder: Path, context: SourceContext, most: int | None = None
+) -> tuple[SourcePin, list[DatasetRecord]]:
+    """Return the pin and the first records of a source that has no manifest yet.
+
+    `most` is how many records are read; None for all.
+    """
+    resolved = spec_of_source(source, folder)
+    pinned = reader_of(resolved).pin(context)
+    records = islice(records_of(resolved, pinned, context), most)
+    return pinned, list(counted(records, context.report))

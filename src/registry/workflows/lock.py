@@ -21,8 +21,7 @@ from registry.errors import (
     SourceError,
     count_text,
 )
-from registry.load.cached import open_pinned
-from registry.load.load import load, remember_pinned
+from registry.load.load import load, open_pinned, remember_pinned
 from registry.load.materials import commit_pin, make_pin
 from registry.lockfile.merge import Choice, Sides, choose
 from registry.lockfile.models import CommitPin, Lock, Pin, Version

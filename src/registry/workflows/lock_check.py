@@ -25,8 +25,7 @@ from registry.errors import (
     RegistryError,
     SourceError,
 )
-from registry.load.cached import open_cached
-from registry.load.load import load
+from registry.load.load import load, open_cached
 from registry.load.materials import (
     code_materials,
     commit_pin,
@@ -37,8 +36,8 @@ from registry.load.materials import (
 from registry.lockfile.models import Lock, lock_text
 from registry.lockfile.pinned import pin_sources, staleness
 from registry.manifest.models import without_corrections
+from registry.pipeline.execute import Opening, open_entry
 from registry.pipeline.fingerprint import code_of, find_all
-from registry.pipeline.open import Opening, open_entry
 from registry.samples.digest import digest_samples
 from registry.sources.pins import SourceContext
 from registry.workflows.pin_check import (

@@ -22,8 +22,7 @@ from registry.diff.severity import (
     change_class,
 )
 from registry.errors import RegistryError
-from registry.load.cached import open_pinned
-from registry.load.load import load
+from registry.load.load import load, open_pinned
 from registry.lockfile.models import FIRST, Version
 from registry.lockfile.origins import NAMED
 from registry.lockfile.pinned import pin_sources

@@ -21,10 +21,10 @@ from registry.cli.output import print_line, print_warnings
 from registry.cli.samples import print_sample
 from registry.errors import DecodeError, MappingError, RegistryError, count_text, shorten
 from registry.load.load import load
-from registry.load.records import inspect_source
 from registry.manifest.checks import license_fault
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
+from registry.pipeline.preview import inspect_source
 from registry.scaffold.fields import InferredMapping, infer_fields
 from registry.scaffold.guess import Ask, Question, option_text
 from registry.scaffold.new_manifest import About, manifest_text

@@ -14,7 +14,7 @@ from registry.cli.output import print_json, print_warnings
 from registry.cli.plots import plot_lines
 from registry.cli.terminal import columns_of, paint, print_styled, wrap
 from registry.pipeline.expectations import quality_warnings
-from registry.pipeline.fewshot.content import NearDuplicate, near_duplicates
+from registry.pipeline.fewshot.texts import NearDuplicate, near_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

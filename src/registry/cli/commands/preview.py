@@ -16,9 +16,9 @@ from registry.cli.opening import open_dataset
 from registry.cli.output import json_text, print_line, print_warnings
 from registry.cli.samples import print_sample
 from registry.corrections.rows import report_rows
-from registry.load.records import preview_records
 from registry.manifest.models import as_mapped
 from registry.pipeline.expectations import quality_warnings
+from registry.pipeline.preview import preview_records
 from registry.settings import Settings
 
 if TYPE_CHECKING:

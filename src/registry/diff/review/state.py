@@ -24,7 +24,7 @@ from registry.boundary.boundary import Boundary
 from registry.diff.local_files import digest_of_file, files_of, local_patterns
 from registry.diff.models import Reach
 from registry.errors import RegistryError, ReviewError
-from registry.load.cached import find_samples_id
+from registry.load.load import find_samples_id
 from registry.lockfile.models import Lock
 from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import portable, spec_digest

@@ -17,9 +17,8 @@ from registry.base.digest import to_json
 from registry.errors import MappingError, count_text, shorten
 from registry.mapping.coerce import to_message
 from registry.mapping.row import MISSING, get_column, no_column
-from registry.pipeline.fewshot.content import content_of
 from registry.pipeline.fewshot.selection import Candidate, Selection
-from registry.pipeline.fewshot.texts import Texts
+from registry.pipeline.fewshot.texts import Texts, content_of
 from registry.pipeline.fingerprint import is_beside
 from registry.samples.fields import NAMES
 from registry.store.columns import batch_of, field_columns

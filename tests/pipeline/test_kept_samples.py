@@ -1,9 +1,10 @@
-"""Repeated ids of any type are found, and rejected, dropped or numbered."""
+"""Repeated ids of a samples file are found and resolved, and subsamples are selected."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -15,8 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import MappingError
-from registry.pipeline import deduplicate as duplicates
-from registry.pipeline.deduplicate import DuplicateIdDetector, DuplicateRule, resolve_duplicates
+from registry.manifest.models import Subsample
+from registry.pipeline import kept_samples
+from registry.pipeline.kept_samples import (
+    DuplicateIdDetector,
+    DuplicateRule,
+    _shares,
+    resolve_duplicates,
+    select,
+)
+from registry.samples.frames.layout import MetadataType
 from registry.store import writer as sample_writer
 from registry.store.columns import batch_of
 from registry.store.reader import SampleFile
@@ -25,6 +34,7 @@ from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter
 
 Ids = Sequence[str | int | None]
+METADATA_TYPES: dict[str, MetadataType] = {"kind": "str", "deep": "json"}
 
 
 def batch(ids: Ids, first: int = 1) -> pa.RecordBatch:
@@ -33,17 +43,27 @@ def batch(ids: Ids, first: int = 1) -> pa.RecordBatch:
     return batch_of({"input": ["q"] * len(ids), "id": ids}, numbers, {})
 
 
-def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]]:
-    """Write batches of ids; return the file and the ids that stand twice."""
-    watch, first = DuplicateIdDetector(), 1
-    path = folder / f"{len(list(folder.iterdir()))}.arrow"
+def written(
+    path: Path,
+    batches: Iterable[pa.RecordBatch],
+    metadata_types: dict[str, MetadataType],
+    watch: Callable[[pa.RecordBatch], None] = lambda one: None,
+) -> SampleFile:
+    """Write batches to a file as they are, also small ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sample_writer, "_BATCH_ROWS", 0)
-        with SampleWriter(path, schema_of({}), watch.add) as writer:
-            for part in parts:
-                writer.write(batch(part, first))
-                first += 2 * len(part)
-    file = SampleFile(path, writer.batches)
+        with SampleWriter(path, schema_of(metadata_types), watch) as writer:
+            for one in batches:
+                writer.write(one)
+    return SampleFile(path, writer.batches)
+
+
+def file_of(folder: Path, *parts: Ids) -> tuple[SampleFile, frozenset[str | int]]:
+    """Write batches of ids; return the file and the ids that stand twice."""
+    watch = DuplicateIdDetector()
+    path = folder / f"{len(list(folder.iterdir()))}.arrow"
+    firsts = accumulate((2 * len(part) for part in parts), initial=1)
+    file = written(path, map(batch, parts, firsts), {}, watch.add)
     return file, watch.repeated(lambda: file)
 
 
@@ -60,7 +80,7 @@ _ids = st.one_of(st.none(), st.integers(-3, 3), _edges, _texts)
 @given(st.lists(st.lists(_ids, max_size=4), max_size=4), st.sampled_from([-1, 2]))
 def test_the_detector_agrees_with_a_counter(parts: list[Ids], few: int) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_FEW_ROWS", few)
+        patch.setattr(kept_samples, "_FEW_ROWS", few)
         _, repeated = file_of(Path(folder), *parts)
     counts = Counter((type(one), one) for part in parts for one in part if one is not None)
     assert repeated == {one for (_, one), count in counts.items() if count > 1}
@@ -69,13 +89,13 @@ def test_the_detector_agrees_with_a_counter(parts: list[Ids], few: int) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[pa.RecordBatch]:
     """Collect the batches that a function of the module is called with."""
     found: list[pa.RecordBatch] = []
-    function = getattr(duplicates, name)
+    function = getattr(kept_samples, name)
 
     def noted(one: pa.RecordBatch) -> Any:
         found.append(one)
         return function(one)
 
-    monkeypatch.setattr(duplicates, name, noted)
+    monkeypatch.setattr(kept_samples, name, noted)
     return found
 
 
@@ -95,7 +115,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[pa.RecordBatch]:
 def test_ids_are_hashed_only_if_they_do_not_ascend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[Ids], hashed: int
 ) -> None:
-    monkeypatch.setattr(duplicates, "_FEW_ROWS", -1)
+    monkeypatch.setattr(kept_samples, "_FEW_ROWS", -1)
     calls = counted(monkeypatch, "_hashes")
     file_of(tmp_path, *parts)
     assert len(calls) == hashed
@@ -113,7 +133,7 @@ def test_different_ids_of_one_small_batch_are_not_hashed(
 def test_ids_with_equal_hashes_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duplicates, "string_hashes", lambda ids: np.zeros(len(ids), np.uint64))
+    monkeypatch.setattr(kept_samples, "string_hashes", lambda ids: np.zeros(len(ids), np.uint64))
     assert file_of(tmp_path, ["b", "a"], ["c", 0])[1] == set()
     assert file_of(tmp_path, ["b", "a"], ["c", 0, "a"], [0])[1] == {"a", 0}
 
@@ -121,7 +141,7 @@ def test_ids_with_equal_hashes_are_compared(
 def test_ids_are_not_read_again_if_their_hashes_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(duplicates, "_repeated")
+    monkeypatch.delattr(kept_samples, "_repeated")
     assert file_of(tmp_path, [3, 1], [2], ["b", None], ["a"])[1] == set()
 
 
@@ -166,14 +186,14 @@ class _Text(str):
 
 
 def test_numbering_many_repeats_of_one_id_takes_linear_time() -> None:
-    numbers = duplicates._Numbers(frozenset({"a"}))
+    numbers = kept_samples._Numbers(frozenset({"a"}))
     one = _Text("a")
     assert [numbers.own(one) for _ in range(1000)][-1] == "a-1000"
     assert one.formatted[0] < 3000
 
 
 def test_ids_that_are_never_repeated_are_not_stored() -> None:
-    numbers = duplicates._Numbers(frozenset({"a", 1}))
+    numbers = kept_samples._Numbers(frozenset({"a", 1}))
     for one in ("a", 1, "b", 2, "b-2", "a-x", "-2", "1-2", "a-2-3"):
         numbers.own(one)
     assert numbers._seen == {"a", 1, "1-2", "a-2-3"}
@@ -213,3 +233,80 @@ def test_the_rule_error_names_both_records_and_what_differs(
         f"d: record {again}, field id: record {first} has the same id and is the same sample"
         f" (`on_duplicate: drop` keeps the first), value: {shown}"
     )
+
+
+def of_kinds(path: Path, metadata_types: list[Any], *, as_json: bool = False) -> SampleFile:
+    """Write a sample a kind, two in each batch."""
+    chosen = {} if as_json else METADATA_TYPES
+    batches = []
+    for start in range(0, len(metadata_types), 2):
+        part = metadata_types[start : start + 2]
+        metadata = [{"kind": kind, "deep": {"kind": kind}} for kind in part]
+        fields: dict[str, list[Any]] = {"input": ["q"] * len(part), "metadata": metadata}
+        batches.append(batch_of(fields, range(start + 1, start + 1 + len(part)), chosen))
+    return written(path, batches, chosen)
+
+
+def selected(file: SampleFile, **wanted: Any) -> list[int]:
+    batches = list(select(file, Subsample(**wanted)))
+    assert all(isinstance(batch, pa.RecordBatch) for batch in batches)
+    return [one for batch in batches for one in batch.column("record").to_pylist()]
+
+
+def test_a_seed_selects_the_same_samples_in_their_order(tmp_path: Path) -> None:
+    file = of_kinds(tmp_path / "f.arrow", [None] * 9)
+    assert selected(file, n=4, seed=1) == selected(file, n=4, seed=1) == [5, 6, 7, 8]
+    assert selected(file, n=4, seed=2) != [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(("n", "count"), [(0, 0), (1, 1), (9, 9), (10, 9)])
+def test_the_requested_number_is_selected(tmp_path: Path, n: int, count: int) -> None:
+    file = of_kinds(tmp_path / "f.arrow", [None] * 9)
+    found = selected(file, n=n, seed=0)
+    assert (len(found), found) == (count, sorted(set(found)))
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("key", ["kind", "deep.kind"])
+def test_each_stratum_keeps_its_share(tmp_path: Path, key: str, as_json: bool) -> None:
+    metadata_types = ["x", "y", "x", "z", "x", "x", "y", "x", None]
+    file = of_kinds(tmp_path / "f.arrow", metadata_types, as_json=as_json)
+    found = selected(file, n=5, seed=3, stratify_by=key)
+    assert Counter(metadata_types[record - 1] for record in found) == {"x": 3, "y": 1, None: 1}
+    assert found == sorted(found)
+
+
+def test_a_missing_stratum_key_is_named(tmp_path: Path) -> None:
+    file = of_kinds(tmp_path / "f.arrow", ["x"])
+    with pytest.raises(MappingError) as caught:
+        selected(file, n=1, seed=0, stratify_by="kin")
+    assert str(caught.value) == "field sample.stratify_by: no column 'kin' (did you mean 'kind'?)"
+
+
+def test_nothing_is_selected_from_an_empty_file(tmp_path: Path) -> None:
+    file = of_kinds(tmp_path / "f.arrow", [])
+    assert selected(file, n=3, seed=0) == selected(file, n=3, seed=0, stratify_by="kind") == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "n", "shares"),
+    [
+        ({"a": 2, "b": 2}, 3, {"a": 2, "b": 1}),
+        ({"b": 2, "a": 2}, 1, {"b": 0, "a": 1}),
+        ({"a": 5, "b": 3, "c": 1}, 4, {"a": 2, "b": 1, "c": 1}),
+    ],
+)
+def test_the_largest_remainders_round_up_and_equal_ones_by_name(
+    counts: dict[str, int], n: int, shares: dict[str, int]
+) -> None:
+    assert _shares(Counter(counts), n) == shares
+
+
+@given(st.dictionaries(st.text(max_size=2), st.integers(1, 50), max_size=6), st.integers(0, 200))
+def test_shares_add_up_and_are_never_more_than_there_are(counts: dict[str, int], n: int) -> None:
+    shares = _shares(Counter(counts), n)
+    total = sum(counts.values())
+    assert sum(shares.values()) == min(n, total)
+    for name, count in counts.items():
+        assert 0 <= shares[name] <= count
+        assert n >= total or abs(shares[name] - count * n / total) < 1

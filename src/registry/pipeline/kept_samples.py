@@ -1,11 +1,14 @@
-"""Repeated ids of a samples file: detected in little memory; rejected, dropped or numbered.
+"""Which of its written samples a dataset keeps: those of repeated ids, and those of a subsample.
 
-Ascending ids can't repeat, so nothing is stored for them. From the first batch that does not
-ascend, a 64-bit hash of each id is stored; ids are compared only if their hashes are equal.
+Repeated ids are detected in little memory, then rejected, dropped or numbered. Ascending ids can't
+repeat, so nothing is stored for them. From the first batch that does not ascend, a 64-bit hash of
+each id is stored; ids are compared only if their hashes are equal.
 """
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +19,7 @@ import pyarrow.compute as pc
 
 from registry.base.arrow import int64_array, string_hashes, to_numpy_int64
 from registry.errors import MappingError
+from registry.mapping.row import MISSING, get_column, no_column
 from registry.samples.fields import FIELDS
 from registry.store.columns import field_columns
 from registry.store.reader import SampleFile
@@ -25,7 +29,9 @@ from registry.store.schema import METADATA_VALUES, with_all_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DuplicateIdDetector", "DuplicateRule", "resolve_duplicates"]
+    from registry.manifest.models import Subsample
+
+__all__ = ["DuplicateIdDetector", "DuplicateRule", "resolve_duplicates", "select"]
 
 DuplicateRule = Literal["error", "drop", "suffix"]
 """What to do with a sample that has the id of an earlier sample."""
@@ -259,3 +265,46 @@ class _Numbers:
                 return True
             stem, dash, number = stem.rpartition("-")
         return False
+
+
+def select(file: SampleFile, wanted: Subsample) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the subsample.
+
+    Raises:
+        MappingError: a sample's metadata lacks the key of `stratify_by`.
+    """
+    key = wanted.stratify_by
+    strata = [""] * file.rows
+    if key is not None:
+        for place, metadata in enumerate(file.metadata()):
+            value = get_column(metadata or {}, key)
+            if value is MISSING:
+                raise no_column(key, metadata or {}).at(field="sample.stratify_by")
+            strata[place] = str(value)
+    shares = _shares(Counter(strata), wanted.n)
+    # Python's generator: its sequence for a seed is the same in every version, on every machine.
+    places = list(range(file.rows))
+    random.Random(wanted.seed).shuffle(places)
+    kept = np.zeros(file.rows, bool)
+    for place in places:
+        if shares[strata[place]] > 0:
+            shares[strata[place]] -= 1
+            kept[place] = True
+    start = 0
+    for batch in file.full_batches():
+        here = np.flatnonzero(kept[start : start + batch.num_rows])
+        start += batch.num_rows
+        yield batch.take(int64_array(here))
+
+
+def _shares(counts: Counter[str], n: int) -> dict[str, int]:
+    """Divide `n` in proportion to the counts, by largest remainder; ties are broken by name."""
+    total = sum(counts.values())
+    if n >= total:
+        return dict(counts)
+    shares = {name: count * n // total for name, count in counts.items()}
+    rest = n - sum(shares.values())
+    by_remainder = sorted(counts, key=lambda name: (-(counts[name] * n % total), name))
+    for name in by_remainder[:rest]:
+        shares[name] += 1
+    return shares
