@@ -17,7 +17,7 @@ from tests.git_repository import GitRepository
         ("src/registry/mapping/regex.py", "tests/security/test_attack_10_regex.py"),
         ("src/registry/rules.py", "tests/test_rules.py tests/lint/test_runner.py"),
         ("src/registry/plugins/doctor/secrets.py", "tests/plugins/doctor"),
-        ("tests/decode/test_arrow_records.py", "tests/decode/test_arrow_records.py"),
+        ("tests/decode/test_arrow_files.py", "tests/decode/test_arrow_files.py"),
         ("tests/security/pull_request.py", "tests/security/test_review_state.py"),
         ("tests/faults/conftest.py", "tests/faults"),
         ("tests/terminal/captures/a.txt", "tests/terminal"),

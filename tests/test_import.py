@@ -43,7 +43,7 @@ NOT_WHEN_WARM = (
 
 NOT_FOR_ONE_SAMPLE = (
     *("numpy", "pyarrow", "registry.base.arrow", "registry.store.schema"),
-    *("registry.samples.content", "registry.samples.messages", "registry.store.conversations"),
+    *("registry.samples.messages", "registry.samples.messages", "registry.store.conversations"),
 )
 """What a warm open, and an access to a sample by its number, do without too."""
 

@@ -35,22 +35,20 @@ if TYPE_CHECKING:
     from registry.loaders import csv_dataset, file_dataset, hf_dataset, json_dataset
     from registry.mapping.field_mapper import map_fields
     from registry.samples.checkpoint import CheckpointSampleConfig
-    from registry.samples.content import (
-        Content,
-        ContentAudio,
-        ContentDocument,
-        ContentImage,
-        ContentText,
-        ContentVideo,
-    )
     from registry.samples.dataset import Dataset, MemoryDataset
-    from registry.samples.field_spec import FieldSpec
+    from registry.samples.fields import FieldSpec
     from registry.samples.messages import (
         ChatMessage,
         ChatMessageAssistant,
         ChatMessageSystem,
         ChatMessageTool,
         ChatMessageUser,
+        Content,
+        ContentAudio,
+        ContentDocument,
+        ContentImage,
+        ContentText,
+        ContentVideo,
     )
     from registry.samples.sample import RecordToSample, Sample, SandboxEnvironmentSpec
 
@@ -118,19 +116,19 @@ _MODULES = {
     "ChatMessageTool": "samples.messages",
     "ChatMessageUser": "samples.messages",
     "CheckpointSampleConfig": "samples.checkpoint",
-    "Content": "samples.content",
-    "ContentAudio": "samples.content",
-    "ContentDocument": "samples.content",
-    "ContentImage": "samples.content",
-    "ContentText": "samples.content",
-    "ContentVideo": "samples.content",
+    "Content": "samples.messages",
+    "ContentAudio": "samples.messages",
+    "ContentDocument": "samples.messages",
+    "ContentImage": "samples.messages",
+    "ContentText": "samples.messages",
+    "ContentVideo": "samples.messages",
     "Dataset": "samples.dataset",
     "DatasetNotFoundError": "errors",
     "DecodeError": "errors",
     "DeprecatedNameWarning": "errors",
     "DigestMismatchError": "errors",
     "ExpectationError": "errors",
-    "FieldSpec": "samples.field_spec",
+    "FieldSpec": "samples.fields",
     "GroupError": "errors",
     "LockError": "errors",
     "LockStaleError": "errors",

@@ -115,7 +115,7 @@ INTERNAL = {
     "plots": "Bar Plot ranges_of svg",
     "progress": "Deadline log_waits silent",
     "samples.digest": "samples_id",
-    "samples.display.sample": "sample_body shown_data",
+    "samples.shown_sample": "sample_body shown_data",
     "samples.fields": "COMPARED NAMES SETTINGS field_data",
     "samples.frames.layout": "frame_schema",
     "samples.letters": "choice_of letter_of",

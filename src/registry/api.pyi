@@ -199,8 +199,6 @@ from registry.progress import Report as Report
 from registry.progress import log_waits as log_waits
 from registry.progress import silent as silent
 from registry.samples.digest import samples_id as samples_id
-from registry.samples.display.sample import sample_body as sample_body
-from registry.samples.display.sample import shown_data as shown_data
 from registry.samples.fields import COMPARED as COMPARED
 from registry.samples.fields import NAMES as NAMES
 from registry.samples.fields import SETTINGS as SETTINGS
@@ -211,6 +209,8 @@ from registry.samples.letters import letter_of as letter_of
 from registry.samples.provenance import Provenance as Provenance
 from registry.samples.provenance import read_provenance as read_provenance
 from registry.samples.sample import DatasetRecord as DatasetRecord
+from registry.samples.shown_sample import sample_body as sample_body
+from registry.samples.shown_sample import shown_data as shown_data
 from registry.scaffold.columns import FRAME_COLUMNS as FRAME_COLUMNS
 from registry.scaffold.columns import FRAME_FIELDS as FRAME_FIELDS
 from registry.scaffold.new_manifest import dataset_lines as dataset_lines

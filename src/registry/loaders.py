@@ -26,7 +26,7 @@ from registry.manifest.source_models import (
     infer_source_keys,
 )
 from registry.manifest.validation import source_from_arguments
-from registry.mapping.map_records import map_records, record_mapper
+from registry.mapping.field_mapper import map_records, record_mapper
 from registry.pipeline.file_references import resolve_files, resolver
 from registry.samples.dataset import MemoryDataset
 from registry.samples.sample import Sample
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
     from registry.samples.dataset import Dataset
-    from registry.samples.field_spec import FieldSpec
+    from registry.samples.fields import FieldSpec
     from registry.samples.sample import DatasetRecord, RecordToSample
 
 __all__ = ["ViewArguments", "csv_dataset", "file_dataset", "hf_dataset", "json_dataset"]

@@ -35,7 +35,7 @@ from registry.catalog.reader import CatalogReader
 from registry.lint.runner import check, check_catalog
 from registry.manifest.resolve import resolve
 from registry.settings import builtin_root
-from registry.yamldoc import recovery
+from registry.yamldoc import reader
 from registry.yamldoc.document import ParsedText
 from registry.yamldoc.reader import Document
 
@@ -81,13 +81,13 @@ def write(path: Path, text: str, *, age: float = 60) -> None:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the names of the files that are parsed from now on."""
     names: list[str] = []
-    parse = recovery.parse_recovering
+    parse = reader._parse_recovering
 
     def counted(text: str, *, file: str) -> ParsedText:
         names.append(Path(file).name)
         return parse(text, file=file)
 
-    monkeypatch.setattr(recovery, "parse_recovering", counted)
+    monkeypatch.setattr(reader, "_parse_recovering", counted)
     return names
 
 

@@ -283,9 +283,9 @@ def test_upgrade_during_a_process_gives_it_a_unique_key(installed: Path) -> None
 
 OPEN = """
 import sys
-from registry.yamldoc import recovery
-parse, parsed = recovery.parse_recovering, []
-recovery.parse_recovering = lambda text, *, file: parsed.append(file) or parse(text, file=file)
+from registry.yamldoc import reader
+parse, parsed = reader._parse_recovering, []
+reader._parse_recovering = lambda text, *, file: parsed.append(file) or parse(text, file=file)
 from registry import list_datasets
 print(list_datasets(root=sys.argv[1]), len(parsed))
 """

@@ -18,8 +18,7 @@ from registry import (
 )
 from registry.cli import samples
 from registry.cli.samples import print_sample, record_lines
-from registry.samples.content import ContentReasoning
-from registry.samples.messages import ToolCall, ToolCallError
+from registry.samples.messages import ContentReasoning, ToolCall, ToolCallError
 from tests.cli.invocation import TerminalStream, on_terminal
 
 Capture = pytest.CaptureFixture[str]

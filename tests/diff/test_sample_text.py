@@ -8,9 +8,8 @@ import pytest
 
 from registry.diff.sample_text import field_bytes, field_text
 from registry.diff.samples import Samples, compare_samples
-from registry.samples.content import ContentImage, ContentText
 from registry.samples.fields import COMPARED
-from registry.samples.messages import ChatMessageSystem, ChatMessageUser
+from registry.samples.messages import ChatMessageSystem, ChatMessageUser, ContentImage, ContentText
 from registry.samples.sample import Sample
 
 

@@ -9,8 +9,7 @@ import pytest
 from registry.base.locations import Location
 from registry.boundary.boundary import Boundary
 from registry.load.named_files import NamedFiles, named_files
-from registry.samples.content import Content, ContentImage, ContentText
-from registry.samples.messages import ChatMessageUser
+from registry.samples.messages import ChatMessageUser, Content, ContentImage, ContentText
 from registry.samples.sample import Sample
 from tests.git_repository import write_files
 

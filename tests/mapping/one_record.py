@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from registry import MappingError, Sample, map_fields
-from registry.mapping.map_records import map_records
+from registry.mapping.field_mapper import map_records
 
 Record = dict[str, Any]
 

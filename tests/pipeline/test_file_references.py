@@ -14,8 +14,12 @@ from registry.pipeline.file_references import (
     resolve_files,
     resolver,
 )
-from registry.samples.content import ContentImage, ContentText
-from registry.samples.messages import ChatMessageAssistant, ChatMessageUser
+from registry.samples.messages import (
+    ChatMessageAssistant,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+)
 from registry.samples.sample import Sample, SandboxEnvironmentSpec
 from registry.sources.filesystem import FilesystemPool
 

@@ -17,7 +17,7 @@ from registry.base.locations import Location
 from registry.base.processes.executor import Executor
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
-from registry.decode import arrow_tables, csv_tables, json_batches
+from registry.decode import arrow_files, csv_tables, json_batches
 from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 from registry.decode.stream import SourceBytes
 from registry.errors import RegistryError
@@ -192,8 +192,8 @@ def _constants(case: Case) -> Iterator[pytest.MonkeyPatch]:
             (json_batches, "_BATCH_BYTES", case.block),
             (json_batches, "_BATCH_RECORDS", case.rows),
             (csv_tables, "_BLOCK_BYTES", max(case.block, 256)),
-            (arrow_tables, "_BATCH_ROWS", case.rows),
-            (arrow_tables, "_FIRST_ROWS", 2),
+            (arrow_files, "_BATCH_ROWS", case.rows),
+            (arrow_files, "_FIRST_ROWS", 2),
             (sample_writer, "_BATCH_ROWS", case.rows),
             (pipeline, "_CHUNK_ROWS", case.rows),
             (pipeline, "_FEW_ROWS", case.rows),

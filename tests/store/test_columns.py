@@ -46,10 +46,17 @@ from registry.samples.checkpoint import (
     TokenInterval,
     TurnInterval,
 )
-from registry.samples.content import ContentData, ContentReasoning, ContentToolUse, UrlCitation
 from registry.samples.fields import NAMES
 from registry.samples.frames.layout import MetadataType
-from registry.samples.messages import ToolCall, ToolCallContent, ToolCallError
+from registry.samples.messages import (
+    ContentData,
+    ContentReasoning,
+    ContentToolUse,
+    ToolCall,
+    ToolCallContent,
+    ToolCallError,
+    UrlCitation,
+)
 from registry.store.columns import batch_of, common_keys, fields_of, to_json_texts
 from registry.store.reader import SampleFile
 from registry.store.rows import samples_of

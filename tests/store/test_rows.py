@@ -31,10 +31,9 @@ from registry.samples.checkpoint import (
     SandboxSnapshotConfig,
     TimeInterval,
 )
-from registry.samples.content import ContentCitation, UrlCitation
 from registry.samples.fields import NAMES
 from registry.samples.frames.layout import MetadataType
-from registry.samples.messages import ToolCall, ToolCallContent
+from registry.samples.messages import ContentCitation, ToolCall, ToolCallContent, UrlCitation
 from registry.store.columns import batch_of, fields_of
 from registry.store.rows import metadata_of, samples_of
 from registry.store.schema import json_keys

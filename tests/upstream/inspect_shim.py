@@ -29,7 +29,7 @@ from registry import loaders
 from registry.errors import SourceError
 from registry.manifest.source_models import HfSource
 from registry.mapping import coerce
-from registry.mapping.map_records import record_mapper
+from registry.mapping.field_mapper import record_mapper
 from registry.progress import Deadline
 from registry.samples import dataset as our_dataset
 from registry.sources import retry

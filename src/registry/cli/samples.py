@@ -13,9 +13,9 @@ from registry.base.escape import escape_control, escape_lines, start_of
 from registry.cli.plots import can_draw
 from registry.cli.terminal import columns_of, is_styled, paint, print_styled
 from registry.errors import count_text
-from registry.samples.display.sample import shown_data, target_choices, text_of_input
 from registry.samples.fields import REST
 from registry.samples.letters import letter_of
+from registry.samples.shown_sample import shown_data, target_choices, text_of_input
 
 if TYPE_CHECKING:
     from registry.samples.sample import Sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Protocol
 
-from registry.decode.arrow_records import read_arrow, read_parquet
+from registry.decode.arrow_files import read_arrow, read_parquet
 from registry.decode.csv_records import read_csv
 from registry.decode.frame import NotColumnarError
 from registry.decode.json_records import read_json
@@ -40,8 +40,8 @@ DECODERS: dict[str, Decoder] = {
 TABLE_DECODERS = {
     "csv": ("csv_tables", "read_csv_tables"),
     "json": ("json_batches", "read_json_batches"),
-    "parquet": ("arrow_tables", "read_parquet_tables"),
-    "hf": ("arrow_tables", "read_arrow_tables"),
+    "parquet": ("arrow_files", "read_parquet_tables"),
+    "hf": ("arrow_files", "read_arrow_tables"),
 }
 
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from registry.base.conversion import decode_json
 from registry.base.digest import canonical_json
 from registry.base.materials import Parts
-from registry.decode.arrow_tables import chosen
+from registry.decode.arrow_files import chosen
 from registry.decode.frame import NotColumnarError
 from registry.decode.parquet_footers import chunks_of, leaves_of, read_footer
 from registry.decode.stream import PositionedFile, Ranges, merged

@@ -13,13 +13,13 @@ from registry.errors import ExpectationError, check_arguments, list_names
 from registry.load.dataset import CachedSamples, Options, check_name, get_dataset
 from registry.manifest.models import View
 from registry.settings import Settings
-from registry.store.selections import ValueRows, value_rows
 
 if TYPE_CHECKING:
     from registry.catalog.groups import Group, Member
     from registry.lockfile.pin_cache import CatalogPins
     from registry.samples.dataset import Dataset
     from registry.store.arrow_dataset import ArrowDataset
+    from registry.store.views import ValueRows
 
 __all__ = [
     "GroupDatasets",
@@ -144,6 +144,8 @@ def _checked(group: Group, options: dict[str, Any]) -> Group:
 
 def values_of(dataset: ArrowDataset, key: str) -> ValueRows:
     """Return the values of a metadata key of an open dataset, as the cache has them."""
+    from registry.store.views import value_rows  # what lists groups opens nothing
+
     file, _ = dataset.as_opened()
     cache, opened = Cache(Settings.from_environment().cache_dir), dataset.origin
     assert isinstance(opened, CachedSamples)  # noqa: S101 (of a dataset of the catalog)

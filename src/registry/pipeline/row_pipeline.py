@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from registry.base.memory import gc_paused
 from registry.errors import MappingError, RegistryError
 from registry.mapping.batch import sample_size
-from registry.mapping.field_mapper import FieldMapper
-from registry.mapping.map_records import map_records, map_values
+from registry.mapping.field_mapper import FieldMapper, map_records, map_values
 from registry.pipeline.file_references import resolve_files
 from registry.pipeline.transforms import Numbered, with_columns
 from registry.samples.fields import NAMES

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from registry.errors import MappingError, MissingDependencyError, count_text
 from registry.installation import install_advice
-from registry.samples.display.methods import DisplayMethods
 from registry.samples.frames.methods import FrameMethods
 from registry.samples.letters import index_of, letter_of
 from registry.samples.sample import Sample, sample_input_len
@@ -20,6 +19,7 @@ from registry.samples.selection import Positions, is_index, position_in, positio
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
+    from rich.console import Console, ConsoleOptions, RenderResult
 
     from registry.samples.inspect_dataset import InspectDataset
     from registry.samples.provenance import Provenance
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 
-class Dataset(FrameMethods, DisplayMethods, Sequence[Sample], abc.ABC):
+class Dataset(FrameMethods, Sequence[Sample], abc.ABC):
     """A sequence of samples whose slices are datasets too."""
 
     @property
@@ -172,6 +172,29 @@ class Dataset(FrameMethods, DisplayMethods, Sequence[Sample], abc.ABC):
         Raises:
             MappingError: a sample has choices and a target that is not the letter of one.
         """
+
+    @property
+    def _rows_at_once(self) -> int:
+        """How many samples can be read in a moment."""
+        return 1 << 16
+
+    # What shows a dataset is imported when it is shown.
+
+    def _repr_html_(self) -> str:
+        """Return numbers, the first samples and plots as HTML of less than 30 KB, for notebooks."""
+        from registry.samples.shown_dataset import dataset_html
+
+        return dataset_html(self, most=self._rows_at_once)
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any] | tuple[str, Any, Any]]:
+        from registry.samples.shown_dataset import rich_fields
+
+        return rich_fields(self)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from registry.samples.shown_dataset import dataset_rich
+
+        return dataset_rich(self, console, options, most=self._rows_at_once)
 
 
 def refuse_inspect() -> None:

@@ -1,18 +1,56 @@
 """The fields of a sample: one row per field, from which storage, comparison and display follow.
 
 A field that Inspect adds is one row here, a parameter and a field of `Sample`, a key of the
-manifest (`manifest.models.FieldsSpec` with its schema) and, if it has a class, its coercion.
+manifest (`manifest.models.FieldsSpec` with its schema), the column of it in `FieldSpec` and, if it
+has a class, its coercion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["COMPARED", "FIELDS", "NAMES", "OBJECTS", "REST", "SETTINGS", "Field", "field_data"]
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+__all__ = [
+    "COMPARED",
+    "FIELDS",
+    "NAMES",
+    "OBJECTS",
+    "REST",
+    "SETTINGS",
+    "Field",
+    "FieldSpec",
+    "Metadata",
+    "SandboxEnvironmentSpec",
+    "SandboxEnvironmentType",
+    "field_data",
+    "metadata_as",
+]
 
 Kind = Literal["text", "texts", "int", "json"]
 """What a column of stored samples has; `json` is text."""
+
+Metadata = TypeVar("Metadata", bound=BaseModel)
+
+
+class SandboxEnvironmentSpec(BaseModel):
+    """A sandbox type and its configuration."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    type: str
+    """Kind of sandbox, such as `docker`."""
+    config: Annotated[Any, "a pydantic model, a str or None"] = None
+    """File name of the configuration, or a configuration model."""
+
+    def __init__(self, type: str, config: BaseModel | str | None = None) -> None:
+        super().__init__(type=type, config=config)
+
+
+SandboxEnvironmentType = str | tuple[str, str] | SandboxEnvironmentSpec
+"""A spec or its short form: `"docker"`, `("docker", "compose.yaml")`."""
 
 
 def _sandbox_data(spec: Any) -> list[Any]:
@@ -21,9 +59,7 @@ def _sandbox_data(spec: Any) -> list[Any]:
     return [spec.type, spec.config]
 
 
-def _sandbox(data: list[Any]) -> Any:
-    from registry.samples.sandbox import SandboxEnvironmentSpec
-
+def _sandbox(data: list[Any]) -> SandboxEnvironmentSpec:
     return SandboxEnvironmentSpec(*data)
 
 
@@ -93,3 +129,48 @@ def field_data(name: str, value: Any) -> Any:
     return (
         value if value is None or field is None or field.to_data is None else field.to_data(value)
     )
+
+
+@dataclass
+class FieldSpec:
+    """Names of the column of each field of a sample; the same as Inspect AI's."""
+
+    input: str = "input"
+    """Column of the prompt: a str, or a list of `{role, content}` messages; must not be empty."""
+    target: str = "target"
+    """Column of the ideal answer, a value or a list; "" if it is missing."""
+    choices: str = "choices"
+    """Column of the choices: a list, or a str split at commas or, without any, at whitespace."""
+    id: str = "id"
+    """Column of the identifier, an int or a str."""
+    metadata: list[str] | type[BaseModel] | None = None
+    """Columns to store as metadata, or a frozen pydantic model of them; None reads the column
+    `metadata` (a dict, or a JSON object as a str) if there is one."""
+    sandbox: str = "sandbox"
+    """Column of the sandbox: a type, or a pair of type and configuration file."""
+    files: str = "files"
+    """Column of the files: a dict of str, or a JSON object as a str."""
+    setup: str = "setup"
+    """Column of the setup script."""
+    checkpoint: str | None = field(default="checkpoint", kw_only=True)
+    """Column of the checkpoint settings: a dict, or a JSON object as a str; None reads none."""
+    description: str | None = field(default=None, kw_only=True)
+    """Column of a short statement of what the sample asks for; None reads none."""
+
+
+def metadata_as(metadata: dict[str, Any] | None, cls: type[Metadata], owner: str) -> Metadata:
+    """Return `metadata` as the frozen pydantic model `cls`, without keys that `cls` lacks.
+
+    Raises:
+        ValueError: there is no metadata, `cls` is not frozen, or the values are invalid.
+    """
+    # The error messages are Inspect's: its users may match them.
+    if metadata is None:
+        raise ValueError(f"{owner} does not have metadata")
+    if not cls.model_config.get("frozen", False):
+        raise ValueError(f"Metadata model {cls.__name__} must have frozen=True")
+    known = {key: value for key, value in metadata.items() if key in cls.model_fields}
+    try:
+        return cls(**known)
+    except ValidationError as error:
+        raise ValueError(f"Could not parse metadata into {cls.__name__}: {error}") from error

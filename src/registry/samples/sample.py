@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from registry.samples.metadata import Metadata, metadata_as
-from registry.samples.sandbox import SandboxEnvironmentSpec, SandboxEnvironmentType
+from registry.samples.fields import (
+    Metadata,
+    SandboxEnvironmentSpec,
+    SandboxEnvironmentType,
+    metadata_as,
+)
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -185,12 +189,12 @@ class Sample(BaseModel):
 
     def _repr_html_(self) -> str:
         """Return all fields as HTML for a notebook, of less than 30 KB."""
-        from registry.samples.display.sample import sample_html
+        from registry.samples.shown_sample import sample_html
 
         return sample_html(self)
 
     def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
-        from registry.samples.display.sample import rich_fields
+        from registry.samples.shown_sample import rich_fields
 
         return rich_fields(self)
 

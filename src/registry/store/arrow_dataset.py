@@ -23,7 +23,7 @@ from registry.samples.sample import (
 )
 from registry.samples.selection import Positions, is_index, position_in, positions_of, shuffle_list
 from registry.store.checked_file import StoredArray
-from registry.store.frames.methods import StoredFrameMethods
+from registry.store.frame_methods import StoredFrameMethods
 from registry.store.lazy import LazyModule
 from registry.store.rows import samples_of
 from registry.store.views import ViewArrays, choice_orders

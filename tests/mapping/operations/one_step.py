@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from registry.errors import MappingError
-from registry.mapping.field_mapper import FieldMapper, map_fields
-from registry.mapping.map_records import map_records
+from registry.mapping.field_mapper import FieldMapper, map_fields, map_records
 from registry.mapping.operations.base import OF_NULL
 
 

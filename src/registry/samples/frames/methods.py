@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from registry.samples.frames.convert import Frames
     from registry.samples.frames.description import Description
     from registry.samples.frames.layout import MetadataForm
+    from registry.samples.frames.rows import Frames
     from registry.samples.sample import Sample
 
 __all__ = ["FrameMethods"]
@@ -87,7 +87,7 @@ class FrameMethods:
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        from registry.samples.frames.convert import require
+        from registry.samples.frames.rows import require
 
         require("pandas", "to_pandas")
         return self.to_arrow(metadata=metadata).to_pandas()
@@ -98,7 +98,7 @@ class FrameMethods:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        from registry.samples.frames.convert import require
+        from registry.samples.frames.rows import require
 
         frame: pl.DataFrame = require("polars", "to_polars").from_arrow(
             self.to_arrow(metadata=metadata)
@@ -142,7 +142,7 @@ class FrameMethods:
 
     def _frames(self, size: int | None, metadata: MetadataForm) -> Frames:
         """Return the schema and the batches of all samples."""
-        from registry.samples.frames.convert import frames_of
+        from registry.samples.frames.rows import frames_of
 
         return frames_of(self, size, metadata)
 

@@ -1,4 +1,4 @@
-"""Samples as rows of a frame: what holds for every dataset, wherever its samples are.
+"""Samples as Arrow data: what holds for every dataset, wherever its samples are.
 
 A message is a struct of its role, its text, and the rest as JSON; metadata is JSON, or a struct of
 the keys of all samples, each with the common type of its values.
@@ -6,21 +6,24 @@ the keys of all samples, each with the common type of its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from pydantic import BaseModel
 
 from registry.base.digest import canonical_json, to_json
-from registry.errors import MappingError
+from registry.errors import MappingError, MissingDependencyError
 from registry.samples.fields import FIELDS, Field, field_data
 from registry.samples.frames.layout import (
     COLUMNS,
     METADATA_TYPE_OF,
     METADATA_TYPES,
+    MetadataForm,
     MetadataType,
     frame_schema,
 )
@@ -30,16 +33,23 @@ if TYPE_CHECKING:
     from registry.samples.sample import Sample
 
 __all__ = [
+    "Frames",
+    "check_arguments",
     "columns_of",
     "frame_batch",
+    "frames_of",
     "message_data",
     "message_row",
     "metadata_kinds",
     "metadata_struct",
+    "require",
     "sandbox_text",
 ]
 
 _FAILURES = (UnicodeError, pa.ArrowException, TypeError, OverflowError, RecursionError)
+
+_ROWS = 1 << 13
+"""As many as a batch of the cache has at most."""
 
 _INT64 = 1 << 63
 
@@ -223,3 +233,58 @@ def message_row(data: Mapping[str, Any]) -> dict[str, str | None]:
     # Keys in a fixed order: which fields were set first says nothing.
     text = canonical_json(rest).decode() if rest else None
     return {"role": role, "content": content, "id": identifier, "rest": text}
+
+
+class Frames(NamedTuple):
+    """Arrow data of a dataset, made as it is read."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+
+class Samples(Protocol):
+    """What is used of a dataset."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Sample]: ...
+
+
+def check_arguments(size: int | None, metadata: MetadataForm) -> None:
+    """Raise a ValueError for a size or a form that does not exist."""
+    if metadata not in ("json", "struct"):
+        raise ValueError(f"metadata must be 'json' or 'struct', not {metadata!r}")
+    if size is not None and size < 1:
+        raise ValueError(f"a batch has at least one row, not {size}")
+
+
+def frames_of(samples: Samples, size: int | None, metadata: MetadataForm) -> Frames:
+    """Return samples as Arrow data; the arguments are those of `Dataset.batches`."""
+    check_arguments(size, metadata)
+    kinds = None
+    if metadata == "struct":
+        kinds = metadata_kinds(sample.metadata for sample in samples)
+    return Frames(frame_schema(kinds), _batches(iter(samples), size or _ROWS, kinds))
+
+
+def _batches(
+    samples: Iterator[Sample], size: int, kinds: dict[str, MetadataType] | None
+) -> Iterator[pa.RecordBatch]:
+    first = 0
+    while part := list(islice(samples, size)):
+        yield frame_batch(part, kinds, first=first)
+        first += len(part)
+
+
+def require(package: str, method: str) -> Any:
+    """Return a package that a method needs.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != package:
+            raise
+        message = f"`{method}` needs {package}: pip install {package}"
+        raise MissingDependencyError(message) from error

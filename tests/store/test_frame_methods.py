@@ -27,7 +27,7 @@ from registry import (
 from registry.base.digest import from_json
 from registry.samples.frames.rows import frame_batch
 from registry.store.arrow_dataset import ArrowDataset
-from registry.store.frames.stored import kinds_of_file
+from registry.store.frame_columns import kinds_of_file
 from registry.store.reader import SampleFile
 from registry.store.schema import schema_of
 from registry.store.writer import SampleWriter

@@ -11,7 +11,7 @@ from registry.base.escape import escape_control
 from registry.base.names import display_path
 from registry.display.html import MOST_BYTES, Allowance, block, plots_html, plots_text, table
 from registry.errors import RegistryError, count_text
-from registry.samples.display.sample import ShownSample, text_of_input
+from registry.samples.shown_sample import ShownSample, text_of_input
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult

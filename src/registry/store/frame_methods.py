@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from registry.samples.frames.convert import Frames
     from registry.samples.frames.layout import MetadataForm, MetadataType
+    from registry.samples.frames.rows import Frames
     from registry.samples.sample import Sample
     from registry.store.reader import SampleFile
     from registry.store.views import ViewArrays
@@ -65,9 +65,9 @@ class StoredFrameMethods(FrameMethods):
         ) -> Iterator[Sample]: ...
 
     def _frames(self, size: int | None, metadata: MetadataForm) -> Frames:
-        from registry.samples.frames.convert import Frames, check_arguments
         from registry.samples.frames.layout import frame_schema
-        from registry.store.frames.stored import kinds_of_file
+        from registry.samples.frames.rows import Frames, check_arguments
+        from registry.store.frame_columns import kinds_of_file
 
         check_arguments(size, metadata)
         if self._changes():
@@ -96,7 +96,7 @@ class StoredFrameMethods(FrameMethods):
         from registry.base.arrow import int64_array
         from registry.samples.frames.layout import COLUMNS, frame_schema
         from registry.samples.frames.rows import columns_of
-        from registry.store.frames.stored import changed_columns, frame_columns
+        from registry.store.frame_columns import changed_columns, frame_columns
 
         stored = self._reading(lambda file: file.select(rows))
         ordered = self._ordered_choices(frame, stored, rows)
@@ -120,7 +120,7 @@ class StoredFrameMethods(FrameMethods):
         import numpy as np
 
         from registry.base.arrow import ranges
-        from registry.store.frames.choices import reordered
+        from registry.store.frame_columns import reordered
 
         starts = frame.choice_starts[rows]
         counts = frame.choice_starts[rows + 1] - starts
@@ -153,7 +153,7 @@ class StoredFrameMethods(FrameMethods):
 
     def _positions_of_ids(self) -> dict[int | str | None, int]:
         """Return the position of the first sample of each id."""
-        from registry.store.frames.stored import ids_of_file
+        from registry.store.frame_columns import ids_of_file
 
         rows = self._rows(slice(None)).tolist()
         ids = None if self._auto_id else self._reading(ids_of_file)

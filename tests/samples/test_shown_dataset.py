@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -11,7 +12,8 @@ from rich.console import Console
 
 from registry import Catalog, ChatMessageUser, MemoryDataset, Sample, get_dataset
 from registry.display.html import MOST_BYTES
-from registry.samples.display.dataset import dataset_html
+from registry.samples.shown_dataset import dataset_html
+from registry.store.arrow_dataset import ArrowDataset
 
 HOSTILE = "<script>alert(1)</script>\u202e&\x1b]0;x\x07"
 
@@ -99,3 +101,21 @@ def test_rich_prints_plots_as_wide_as_the_console(width: int) -> None:
 def test_rich_prints_one_line_inside_of_other_values() -> None:
     dataset = MemoryDataset([Sample("x")], name="d", shuffled=True)
     assert printed([dataset]) == "[MemoryDataset(name='d', samples=1, shuffled=True)]\n"
+
+
+def test_large_samples_are_described_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (f'{{"q": "{n} {"x" * 200_000}", "a": "y"}}\n' for n in range(40))
+    (tmp_path / "d.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "datasets.yaml").write_text(
+        "version: 1\ndatasets: {d: {source: {type: json, path: d.jsonl}, auto_id: true,"
+        " fields: {input: q, target: a}}}\n",
+        encoding="utf-8",
+    )
+    dataset = get_dataset("d", root=tmp_path)
+    assert "of the first" not in dataset._repr_html_()
+    monkeypatch.setattr("registry.store.arrow_dataset._PREFETCH_BYTES", 1 << 22)
+    assert isinstance(dataset, ArrowDataset)
+    assert f"of the first {dataset._rows_at_once} samples" in dataset._repr_html_()
+    assert dataset._rows_at_once < 30

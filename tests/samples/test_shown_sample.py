@@ -12,7 +12,12 @@ from rich.console import Console
 from registry import Sample
 from registry.display.html import MOST_BYTES, Allowance
 from registry.samples.checkpoint import CheckpointSampleConfig, TurnInterval
-from registry.samples.content import (
+from registry.samples.messages import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
     ContentAudio,
     ContentData,
     ContentDocument,
@@ -20,17 +25,10 @@ from registry.samples.content import (
     ContentReasoning,
     ContentText,
     ContentToolUse,
-)
-from registry.samples.display.sample import sample_body
-from registry.samples.messages import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageTool,
-    ChatMessageUser,
     ToolCall,
     ToolCallError,
 )
+from registry.samples.shown_sample import sample_body
 from tests.gallery import GALLERY, picture, sound, uri
 
 HOSTILE = "<script>alert(1)</script>\u202e&\ud800\x1b]0;x\x07"

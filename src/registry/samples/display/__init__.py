@@ -1,1 +1,0 @@
-"""How samples and datasets show themselves in a notebook and to rich."""
