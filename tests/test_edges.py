@@ -19,8 +19,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 # has the same table.
 EDGES = {
     "errors": "",
-    "extensions": "errors",
-    "installation": "",
+    "installation": "errors",
     "api": "",
     "plugins": "registry api",
     "progress": "",
@@ -33,7 +32,7 @@ EDGES = {
     "yamldoc": "errors rules base",
     "cache": "errors progress base",
     "boundary": "errors settings base",
-    "manifest": "errors settings rules base yamldoc boundary extensions",
+    "manifest": "errors settings rules base yamldoc boundary installation",
     "store": "errors base samples cache",
     "catalog": "errors settings base plots display yamldoc boundary manifest",
     "lockfile": "errors settings base yamldoc boundary manifest catalog",
@@ -44,7 +43,7 @@ EDGES = {
     "corrections": "errors base samples yamldoc manifest store mapping",
     "pipeline": "errors progress base samples cache boundary manifest store decode sources mapping corrections",
     "lint": "errors settings rules base yamldoc boundary manifest corrections catalog lockfile mapping decode",
-    "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline extensions",
+    "load": "errors progress settings base display samples cache boundary manifest store catalog lockfile sources pipeline installation",
     "inspect": "errors samples manifest catalog load",
     "loaders": "errors progress settings base samples cache boundary manifest store decode sources mapping pipeline",
     "diff": "errors settings base samples yamldoc cache boundary manifest corrections catalog lockfile mapping load",

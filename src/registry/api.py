@@ -39,13 +39,11 @@ INTERNAL = {
     "base.digest": "canonical_json digest_of encode_value",
     "base.escape": "escape_control start_of",
     "base.local_files": "FileState open_regular",
-    "base.folders": "publish_folder",
     "base.fs": "HashedFile file_sha256",
     "base.materials": "Material Original",
-    "base.memory": "gc_paused",
+    "base.process_state": "cached_property gc_paused",
     "base.locations": "PACKED_SUFFIXES Location",
     "base.names": "NAME_PATTERN file_stem is_device name_fault",
-    "base.processes.forks": "cached_property",
     "base.processes.git": "Repository repository_of",
     "base.processes.executor": "WorkerLostError Workers can_start",
     "base.threads": "LibraryError NoProgressError ReportNamed run_limited",
@@ -54,7 +52,7 @@ INTERNAL = {
     "boundary.http_client": "Client client_opener",
     "cache.cache": "Cache CacheEntry",
     "cache.contents": "contents older_formats paths_of size_of",
-    "cache.meta": "CACHE_FOLDERS check_meta seal unseal",
+    "cache.folders": "CACHE_FOLDERS check_meta publish_folder seal unseal",
     "cache.remote": "Packed",
     "cache.locks": "again_if_lost",
     "catalog.cache": "parents_of",
@@ -91,8 +89,9 @@ INTERNAL = {
         "BundleError LogError MissingDependencyError ReachError RevisionError count_text list_names"
         " near_or_known"
     ),
-    "extensions": "KINDS extension extension_points extensions package_of",
-    "installation": "install_advice installed_release",
+    "installation": (
+        "KINDS extension extension_points extensions install_advice installed_release package_of"
+    ),
     "lint.layout": "schema_reference",
     "load.dataset": "Overrides",
     "load.materials": "named_files_of",

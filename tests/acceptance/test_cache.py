@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import registry.base.folders
 import registry.cache.cache
+import registry.cache.folders
 from registry import Dataset, get_dataset
 from tests.records import jsonl
 

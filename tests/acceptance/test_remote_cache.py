@@ -17,7 +17,7 @@ from s3fs import S3FileSystem
 
 from registry import get_dataset
 from registry.cache.cache import Cache
-from registry.cache.meta import seal, unseal
+from registry.cache.folders import seal, unseal
 from registry.cli import main
 from registry.load.call import OpenCatalog
 from registry.plugins.remote_cache.of_dataset import open_remote_cache

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from registry.base import fs
-from registry.base.folders import publish_folder, temporary_folder
 from registry.base.fs import (
     HashedFile,
     best_effort_path,
@@ -28,7 +27,8 @@ from registry.base.fs import (
     write_best_effort,
     write_cached,
 )
-from tests.base.test_folders import failing, finished
+from registry.cache.folders import publish_folder, temporary_folder
+from tests.cache.test_folders import failing, finished
 
 BODY = b'{"a": 1}\n{"b": 2}\n'
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.cache.cache import Cache
-from registry.cache.meta import EntryKind
+from registry.cache.folders import EntryKind
 
 __all__ = ["HOUR", "age", "blob", "export", "key", "leave", "records", "samples", "view"]
 

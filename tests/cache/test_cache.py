@@ -20,7 +20,7 @@ from registry.base.cache_access import create_file
 from registry.base.local_files import read_regular
 from registry.cache import cache as module
 from registry.cache.cache import Cache, CacheEntry
-from registry.cache.meta import EntryKind, seal, unseal
+from registry.cache.folders import EntryKind, seal, unseal
 from registry.errors import CacheError
 from registry.progress import Deadline, silent
 from tests.cache.entries import age, blob

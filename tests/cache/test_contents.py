@@ -13,7 +13,7 @@ import pytest
 from registry.cache import contents as module
 from registry.cache.cache import Cache
 from registry.cache.contents import Checked, contents, newest, paths_of, size_of, verify
-from registry.cache.meta import Kind
+from registry.cache.folders import Kind
 from tests.cache.entries import HOUR, age, blob, export, key, records, samples, view
 
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from registry.cache.meta import seal, unseal
+from registry.cache.folders import seal, unseal
 from tests.command_line import Ran
 from tests.conftest import Https
 from tests.faults.background import finish, start

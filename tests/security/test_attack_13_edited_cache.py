@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from registry.cache.meta import checksum, seal, unseal
+from registry.cache.folders import checksum, seal, unseal
 from registry.store.checked_file import pack_numbers, unpack_numbers
 from tests.command_line import run
 from tests.git_repository import write_files

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from registry.cache.cache import OnDamage
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.errors import CacheError, DamagedEntryError
 from registry.store import checked_file
 from registry.store.checked_file import (

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.errors import CacheError
 from registry.store import reader as sample_file
 from registry.store import writer as sample_writer

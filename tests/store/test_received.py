@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.errors import CacheError
 from registry.store.checked_file import pack_numbers, unpack_numbers
 from registry.store.columns import batch_of

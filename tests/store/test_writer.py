@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from registry.base.fs import file_sha256
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.store import writer as sample_writer
 from registry.store.checked_file import unpack_numbers
 from registry.store.reader import SampleFile

@@ -10,7 +10,7 @@ import pytest
 from registry import get_dataset
 from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents
-from registry.cache.meta import Kind
+from registry.cache.folders import Kind
 from registry.catalog.catalog import Catalog
 from registry.cli import main
 from registry.errors import ManifestError, OfflineError

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from registry.base.processes.forks import ForkSafeLock
+from registry.base.process_state import ForkSafeLock
 
 __all__ = ["Count", "Text", "convert", "decode_json"]
 

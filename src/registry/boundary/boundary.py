@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from registry.base.conversion import convert
 from registry.base.local_files import NOT_A_FILE, is_open_at, open_regular
-from registry.base.locations import Location
-from registry.base.packages import PACKAGE, package_folders
+from registry.base.locations import PACKAGE, Location, package_folders
 from registry.errors import ReachError, SourceError
 from registry.settings import BYTES, amount
 

@@ -31,19 +31,25 @@ import msgspec
 from msgspec import Struct
 
 from registry.base.cache_access import CACHE_FORMAT, create_file, make_folder, versioned_folder
-from registry.base.folders import (
+from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
+from registry.base.local_files import read_regular
+from registry.base.process_state import cached_property
+from registry.cache.folders import (
+    ENTRY_KINDS,
+    META,
+    EntryKind,
+    Kind,
+    check_meta,
     finish_files,
     kept_inode,
     publish_folder,
     remove_folder,
+    seal,
     temporary_folder,
+    unseal,
     write_error,
 )
-from registry.base.fs import file_sha256, make_durable, set_cached_mode, write_cached
-from registry.base.local_files import read_regular
-from registry.base.processes.forks import cached_property
 from registry.cache.locks import lock
-from registry.cache.meta import ENTRY_KINDS, META, EntryKind, Kind, check_meta, seal, unseal
 from registry.errors import CacheError, DamagedEntryError
 from registry.progress import Deadline, Report
 

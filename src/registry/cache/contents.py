@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.cache_access import CACHE_FORMAT
-from registry.base.folders import kept_inode
 from registry.base.fs import file_sha256
 from registry.cache.cache import inode_of, listed
-from registry.cache.meta import KINDS, META, EntryKind, Kind
+from registry.cache.folders import KINDS, META, EntryKind, Kind, kept_inode
 from registry.errors import CacheError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from registry.base.cache_access import make_folder
 from registry.base.fs import claim
 from registry.cache.cache import listed
 from registry.cache.contents import Item, contents, newer_formats, newest, older_formats, size_of
-from registry.cache.meta import ENTRY_KINDS, KINDS
+from registry.cache.folders import ENTRY_KINDS, KINDS
 from registry.errors import count_text
 
 if TYPE_CHECKING:

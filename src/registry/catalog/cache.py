@@ -24,8 +24,7 @@ from msgspec import Struct
 from registry.base.digest import digest_of
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
 from registry.base.local_files import FileState
-from registry.base.memory import gc_paused
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property, gc_paused
 from registry.boundary.boundary import Boundary
 from registry.catalog.cached_files import (
     CachedFile,

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from registry.base.local_files import ABSENT, INODE_MASK, FileState
-from registry.base.packages import PACKAGE, package_folders
+from registry.base.locations import PACKAGE, package_folders
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import Entries, GlobLimitError, name_matcher, search
 from registry.settings import INDEX_NAME, builtin_root, most_manifests

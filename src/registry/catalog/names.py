@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import retired_of
 from registry.catalog.groups import Group, GroupEntry, Member, group_problems, read_group

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.boundary.boundary import Boundary, Limits
 
 if TYPE_CHECKING:

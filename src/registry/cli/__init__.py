@@ -18,8 +18,7 @@ from registry.cli.help_text import SuggestingGroup, with_help_text
 from registry.cli.output import print_failure, print_line
 from registry.cli.streams import escaped_output
 from registry.errors import ExtensionError, RegistryError
-from registry.extensions import extension, extensions
-from registry.installation import DISTRIBUTION, install_advice
+from registry.installation import DISTRIBUTION, extension, extensions, install_advice
 from registry.settings import SWITCH, working_folder
 
 if TYPE_CHECKING:

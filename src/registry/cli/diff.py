@@ -32,7 +32,7 @@ from registry.diff.report.summary import (
 )
 from registry.diff.words import excerpt
 from registry.errors import list_names
-from registry.extensions import our_own
+from registry.installation import our_own
 
 __all__ = ["FORMATS", "as_text", "field_lines", "print_diff", "wrapped"]
 

@@ -15,7 +15,7 @@ from registry.catalog.catalog import Catalog
 from registry.cli.completion import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import LockError, RegistryError, ReviewError, RevisionError, near_or_known
-from registry.extensions import our_own
+from registry.installation import our_own
 from registry.load.call import DatasetCall, OpenCatalog
 from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, usable_cores
 

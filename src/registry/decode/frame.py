@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 
 if TYPE_CHECKING:
     import numpy as np

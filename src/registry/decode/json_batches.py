@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from registry.base.arrow import byte_positions
-from registry.base.memory import gc_paused
+from registry.base.process_state import gc_paused
 from registry.decode.exact_json import has_unique_keys, repeats_key
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame, Wanted, heads_of
 from registry.decode.stream import (

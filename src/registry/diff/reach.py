@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from registry.base.locations import Location
-from registry.base.packages import PACKAGE
+from registry.base.locations import PACKAGE, Location
 from registry.boundary.hosts import HUB, host_of
 from registry.boundary.secrets import leaves, variable_of
 from registry.diff.models import REACH_KINDS, NewReach, Reach, Snapshot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from registry.base.escape import start_of
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.diff.matching import DigestTable, Matching, Pair, Samples, digest_table, match, moved
 from registry.diff.models import Chunk, Example, FieldChange, SampleChange
 from registry.diff.sample_text import field_bytes, field_text, target_items

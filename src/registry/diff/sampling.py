@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.base.threads import run_jobs
 from registry.diff.corrections import corrections_between, corrections_of
 from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 
 __all__ = ["Passage", "code_html", "passages"]
 

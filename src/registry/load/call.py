@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.locations import Location
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.errors import LockError, LockStaleError, SourceError

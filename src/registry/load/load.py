@@ -18,7 +18,7 @@ from registry.base.digest import digest_of
 from registry.boundary.boundary import Boundary
 from registry.cache.locks import again_if_lost
 from registry.errors import AccessError, LockError, SourceError
-from registry.extensions import our_own
+from registry.installation import our_own
 from registry.load.materials import check_named, samples_id_with_named
 from registry.load.provenance import Described
 from registry.lockfile.pinned import PinnedSources, known_sources

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from registry.base.locations import Location
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.load.materials import locked_sources
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.serialize import data_of, is_not_default

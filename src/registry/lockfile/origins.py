@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.lockfile.models import read_documents
 from registry.lockfile.text import blocks, read_bytes
 from registry.manifest.origins import Origin

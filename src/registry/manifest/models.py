@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from registry.base.conversion import Count, Text, convert
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.errors import Severity
 from registry.manifest.source import Source
 from registry.manifest.source_models import CorrectionsFile, to_source

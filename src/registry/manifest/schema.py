@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from registry.errors import shorten
-from registry.extensions import extension, extensions
+from registry.installation import extension, extensions
 from registry.settings import builtin_root
 
 if TYPE_CHECKING:

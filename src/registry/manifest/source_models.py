@@ -18,7 +18,7 @@ from registry.base.conversion import Text, convert
 from registry.base.locations import Location
 from registry.base.materials import Sha256
 from registry.errors import ExtensionError, SourceError, count_text
-from registry.extensions import extension
+from registry.installation import extension
 from registry.manifest.source import Repository, Source, SourceModel, is_commit
 
 __all__ = [

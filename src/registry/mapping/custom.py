@@ -12,7 +12,7 @@ from typing import Any
 
 from registry.base.digest import digest_of
 from registry.base.fs import file_sha256
-from registry.base.packages import find_module, places_of
+from registry.base.locations import find_module, places_of
 from registry.boundary.boundary import Boundary
 from registry.errors import MappingError
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample

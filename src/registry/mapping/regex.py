@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import IO, Any, NamedTuple, cast
 
-from registry.base.processes.forks import ForkSafeLock
+from registry.base.process_state import ForkSafeLock
 from registry.boundary.boundary import MAX_TEXT
 from registry.errors import MappingError
 from registry.mapping import regex_worker

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from registry.base.memory import gc_paused, system_memory
+from registry.base.process_state import gc_paused, system_memory
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from registry.base.memory import gc_paused
+from registry.base.process_state import gc_paused
 from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
 from registry.mapping.columns_used import UnreadColumns, mapping_dependencies
 from registry.mapping.missing_columns import UnseenColumns

@@ -11,7 +11,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from registry.base.memory import gc_paused
+from registry.base.process_state import gc_paused
 from registry.errors import MappingError, RegistryError
 from registry.mapping.batch import sample_size
 from registry.mapping.field_mapper import FieldMapper, map_records, map_values

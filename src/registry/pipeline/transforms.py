@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.errors import DecodeError, MappingError, types_and_values
 from registry.manifest.expressions import parse_condition
 from registry.mapping.conditions import key_of

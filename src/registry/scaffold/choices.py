@@ -11,7 +11,7 @@ from itertools import product, takewhile
 from string import ascii_uppercase
 from typing import Any
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.errors import MappingError
 from registry.manifest.expressions import parse_expression
 from registry.mapping.evaluate import compile_expression

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.errors import RegistryError, did_you_mean, list_names
 from registry.mapping.conditions import is_empty
 from registry.mapping.row import get_column, or_none, path_splits

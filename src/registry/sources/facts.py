@@ -14,9 +14,8 @@ from registry.base.locations import Location
 from registry.errors import SourceError
 from registry.progress import Deadline
 from registry.settings import deadline_seconds
-from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import FilesystemPool, option_errors, source_errors
-from registry.sources.opening import has_ranges
+from registry.sources.opening import expand_or_recall, has_ranges
 from registry.sources.ranges import RemoteRanges
 from registry.sources.remote_files import look_up, validated
 from registry.sources.retry import connection_failure, is_transient, status_of

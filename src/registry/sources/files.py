@@ -16,8 +16,8 @@ from registry.boundary.hosts import endpoint_of
 from registry.errors import AccessError, DigestMismatchError
 from registry.manifest.source_models import FileSource
 from registry.sources.bodies import is_strong
-from registry.sources.expand import expand_or_recall
 from registry.sources.filesystem import FilesystemPool, option_errors
+from registry.sources.opening import expand_or_recall
 from registry.sources.pins import PinnedFile, SourceContext, SourcePin, UnknownDigestError
 from registry.sources.remote_files import (
     digest_mismatch,

@@ -23,7 +23,6 @@ from registry.decode.stream import SourceBytes
 from registry.errors import SourceError
 from registry.progress import Progress
 from registry.sources.archives import OpenArchive, open_member
-from registry.sources.expand import expand
 from registry.sources.filesystem import (
     FilesystemPool,
     changed_error,
@@ -31,7 +30,7 @@ from registry.sources.filesystem import (
     option_errors,
     source_errors,
 )
-from registry.sources.opening import has_ranges, open_location, open_ranges
+from registry.sources.opening import expand, has_ranges, open_location, open_ranges
 from registry.sources.pins import PartsError, PinnedFile, SourceContext, SourcePin
 from registry.sources.remote_files import fetch_blob
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from registry.base.materials import Material, Parts
     from registry.base.processes.executor import Executor, Workers
     from registry.cache.cache import Cache
-    from registry.cache.meta import Kind
+    from registry.cache.folders import Kind
     from registry.cache.remote import RemoteSamples
     from registry.manifest.source import Repository
 

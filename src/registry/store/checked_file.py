@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from registry.base.fs import HashedFile
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.errors import CacheError, DamagedEntryError
 from registry.store.lazy import LazyModule
 

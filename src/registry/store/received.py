@@ -11,7 +11,7 @@ import pyarrow as pa
 from msgspec import Struct
 
 from registry.base.conversion import convert
-from registry.cache.meta import checksum
+from registry.cache.folders import checksum
 from registry.errors import CacheError
 from registry.samples.frames.layout import METADATA_TYPES
 from registry.store.checked_file import unpack_numbers

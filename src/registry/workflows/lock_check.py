@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from registry.base.digest import digest_of
 from registry.base.local_files import FileState
-from registry.base.packages import PACKAGE
+from registry.base.locations import PACKAGE
 from registry.base.threads import ReportNamed, run_jobs
 from registry.errors import (
     AccessError,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from registry.base.processes.forks import cached_property
+from registry.base.process_state import cached_property
 from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from registry import get_dataset
 from registry.cache.cache import Cache
-from registry.cache.meta import seal, unseal
+from registry.cache.folders import seal, unseal
 from registry.cli import main
 from registry.errors import BundleError
 from registry.plugins.bundle.unbundle import Unbundled, unbundle

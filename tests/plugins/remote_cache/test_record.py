@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from registry.cache.meta import seal, unseal
+from registry.cache.folders import seal, unseal
 from registry.errors import CacheError
 from registry.plugins.remote_cache import record
 from registry.plugins.remote_cache.record import (
@@ -104,7 +104,7 @@ def test_a_record_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_deep_nesting_is_refused() -> None:
     deep = b"[" * 200_000 + b"]" * 200_000
     body = b'"x":' + deep + b"}"
-    from registry.cache.meta import checksum
+    from registry.cache.folders import checksum
 
     with pytest.raises(CacheError, match="json is invalid"):
         parse_record(b'{"checksum":"%016x",' % checksum(body) + body, FINGERPRINT)

@@ -10,8 +10,8 @@ import click
 from registry.cache import housekeeping
 from registry.cache.cache import Cache
 from registry.cache.contents import Item, contents, older_formats, paths_of, size_of, verify
+from registry.cache.folders import KINDS
 from registry.cache.housekeeping import Removal, Removed
-from registry.cache.meta import KINDS
 from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.help_text import SuggestingGroup
 from registry.cli.options import duration, size
@@ -25,7 +25,7 @@ from registry.errors import (
     count_text,
     list_names,
 )
-from registry.extensions import our_own
+from registry.installation import our_own
 from registry.load.call import OpenCatalog
 from registry.progress import Progress
 from registry.settings import Settings

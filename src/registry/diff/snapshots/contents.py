@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-from registry.base.packages import PACKAGE
+from registry.base.locations import PACKAGE
 from registry.boundary.boundary import Boundary
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog, valid_index

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
-from registry.base.packages import find_module, places_of
+from registry.base.locations import find_module, places_of
 from registry.boundary.boundary import Boundary
 from registry.diff.checkout import Checkout
 from registry.diff.local_files import digest_of_file

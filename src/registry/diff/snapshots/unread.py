@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from registry.base.packages import PACKAGE
+from registry.base.locations import PACKAGE
 from registry.catalog.reader import may_hide_datasets
 from registry.diff.git_tree import may_contain
 from registry.diff.local_files import local_patterns

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
-from registry.base.memory import system_memory
+from registry.base.process_state import system_memory
 from registry.base.processes.executor import WorkerLostError
 from registry.decode.frame import NotColumnarError
 from registry.decode.stream import ByteRange, RowGroups, is_utf8, line_ranges

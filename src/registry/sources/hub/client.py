@@ -21,7 +21,7 @@ import httpx2
 from huggingface_hub import errors, get_session
 from huggingface_hub.utils import _http
 
-from registry.base.processes.forks import ForkSafeLock
+from registry.base.process_state import ForkSafeLock
 from registry.base.threads import NoProgressError, run_limited
 from registry.errors import AccessError, SourceError, count_text
 from registry.progress import Deadline

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from registry.base.process_state import ForkSafeLock
 from registry.base.processes.executor import WorkerLostError, Workers, can_start, is_worker
-from registry.base.processes.forks import ForkSafeLock
 from registry.errors import MissingDependencyError, RegistryError, SourceError
 from registry.settings import usable_cores
 
