@@ -22,9 +22,9 @@ from registry.samples.sample import (
     state_of,
 )
 from registry.samples.selection import Positions, is_index, position_in, positions_of, shuffle_list
+from registry.store import LazyModule
 from registry.store.checked_file import StoredArray
 from registry.store.frame_methods import StoredFrameMethods
-from registry.store.lazy import LazyModule
 from registry.store.rows import samples_of
 from registry.store.views import ViewArrays, choice_orders
 

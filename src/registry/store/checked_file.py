@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from registry.base.fs import HashedFile
 from registry.cache.folders import checksum
 from registry.errors import CacheError, DamagedEntryError
-from registry.store.lazy import LazyModule
+from registry.store import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from registry.store import LazyModule
 from registry.store.checked_file import CheckedFile, unpack_numbers
-from registry.store.lazy import LazyModule
 from registry.store.row_values import NOT_A_SAMPLES_FILE, BatchValues, Footer
 from registry.store.rows import Columns, metadata_of, values_of
 

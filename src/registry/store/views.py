@@ -24,8 +24,8 @@ from registry.base.digest import canonical_json, decode_value, digest_of, encode
 from registry.errors import DamagedEntryError, ExpectationError, did_you_mean, list_names
 from registry.samples.dataset import shuffle_positions
 from registry.samples.letters import index_of
+from registry.store import LazyModule
 from registry.store.checked_file import StoredArray, open_array, store_arrays
-from registry.store.lazy import LazyModule
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from registry.store.lazy import LazyModule
+from registry.store import LazyModule
 
 
 def test_module_is_imported_when_a_name_is_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
