@@ -68,18 +68,18 @@ INTERNAL = {
     "cli.progress_bars": "bars has_bars",
     "cli.streams": "unescaped",
     "cli.terminal": "columns_of paint print_styled wrap",
-    "corrections.file": "EVIDENCE",
-    "corrections.rows": "file_text infer_rows report_rows report_text",
+    "corrections.file": "EVIDENCE file_text infer_rows report_rows report_text",
     "decode.bounded": "HARMLESS_BYTES",
-    "diff.corrections": "correction_lines corrections_between corrections_of",
-    "diff.report.edits": "edits facts",
-    "diff.report.effects": "Code effect left_out row_of",
+    "diff.edits": "correction_lines edits facts",
     "diff.models": "CatalogDiff Chunk CorrectionChange DatasetChange Example FieldChange"
     " KeyChange SampleChange",
-    "diff.samples": "Compared STATUSES Samples Status compare_samples equal_samples",
+    "diff.samples": (
+        "Compared STATUSES Samples Status compare_samples corrections_between corrections_of"
+        " equal_samples"
+    ),
     "diff.severity": "ChangeClass",
-    "diff.report.summary": (
-        "MAX_NAMES display_value headline inherited_keys reach_remark "
+    "diff.summary": (
+        "Code MAX_NAMES display_value effect headline inherited_keys left_out reach_remark row_of "
         "sample_line sentence users_text"
     ),
     "diff.words": "excerpt",

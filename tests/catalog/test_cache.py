@@ -30,7 +30,7 @@ from registry.catalog.cached_files import (
     may_contain_secret,
 )
 from registry.catalog.catalog import Catalog, read_uncached
-from registry.catalog.permissions import IncludeReach
+from registry.catalog.discovery import IncludeReach
 from registry.catalog.reader import CatalogReader
 from registry.lint.runner import check, check_catalog
 from registry.manifest.resolve import resolve

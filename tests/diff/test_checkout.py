@@ -1,4 +1,4 @@
-"""Where the files of a snapshot are, and how they are named in reports."""
+"""Where the files of a snapshot are, how reports name them, and the rules that they are judged by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from registry.base.processes.git import Repository, repository_of
-from registry.diff.checkout import Checkout, checkout_of, commit_of, folder_checkout, fork_point
+from registry.catalog.catalog import Catalog
+from registry.diff.checkout import (
+    Checkout,
+    checkout_of,
+    commit_of,
+    folder_checkout,
+    fork_point,
+    open_rules,
+)
 from registry.errors import Problem, RevisionError
 from tests.git_repository import GitRepository, git
 
@@ -19,6 +27,8 @@ FILES = {
     "m/b.txt": "not included",
     "data/x.csv": "q\n",
 }
+
+INDEX = "version: 1\ntrust: ['os:getcwd']\n"
 
 
 def files(folder: Path) -> set[str]:
@@ -282,3 +292,49 @@ def test_branch_of_a_stranger_is_not_the_main_branch_of_the_remote(
     git(folder, "branch", "origin/main")
     git(folder, "tag", "origin/main")
     assert fork_point(one_commit) == first
+
+
+# --- the rules of the base ---
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> GitRepository:
+    made = GitRepository.make(tmp_path / "repository", {"datasets.yaml": INDEX})
+    made.write({"datasets.yaml": "version: 1\ntrust: ['os:remove']\n"})
+    return made
+
+
+def trust(judged: GitRepository, base: str) -> frozenset[str]:
+    index = judged.folder / "datasets.yaml"
+    with open_rules(base, index) as rules:
+        return Catalog.open(index, rules_from=rules.index).boundary.trust
+
+
+def test_rules_are_those_of_the_revision(judged: GitRepository) -> None:
+    assert trust(judged, "main") == {"os:getcwd"}
+
+
+def test_rules_are_those_of_the_folder(judged: GitRepository, tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "datasets.yaml").write_text("version: 1\ntrust: ['os:listdir']\n")
+    assert trust(judged, str(tmp_path / "base")) == {"os:listdir"}
+
+
+def test_invalid_index_permits_nothing(judged: GitRepository) -> None:
+    judged.write({"datasets.yaml": f"{INDEX}bogus: 1\n"})
+    judged.commit()
+    judged.write({"datasets.yaml": INDEX})
+    assert trust(judged, "main") == frozenset()
+    with open_rules("main", judged.folder / "datasets.yaml") as rules:
+        assert (rules.is_valid, rules.checkout.label[:6]) == (False, "main (")
+
+
+def test_rules_are_temporary(judged: GitRepository) -> None:
+    with open_rules("main", judged.folder / "datasets.yaml") as rules:
+        assert rules.index.exists()
+    assert not rules.index.exists()
+
+
+def test_unknown_base_is_an_error(judged: GitRepository) -> None:
+    with pytest.raises(RevisionError), open_rules("mian", judged.folder / "datasets.yaml"):
+        pass

@@ -10,7 +10,7 @@ import pytest
 
 from registry.diff.compare import compare
 from registry.diff.models import DatasetChange, Snapshot
-from registry.diff.report.summary import headline, verdict
+from registry.diff.summary import headline, verdict
 from registry.errors import Problem
 from registry.manifest.origins import Origin
 

@@ -23,7 +23,7 @@ from registry.lint.data_checks import (
     unknown_pinned_column,
 )
 from registry.lint.data_files import data_states
-from registry.lint.lock_checks import PinnedDataset
+from registry.lint.dataset_checks import PinnedDataset
 from registry.manifest.merge import Entry, Layer
 from registry.manifest.models import DatasetSpec, to_spec
 from registry.manifest.resolve import resolve

@@ -34,9 +34,8 @@ from registry.catalog.cached_files import (
     document_from,
     package_version_key,
 )
-from registry.catalog.discovery import list_files, listing_digest
+from registry.catalog.discovery import IncludeReach, list_files, listing_digest
 from registry.catalog.groups import GroupEntry
-from registry.catalog.permissions import IncludeReach
 from registry.catalog.reader import CatalogReader, LocatedProblem
 from registry.errors import Problem
 from registry.manifest.merge import (

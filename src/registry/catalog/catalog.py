@@ -16,15 +16,14 @@ from registry.base.locations import Location
 from registry.base.names import display_path
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
-from registry.catalog.discovery import PACKAGE
+from registry.catalog.discovery import PACKAGE, IncludeReach, boundary_of, permissions_of
 from registry.catalog.groups import GroupEntry
-from registry.catalog.located import conflicts
 from registry.catalog.names import Names
-from registry.catalog.permissions import IncludeReach, boundary_of, permissions_of
 from registry.catalog.reader import (
     CatalogReader,
     LocatedProblem,
     ParsedFile,
+    conflicts,
     may_hide_datasets,
     parse_file,
 )

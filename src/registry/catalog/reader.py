@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,19 +15,16 @@ from msgspec.structs import replace
 
 from registry.base.local_files import ABSENT, FileState
 from registry.boundary.boundary import Boundary
-from registry.catalog.discovery import GlobMatches, IndexFiles, find_included
-from registry.catalog.groups import GroupEntry
-from registry.catalog.located import (
-    LocatedProblem,
-    duplicate_name,
-    include_limit,
-    include_nothing,
-    include_outside,
-    overrides_nothing,
-    unread,
+from registry.catalog.discovery import (
+    GlobMatches,
+    IncludeReach,
+    IndexFiles,
+    find_included,
+    package_of,
+    permissions_of,
 )
-from registry.catalog.permissions import IncludeReach, permissions_of
-from registry.errors import ManifestError, Problem
+from registry.catalog.groups import GroupEntry
+from registry.errors import ManifestError, Problem, count_text
 from registry.manifest.derived import derived_entries
 from registry.manifest.merge import Entry, Layer, index_defaults
 from registry.settings import most_manifests
@@ -41,6 +38,7 @@ __all__ = [
     "LocatedProblem",
     "ParsedFile",
     "ReadFile",
+    "conflicts",
     "may_hide_datasets",
     "parse_file",
 ]
@@ -184,7 +182,7 @@ class CatalogReader:
                 problem = self._read_matches(found, document, number, where)
                 self.problems += [problem] if problem else []
             elif patterns[number]:
-                self.problems.append(include_nothing(document, number))
+                self.problems.append(_include_nothing(document, number))
 
     def _read_matches(
         self, found: GlobMatches, index: Document, number: int, where: tuple[Path, Layer, Boundary]
@@ -195,20 +193,20 @@ class CatalogReader:
         if not limit and len(self._files_read) + len(found.names) > most:
             limit = f"the catalog has more than {most:,} manifests"
         if limit:
-            return include_limit(index, number, limit)
+            return _include_limit(index, number, limit)
         folder, defaults, boundary = where
         refused, most = found.outside, _DATASETS_PER_FILE * most
         for position, (file, state) in enumerate(found):
             if time.process_time() > self._deadline:
                 self.is_stopped = True
-                return unread(index, number, after=position)
+                return _unread(index, number, after=position)
             if len(self.entries) > most:
-                return include_limit(index, number, f"the catalog has more than {most:,} datasets")
+                return _include_limit(index, number, f"the catalog has more than {most:,} datasets")
             if boundary.admits(self._real_path(file)):
                 self.read_manifest(file, state, folder, defaults)
             else:
                 refused = refused or str(file)
-        return include_outside(index, number, refused, boundary) if refused else None
+        return _include_outside(index, number, refused, boundary) if refused else None
 
     def finish(self) -> None:
         """Decide what each name means, and add the splits, once all files are read."""
@@ -226,9 +224,9 @@ class CatalogReader:
         first, *others = sorted(left, key=self._is_own)
         taken = tuple(one.place for one in claims if self._overrides(first, one))
         self.entries[name] = replace(first, overridden=taken)
-        self.problems += (duplicate_name(one, first) for one in others)
+        self.problems += (_duplicate_name(one, first) for one in others)
         if len(claims) == 1 and not any(may_hide_datasets(one.problem) for one in self.problems):
-            self.problems.append(overrides_nothing(first))
+            self.problems.append(_overrides_nothing(first))
 
     def _overrides(self, entry: Entry, other: Entry) -> bool:
         """Return whether a dataset takes the place of one in a package that its index includes."""
@@ -289,7 +287,7 @@ class CatalogReader:
             if other is not group:
                 if self._is_own(group) and not self._is_own(other):
                     self.groups[name], group, other = group, other, group
-                self.problems.append(duplicate_name(group, other))
+                self.problems.append(_duplicate_name(group, other))
 
     def _is_own(self, entry: Entry | GroupEntry) -> bool:
         """Return whether a dataset, or a group, is of the root index, and not of a package."""
@@ -312,3 +310,88 @@ def _is_missing(path: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+# --- problems of files, and of `include` ---
+
+
+class LocatedProblem(Struct, frozen=True):
+    """A problem whose files are paths, which `displayed` replaces by their names in messages."""
+
+    problem: Problem
+    first_file: str = ""
+    """For a duplicate name: the file of the dataset that has it; the hint ends with its place."""
+    first_line: int = 0
+
+    def displayed(self, display: Callable[[str], str]) -> Problem:
+        """Return the problem with its files named by `display`."""
+        problem = replace(self.problem, file=display(self.problem.file))
+        if not self.first_file:
+            return problem
+        place = f"{display(self.first_file)}:{self.first_line}"
+        return replace(problem, hint=f"{problem.hint} {place}")
+
+
+def _include_nothing(document: Document, number: int) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that matches nothing."""
+    message = f"'{document.value['include'][number]}' matches nothing"
+    return _of_include(document, number, message, "check the spelling", "include-nothing")
+
+
+def _include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that takes too much work."""
+    message = f"'{document.value['include'][number]}' is not read to the end: {limit}"
+    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+    return _of_include(document, number, message, hint, "include-limit")
+
+
+def _unread(document: Document, number: int, *, after: int) -> LocatedProblem:
+    """Return the problem for manifests that there is no time to read."""
+    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
+    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
+    message = f"{read}, because it takes too long"
+    return _of_include(document, number, message, hint, "include-limit")
+
+
+def _include_outside(
+    document: Document, number: int, refused: str, boundary: Boundary
+) -> LocatedProblem:
+    """Return the problem for a pattern in `include` that leads out of the catalog."""
+    message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
+    return _of_include(document, number, f"'{refused}' {message}", hint, "outside-path")
+
+
+def _of_include(
+    document: Document, number: int, message: str, hint: str, rule: str
+) -> LocatedProblem:
+    return LocatedProblem(document.problem(("include", number), message, hint, rule=rule))
+
+
+def _duplicate_name(entry: Entry | GroupEntry, first: Entry | GroupEntry) -> LocatedProblem:
+    """Return the problem for a dataset, or a group, whose name is already in use."""
+    message, hint = f"the name '{entry.name}' is already in use", "by"
+    package = "" if first.folder == entry.folder else package_of(first.folder)
+    if package:
+        message = f"the name '{entry.name}' is already defined by package {package}"
+        hint = "choose another; that one is at"
+        if isinstance(entry, Entry):
+            hint = "choose another, or write `override: true` to take its place; that one is at"
+    problem = entry.problem((), message, hint, rule="duplicate-name")
+    table = "groups" if isinstance(first, GroupEntry) else "datasets"
+    line = first.document.position((table, entry.name)).line
+    return LocatedProblem(problem, first.document.file, line)
+
+
+def _overrides_nothing(entry: Entry) -> LocatedProblem:
+    """Return the problem for `override` in a dataset whose name no package has."""
+    message = f"no included package has a dataset '{entry.name}'"
+    hint = "check the spelling and `include`, or remove `override`"
+    return LocatedProblem(entry.problem(("override",), message, hint, rule="override-nothing"))
+
+
+def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Problem]:
+    """Return the problems of other datasets that have the name of a package's dataset."""
+    if entry.folder == root:
+        return []
+    path = json_path(("datasets", entry.written))
+    return [one for one in problems if (one.rule, one.path) == ("duplicate-name", path)]

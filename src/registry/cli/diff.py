@@ -15,17 +15,18 @@ from registry.base.escape import escape_control
 from registry.cli.markdown import as_markdown
 from registry.cli.output import json_text
 from registry.cli.terminal import columns_of, is_styled, paint, print_styled
-from registry.diff.corrections import correction_lines
+from registry.diff.edits import Fact, correction_lines, edits, facts
 from registry.diff.models import CatalogDiff, DatasetChange, Example, FieldChange, KeyChange
-from registry.diff.report.edits import Fact, edits, facts
-from registry.diff.report.effects import effect, left_out, row_of
-from registry.diff.report.summary import (
+from registry.diff.summary import (
     MAX_NAMES,
     counts,
     display_value,
+    effect,
     headline,
     inherited_keys,
+    left_out,
     reach_remark,
+    row_of,
     sample_line,
     users_text,
     verdict,

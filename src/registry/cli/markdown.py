@@ -11,17 +11,19 @@ from html import escape
 
 from registry.base.cells import fold
 from registry.base.escape import escape_control
-from registry.diff.corrections import correction_lines
+from registry.diff.edits import Edit, Fact, correction_lines, edits, facts
 from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
-from registry.diff.report.edits import Edit, Fact, edits, facts
-from registry.diff.report.effects import Code, effect, left_out, row_of
-from registry.diff.report.summary import (
+from registry.diff.summary import (
     MAX_NAMES,
+    Code,
     classes_and_version,
     cut_middle,
     display_value,
+    effect,
     inherited_keys,
+    left_out,
     reach_remark,
+    row_of,
     sample_line,
     sentence,
     users_text,

@@ -15,7 +15,7 @@ from registry.load.call import DatasetCall, OpenCatalog
 from registry.workflows.states import DatasetState, states_of
 
 if TYPE_CHECKING:
-    from registry.diff.snapshots.rules import Rules
+    from registry.diff.checkout import Rules
     from registry.manifest.models import DatasetSpec
     from registry.pipeline.execute import LoadResult
 

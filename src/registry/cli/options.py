@@ -21,7 +21,7 @@ from registry.settings import BYTES, SECONDS, Settings, amount, remote_cache, us
 
 if TYPE_CHECKING:
     from registry.cache.remote import RemoteCache
-    from registry.diff.snapshots.rules import Rules
+    from registry.diff.checkout import Rules
 
 __all__ = [
     "Access",
@@ -277,7 +277,7 @@ def rules_of(base: str | None, index: Path) -> Iterator[Rules | None]:
     if not base:
         yield None
         return
-    from registry.diff.snapshots.rules import open_rules  # few invocations need git
+    from registry.diff.checkout import open_rules  # few invocations need git
 
     with ExitStack() as opened:
         try:

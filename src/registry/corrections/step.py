@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from registry.corrections.file import Correction, Corrections, metadata_key, same_value, shown
-from registry.corrections.rows import ABSENT, value_of
+from registry.corrections.file import (
+    ABSENT,
+    Correction,
+    Corrections,
+    metadata_key,
+    same_value,
+    shown,
+    value_of,
+)
 from registry.errors import (
     ManifestError,
     MappingError,

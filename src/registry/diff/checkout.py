@@ -1,12 +1,17 @@
-"""Find the files of a snapshot: in a folder, or extracted from a git revision that people name."""
+"""Find the files of a snapshot: in a folder, or extracted from a git revision that people name.
+
+The rules that a change is judged by are those of an index too: of the base, not of the change.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import structs
@@ -15,12 +20,23 @@ from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.base.process_state import cached_property
 from registry.base.processes.git import Repository, repository_of
+from registry.catalog.catalog import valid_index
 from registry.diff.git_tree import Tree, matching, missing_submodules, open_tree
 from registry.errors import ManifestError, Problem, RevisionError, did_you_mean
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
 
-__all__ = ["Checkout", "checkout_of", "commit_of", "folder_checkout", "fork_point"]
+__all__ = [
+    "Checkout",
+    "Rules",
+    "checkout_of",
+    "commit_of",
+    "folder_checkout",
+    "fork_point",
+    "no_rules",
+    "open_rules",
+    "rules_in",
+]
 
 # The remote's branches first: a local `main` is often behind, and would report others' changes.
 # Full names, as a branch of a stranger may be called `origin/main`.
@@ -275,3 +291,49 @@ def _refs(repository: Repository) -> list[str]:
 def _short(ref: str) -> str:
     """Return a name as people write it: `main`, `origin/main`, `v1`."""
     return ref.split("/", 2)[2]
+
+
+# --- the rules of the base ---
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The index that decides what is permitted and reported."""
+
+    index: Path
+    checkout: Checkout
+    """The base, of which it usually is the index."""
+    is_valid: bool = True
+    """Whether the base has a valid index; otherwise it permits nothing, and the defaults count."""
+
+
+def rules_in(checkout: Checkout, temporary: Path) -> Rules:
+    """Return the rules of a checkout; `temporary` is a folder for those of an invalid index."""
+    try:
+        valid_index(checkout.index)
+    except ManifestError:
+        return no_rules(checkout, temporary)
+    return Rules(checkout.index, checkout)
+
+
+def no_rules(checkout: Checkout, temporary: Path) -> Rules:
+    """Return the rules that permit nothing, written to a temporary folder."""
+    index = temporary / "nothing.yaml"
+    index.write_text("version: 1\n", encoding="utf-8")
+    return Rules(index, checkout, is_valid=False)
+
+
+@contextmanager
+def open_rules(base: str, index: Path) -> Iterator[Rules]:
+    """Open the rules of a base; they exist until the context exits.
+
+    Args:
+        base: A folder with a `datasets.yaml`, such a file, or a git revision.
+        index: The catalog whose revisions are meant.
+
+    Raises:
+        RevisionError: the base can't be read.
+    """
+    with TemporaryDirectory(prefix="registry-rules-") as temporary:
+        folder = Path(temporary).resolve()
+        yield rules_in(checkout_of(base, index, folder / "base"), folder)

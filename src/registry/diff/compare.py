@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from registry.base.digest import canonical_json
-from registry.diff.local_files import moved_files
 from registry.diff.models import CatalogDiff, DatasetChange, InheritedChange, KeyChange, Snapshot
 from registry.diff.reach import new_reach
 from registry.diff.renames import find_renamed
@@ -23,6 +22,7 @@ from registry.diff.severity import (
     is_reported,
     is_result,
 )
+from registry.diff.snapshots.contents import moved_files
 from registry.lockfile.origins import NAMED
 from registry.manifest.origins import Origin
 from registry.manifest.serialize import with_order

@@ -19,25 +19,41 @@ counted. Nothing depends on the order of a set, so the same states always have t
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from registry.diff.sample_text import field_bytes, field_text
+from registry.base.digest import canonical_json, encode_value
 from registry.diff.words import MIN_SIMILARITY, longest_ascent, similarity, word_set
-from registry.samples.fields import COMPARED
+from registry.samples.digest import messages_data
+from registry.samples.fields import COMPARED, field_data
+from registry.samples.letters import letter_of
+from registry.samples.messages import ChatMessage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from registry.samples.sample import Sample
 
-__all__ = ["DigestTable", "Matching", "Pair", "Samples", "digest_table", "match", "moved"]
+__all__ = [
+    "DigestTable",
+    "Matching",
+    "Pair",
+    "Samples",
+    "digest_table",
+    "field_bytes",
+    "field_text",
+    "match",
+    "moved",
+    "target_items",
+]
 
 _MOST_SEARCHED = 2_000
 """Samples of each side without a partner among which similar ones are looked for."""
@@ -50,6 +66,10 @@ _NEIGHBORS = 3
 """Samples before and after one that it is compared with, as a passage has several questions."""
 _CLEARLY = 0.7
 """What the best candidate lacks of equality is at most this part of what the next one lacks."""
+# What JSON of another type, or a quoted str, begins with.
+_AMBIGUOUS = re.compile(
+    r'["\[{]|(?:null|true|false|NaN|-?Infinity|[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*$'
+)
 
 
 class Pair(NamedTuple):
@@ -313,3 +333,70 @@ class _Index:
     def score(self, old: Samples, i: int, words: frozenset[str]) -> float:
         """Return how similar an old sample is, by the words that are not common."""
         return similarity(self._telling(_words(old, i)), self._telling(words))
+
+
+# --- fields, as stored: bytes to compare and text to read ---
+
+
+def field_bytes(sample: Sample, field: str) -> bytes:
+    """Return bytes that are equal for two samples exactly if the field is; empty for None."""
+    value = getattr(sample, field)
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        # A prefix that no JSON begins with, so that the str "[1]" differs from the list.
+        return b"=" + value.encode("utf-8", "surrogatepass")
+    if field == "input":
+        return canonical_json(messages_data(value))
+    return canonical_json(field_data(field, value))
+
+
+def field_text(sample: Sample, field: str) -> str:
+    """Return a field for people to read."""
+    value = getattr(sample, field)
+    match field:
+        case _ if value is None or isinstance(value, str):
+            return value or ""
+        case "input":
+            return "\n".join(map(_message_text, value))
+        case "choices":
+            return "\n".join(f"{letter_of(n)}) {choice}" for n, choice in enumerate(value))
+        case "target":
+            return "\n".join(target_items(value))
+    data = field_data(field, value)
+    if isinstance(data, dict):
+        return "\n".join(
+            f"{_plain(key)}: {_value_text(item)}" for key, item in sorted(data.items())
+        )
+    return _sorted_json(data)
+
+
+def target_items(targets: Sequence[str]) -> list[str]:
+    """Return the targets of a sample with several, each as a line of its own."""
+    return [_plain(one) for one in targets]
+
+
+def _plain(text: str) -> str:
+    """Return a text that is one line and looks like no other value, or its JSON."""
+    is_plain = text.strip() == text != "" and _AMBIGUOUS.match(text) is None and "\n" not in text
+    return text if is_plain else _sorted_json(text)
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as text that no other value has: lines below the first are indented."""
+    if not isinstance(value, str) or not value.strip() or _AMBIGUOUS.match(value):
+        return _sorted_json(value)
+    return value.replace("\n", "\n  ")
+
+
+def _message_text(message: ChatMessage) -> str:
+    data = message.model_dump(exclude={"id", "role", "source"}, exclude_none=True)
+    if not isinstance(message.content, str):
+        return f"{message.role}: {_sorted_json(data)}"
+    del data["content"]
+    return f"{message.role}: {message.content}{f' {_sorted_json(data)}' if data else ''}"
+
+
+def _sorted_json(value: Any) -> str:
+    # Sorted, as the order of keys does not matter; not escaped to ASCII, as people read it.
+    return json.dumps(encode_value(value), ensure_ascii=False, sort_keys=True)

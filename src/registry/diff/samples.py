@@ -1,24 +1,38 @@
-"""Compare the samples of two datasets, matched by id, else by content."""
+"""Compare the samples of two datasets, matched by id, else by content, and their corrections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from registry.base.escape import start_of
 from registry.base.process_state import cached_property
-from registry.diff.matching import DigestTable, Matching, Pair, Samples, digest_table, match, moved
-from registry.diff.models import Chunk, Example, FieldChange, SampleChange
-from registry.diff.sample_text import field_bytes, field_text, target_items
+from registry.corrections.file import Correction, Corrections, parse_corrections, shown
+from registry.diff.matching import (
+    DigestTable,
+    Matching,
+    Pair,
+    Samples,
+    digest_table,
+    field_bytes,
+    field_text,
+    match,
+    moved,
+    target_items,
+)
+from registry.diff.models import Chunk, CorrectionChange, Example, FieldChange, SampleChange
 from registry.diff.words import item_diff, word_diff
+from registry.errors import RegistryError
 from registry.samples.fields import COMPARED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from registry.boundary.boundary import Boundary
+    from registry.manifest.models import DatasetSpec
     from registry.samples.sample import Sample
 
 __all__ = [
@@ -27,6 +41,8 @@ __all__ = [
     "Samples",
     "Status",
     "compare_samples",
+    "corrections_between",
+    "corrections_of",
     "counterpart",
     "equal_samples",
     "field_change",
@@ -218,3 +234,46 @@ def _label(sample: Sample, position: int, dataset: Samples) -> str:
     if sample.id is None or dataset.auto_id:
         return f"sample {position + 1}"
     return f"id {start_of(str(sample.id), _MAX_LABEL)}"
+
+
+# --- corrections ---
+
+
+def corrections_of(spec: DatasetSpec, boundary: Boundary) -> Corrections | None:
+    """Return the corrections of a dataset; None if it has none, or they can't be read."""
+    if spec.corrections is None:
+        return None
+    try:
+        with boundary.open_file(spec.corrections.path[0]) as file:
+            return parse_corrections(file.read(), file=spec.corrections.path[0])
+    except (RegistryError, OSError):  # a problem of its snapshot
+        return None
+
+
+def corrections_between(
+    old: Corrections | None, new: Corrections | None
+) -> tuple[CorrectionChange, ...]:
+    """Return the rows that differ, in the order of the new file."""
+    before, after = _by_subject(old), _by_subject(new)
+    return (
+        *(
+            _change("added" if key not in before else "changed", row)
+            for key, row in after.items()
+            if key not in before or _content(before[key]) != _content(row)
+        ),
+        *(_change("removed", row) for key, row in before.items() if key not in after),
+    )
+
+
+def _by_subject(found: Corrections | None) -> Mapping[object, Correction]:
+    rows = () if found is None else found.rows
+    return {(row.sample, "" if row.drop else row.field): row for row in rows}
+
+
+def _content(row: Correction) -> tuple[str, ...]:
+    return (shown(row.was), shown(row.now), row.field, row.evidence)
+
+
+def _change(status: Literal["added", "removed", "changed"], row: Correction) -> CorrectionChange:
+    names = (one.name for one in fields(CorrectionChange) if one.name != "status")
+    return CorrectionChange(status=status, **{name: getattr(row, name) for name in names})

@@ -14,12 +14,17 @@ from msgspec import structs
 
 from registry.base.process_state import cached_property
 from registry.base.threads import run_jobs
-from registry.diff.corrections import corrections_between, corrections_of
 from registry.diff.models import CatalogDiff, DatasetChange, Obstacle, SampleChange
 from registry.diff.reach import stores_of
-from registry.diff.samples import Samples, compare_samples, new_samples
+from registry.diff.samples import (
+    Samples,
+    compare_samples,
+    corrections_between,
+    corrections_of,
+    new_samples,
+)
 from registry.diff.severity import SAME_SAMPLES
-from registry.diff.snapshots.packages import PACKAGE_KEY
+from registry.diff.snapshots.pair import PACKAGE_KEY
 from registry.errors import CacheError, MissingDependencyError, OfflineError, RegistryError
 from registry.load.load import find_fingerprint, load, open_cached, sample_warnings
 from registry.lockfile.pinned import PinnedSources, pin_sources

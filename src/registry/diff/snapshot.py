@@ -13,19 +13,22 @@ from typing import Any
 
 from registry.boundary.boundary import Boundary
 from registry.catalog.catalog import Catalog
-from registry.diff.checkout import Checkout, checkout_of, folder_checkout
+from registry.diff.checkout import Checkout, checkout_of, folder_checkout, rules_in
 from registry.diff.git_tree import files_below
-from registry.diff.local_files import common_digests, local_patterns
 from registry.diff.models import Reach, Snapshot
 from registry.diff.reach import index_reach, reach_of
 from registry.diff.severity import SAME_SAMPLES, change_class
-from registry.diff.snapshots.contents import Contents, read_contents
+from registry.diff.snapshots.contents import Contents, common_digests, local_patterns, read_contents
 from registry.diff.snapshots.mapper_code import ChangedCode, changed_code
 from registry.diff.snapshots.named_files import NamedFile, named_files
-from registry.diff.snapshots.nested_indexes import nested_indexes
-from registry.diff.snapshots.packages import PACKAGE_KEY, changed_in_packages, package_notes
-from registry.diff.snapshots.rules import rules_in
-from registry.diff.snapshots.unread import Unread, find_unread
+from registry.diff.snapshots.pair import (
+    PACKAGE_KEY,
+    Unread,
+    changed_in_packages,
+    find_unread,
+    nested_indexes,
+    package_notes,
+)
 from registry.errors import Problem
 from registry.lockfile.models import Lock
 from registry.manifest.models import DatasetSpec, View

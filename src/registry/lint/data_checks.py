@@ -22,7 +22,7 @@ from registry.lint.data_files import (
     local_records,
     member_names,
 )
-from registry.lint.lock_checks import PinnedDataset
+from registry.lint.dataset_checks import PinnedDataset
 from registry.lockfile.models import Pin
 from registry.lockfile.pinned import unpinned_sources
 from registry.manifest.expressions import parse_condition

@@ -22,14 +22,12 @@ from registry.base.names import display_path
 from registry.base.process_state import gc_paused
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog, valid_index
-from registry.catalog.located import conflicts
-from registry.catalog.reader import may_hide_datasets
+from registry.catalog.reader import conflicts, may_hide_datasets
 from registry.corrections.file import is_corrections, read_problems
 from registry.errors import LockError, ManifestError, Problem
 from registry.lint.data_files import data_states
-from registry.lint.dataset_checks import DatasetChecks
+from registry.lint.dataset_checks import DatasetChecks, orphaned_pins, read_lock_content
 from registry.lint.layout import layout_files
-from registry.lint.lock_checks import orphaned_pins, read_lock_content
 from registry.lint.selection import Selection, apply_ignores, configured, read_ignores, selected
 from registry.lint.stray_files import (
     code_files,

@@ -14,9 +14,7 @@ from registry.catalog.catalog import Catalog
 from registry.cli.diff import FORMATS
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff, DatasetChange
-from registry.diff.review.policy import POLICY_CLASSES, violations
-from registry.diff.review.refusals import refusals
-from registry.diff.review.state import ReviewedSide, side_of
+from registry.diff.review import POLICY_CLASSES, ReviewedSide, refusals, side_of, violations
 from registry.diff.sampling import SamplingOptions, with_samples
 from registry.diff.snapshot import index_values, open_snapshots
 from registry.lockfile.models import Lock, read_lock, write_lock

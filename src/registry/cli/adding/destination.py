@@ -11,7 +11,7 @@ import click
 
 from registry.base.names import display_path, name_fault
 from registry.catalog.catalog import Catalog
-from registry.catalog.permissions import boundary_of
+from registry.catalog.discovery import boundary_of
 from registry.cli.output import existing_file, print_line, write_new
 from registry.errors import ManifestError, Problem
 from registry.scaffold.starter import INDEX, schema_files

@@ -13,11 +13,16 @@ from registry.cli.diff import FORMATS, print_diff
 from registry.cli.output import print_line
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff
-from registry.diff.report.summary import MAX_NAMES
-from registry.diff.review.policy import POLICY_CLASSES, parse_classes, violations
-from registry.diff.review.state import reviewed_state, write_state
+from registry.diff.review import (
+    POLICY_CLASSES,
+    parse_classes,
+    reviewed_state,
+    violations,
+    write_state,
+)
 from registry.diff.sampling import MAX_NEW_BUILDS, SamplingOptions, with_samples
 from registry.diff.snapshot import open_snapshots
+from registry.diff.summary import MAX_NAMES
 from registry.errors import RevisionError, list_names
 from registry.settings import Settings
 

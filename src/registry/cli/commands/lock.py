@@ -38,8 +38,8 @@ from registry.workflows.pin_check import Difference, summary_of
 from registry.workflows.versions import committed
 
 if TYPE_CHECKING:
+    from registry.diff.checkout import Rules
     from registry.diff.snapshots.contents import Contents
-    from registry.diff.snapshots.rules import Rules
 
 __all__ = ["command"]
 

@@ -15,14 +15,14 @@ from registry.cli import CLEAN, options
 from registry.cli.opening import open_dataset
 from registry.cli.output import json_text, print_line, print_warnings
 from registry.cli.samples import print_sample
-from registry.corrections.rows import report_rows
+from registry.corrections.file import report_rows
 from registry.manifest.models import as_mapped
 from registry.pipeline.expectations import quality_warnings
 from registry.pipeline.preview import preview_records
 from registry.settings import Settings
 
 if TYPE_CHECKING:
-    from registry.diff.snapshots.rules import Rules
+    from registry.diff.checkout import Rules
     from registry.load.call import DatasetCall, OpenCatalog
     from registry.samples.dataset import Dataset
     from registry.samples.sample import Sample

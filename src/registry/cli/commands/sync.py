@@ -35,8 +35,7 @@ from registry.cli.output import (
 )
 from registry.cli.progress_bars import Reporter, bars, has_bars
 from registry.cli.terminal import Columns, columns_of, paint, paint_word
-from registry.diff.review.refusals import refusals
-from registry.diff.review.state import ReviewedSide, read_state, side_of
+from registry.diff.review import ReviewedSide, read_state, refusals, side_of
 from registry.errors import LockError, ManifestError, count_text
 from registry.lockfile.models import Lock, read_lock
 from registry.settings import Settings, most_jobs

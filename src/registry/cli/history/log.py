@@ -11,9 +11,8 @@ from registry.cli import CLEAN, UNREADABLE, options
 from registry.cli.history.commits import commit_data, commit_line, progress_lines
 from registry.cli.output import print_json, print_line
 from registry.diff.history.commits import Commits
-from registry.diff.history.states import open_history
-from registry.diff.history.walk import Change, changes_of
-from registry.diff.report.summary import display_value, verdict
+from registry.diff.history.states import Change, changes_of, open_history
+from registry.diff.summary import display_value, verdict
 from registry.errors import RevisionError, count_text, list_names
 
 __all__ = ["command"]

@@ -9,11 +9,19 @@ from dataclasses import dataclass
 
 from registry.cache.cache import Cache
 from registry.diff.history.commits import Commit
-from registry.diff.history.states import History, State, outside
-from registry.diff.history.walk import SHALLOW, Edge, edges_of, pin_of_state, step_of
+from registry.diff.history.states import (
+    SHALLOW,
+    Edge,
+    History,
+    State,
+    edges_of,
+    outside,
+    pin_of_state,
+    step_of,
+)
+from registry.diff.matching import field_bytes, field_text
 from registry.diff.models import Chunk, Snapshot
-from registry.diff.review.refusals import has_fixed_bytes
-from registry.diff.sample_text import field_bytes, field_text
+from registry.diff.review import has_fixed_bytes
 from registry.diff.samples import Samples, counterpart, field_change
 from registry.diff.sampling import open_samples
 from registry.diff.severity import SAME_SAMPLES

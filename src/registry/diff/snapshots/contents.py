@@ -1,27 +1,28 @@
-"""Read what the files of a checkout contain: manifests, pins, and digests of local data."""
+"""Read what the files of a checkout contain, and compare them by their bytes.
+
+Manifests, pins and the digests of local data are the contents of each side; any other file of two
+checkouts is compared by git's id of it, and where that differs by its digest.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
+from registry.base.fs import stream_sha256
+from registry.base.local_files import LFS_POINTER
 from registry.base.locations import PACKAGE
 from registry.boundary.boundary import Boundary
-from registry.boundary.paths import fixed_folder
+from registry.boundary.paths import fixed_folder, list_files
 from registry.catalog.catalog import Catalog, valid_index
-from registry.catalog.discovery import package_of
-from registry.catalog.permissions import permissions_of
+from registry.catalog.discovery import package_of, permissions_of
 from registry.diff.checkout import Checkout
 from registry.diff.git_tree import matching
-from registry.diff.local_files import (
-    FileDigest,
-    digest_of_file,
-    files_of,
-    local_patterns,
-)
 from registry.errors import LockError, ManifestError, Problem, ReachError
 from registry.lockfile.models import Lock, lock_of, read_documents
 from registry.lockfile.origins import pin_origins
@@ -30,7 +31,93 @@ from registry.manifest.origins import Origin
 from registry.settings import Settings, lock_file_of
 from registry.yamldoc.reader import Document
 
-__all__ = ["Contents", "read_contents"]
+__all__ = [
+    "Contents",
+    "FileDigest",
+    "changed_files",
+    "common_digests",
+    "differing_digests",
+    "digest_of_file",
+    "extract",
+    "files_of",
+    "local_patterns",
+    "moved_files",
+    "paths_of",
+    "read_contents",
+]
+
+_LONGEST_POINTER = 1024
+_SHA1_DIGITS = 40
+
+
+@dataclass(frozen=True)
+class FileDigest:
+    """The digest of a file's bytes."""
+
+    own: str
+    """`sha256:…` of the file as it is."""
+    pointed: str = ""
+    """The digest that it names, if it is a pointer of Git LFS."""
+
+
+def local_patterns(spec: DatasetSpec) -> list[str]:
+    """Return the absolute paths, globs and folders that a dataset is read from, if any.
+
+    Files of installed packages are the same for both sides of a comparison, so they are left out.
+    """
+    paths = (path for source in spec.all_sources for path in source.paths() if path.is_path)
+    return list(dict.fromkeys(one.local_path() for one in paths))
+
+
+def files_of(pattern: str, boundary: Boundary) -> list[str]:
+    """Return the files that a path, folder or glob names; none that may not be read.
+
+    Raises:
+        ReachError: a file in a folder or glob is a link that leads outside.
+    """
+    if not boundary.contains(fixed_folder(pattern)):
+        return []  # not even listed
+    return list_files(pattern, boundary)
+
+
+def digest_of_file(path: str, boundary: Boundary) -> FileDigest:
+    """Return the digest of a file's bytes."""
+    with boundary.open_file(path) as file:
+        start = file.read(_LONGEST_POINTER + 1)
+        file.seek(0)
+        own = f"sha256:{stream_sha256(file)}"
+    pointer = LFS_POINTER.fullmatch(start)
+    return FileDigest(own, f"sha256:{pointer[1].decode()}" if pointer else "")
+
+
+def common_digests(
+    base: Mapping[str, FileDigest], head: Mapping[str, FileDigest]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the digests of both sides' files, by their names, such that equal data is equal.
+
+    A pointer counts as the data that it names, unless the base has the data itself: then the
+    change replaces the data by a text that only looks like it.
+    """
+    old = {name: digest.pointed or digest.own for name, digest in base.items()}
+    new = {
+        name: digest.own
+        if name in base and not base[name].pointed
+        else digest.pointed or digest.own
+        for name, digest in head.items()
+    }
+    return old, new
+
+
+def moved_files(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return new name → old name of the files that only one side has, with the same bytes."""
+    removed = defaultdict(list)
+    for name in sorted(old.keys() - new.keys(), reverse=True):
+        removed[old[name]].append(name)
+    added = sorted(new.keys() - old.keys())
+    return {name: removed[new[name]].pop() for name in added if removed[new[name]]}
+
+
+# --- the contents of a checkout ---
 
 
 @dataclass(frozen=True)
@@ -184,3 +271,91 @@ def _extract_data(specs: Mapping[str, DatasetSpec], checkout: Checkout) -> None:
     names = {os.path.relpath(pattern, top) for pattern in inside}
     # All at once, as each copy starts a process of git.
     tree.copy([path for name in names for path in matching(tree, name)], top)
+
+
+# --- any files of two checkouts ---
+
+
+def paths_of(checkout: Checkout) -> set[str]:
+    """Return its files as paths from the catalog's folder; of a submodule, each of them."""
+    return {checkout.relative(str(checkout.top / name)) for name in checkout.listed}
+
+
+def changed_files(base: Contents, head: Contents, paths: Collection[str]) -> set[str]:
+    """Return the files that differ by git's ids, without those that a diff compares anyway.
+
+    A file may still be equal, as a pointer of Git LFS is to what it names.
+    """
+    rest = set(paths) - (_compared(base) & _compared(head))
+    trees = [tree for side in (base, head) if (tree := side.checkout.tree) is not None]
+    is_sha1 = all(len(one) == _SHA1_DIGITS for tree in trees for one in tree.blobs.values())
+    identity = partial(_identity, algorithm="sha1" if is_sha1 else "sha256")
+    return {path for path in rest if identity(base.checkout, path) != identity(head.checkout, path)}
+
+
+def differing_digests(
+    base: Contents, head: Contents, paths: Collection[str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return the digests before and after of files whose data differs; None if there is none."""
+    before, after = common_digests(_digests_of_paths(base, paths), _digests_of_paths(head, paths))
+    pairs = {path: (before.get(path), after.get(path)) for path in sorted(paths)}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _compared(side: Contents) -> set[str]:
+    """Return the files that a diff compares for what they are: manifests, the lock, data."""
+    assert side.catalog is not None  # noqa: S101 (it is compared)
+    relative, index = side.checkout.relative, side.checkout.index
+    files = {entry.document.file for entry in side.catalog.written}
+    files |= {str(index), str(lock_file_of(index))}
+    found = {relative(os.path.abspath(file)) for file in files}
+    return found.union(*side.files.values())
+
+
+def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | None:
+    """Return git's id of a file; of a link that leads outside what it names, or why it has none."""
+    file, tree = os.path.normpath(checkout.folder / path), checkout.tree
+    name = os.path.relpath(file, checkout.top)
+    if tree is not None:
+        target = tree.links.get(name)
+        return tree.blobs.get(name) or (None if target is None else f"link to {target}")
+    real = os.path.realpath(file)
+    is_inside = Path(real).is_relative_to(os.path.realpath(checkout.top))
+    if is_inside and os.path.isfile(file):
+        try:
+            return _object_id(file, algorithm)
+        except OSError as error:
+            return f"can't be read: {error.strerror}"
+    if os.path.islink(file):
+        target = os.path.join(os.path.dirname(name), os.readlink(file))
+        return f"link to {os.path.normpath(target)}"
+    return None if is_inside else f"link to {real}"
+
+
+def _object_id(file: str, algorithm: str) -> str:
+    """Return the id that git gives to the bytes of a file."""
+    with open(file, "rb") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        start = f"blob {size}\0".encode()
+        return hashlib.file_digest(opened, lambda: hashlib.new(algorithm, start)).hexdigest()
+
+
+def _digests_of_paths(side: Contents, paths: Collection[str]) -> dict[str, FileDigest]:
+    extract(side.checkout, paths)
+    boundary = side.boundary.allowing([str(side.checkout.top)])
+    found = {}
+    for path in paths:
+        identity = _identity(side.checkout, path)
+        if identity is None:
+            continue
+        try:
+            found[path] = digest_of_file(os.path.join(side.checkout.folder, path), boundary)
+        except (OSError, ReachError):  # a link that leads outside
+            found[path] = FileDigest(identity)
+    return found
+
+
+def extract(checkout: Checkout, paths: Collection[str]) -> None:
+    """Make files of a revision exist, by their paths from the catalog's folder."""
+    files = (os.path.normpath(checkout.folder / path) for path in paths)
+    checkout.extract([os.path.relpath(file, checkout.top) for file in files])

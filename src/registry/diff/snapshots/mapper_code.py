@@ -18,8 +18,8 @@ from typing import Literal
 from registry.base.locations import find_module, places_of
 from registry.boundary.boundary import Boundary
 from registry.diff.checkout import Checkout
-from registry.diff.local_files import digest_of_file
 from registry.diff.models import Chunk, Example, FieldChange
+from registry.diff.snapshots.contents import digest_of_file
 from registry.diff.words import differences, is_similar, word_diff
 from registry.errors import ReachError, count_text
 

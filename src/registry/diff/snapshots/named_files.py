@@ -8,13 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 
-from registry.diff.snapshots.changed_files import (
+from registry.diff.snapshots.contents import (
+    Contents,
     changed_files,
     differing_digests,
     extract,
     paths_of,
 )
-from registry.diff.snapshots.contents import Contents
 from registry.diff.snapshots.file_names import (
     BUILT,
     MARKS,

@@ -1,7 +1,8 @@
-"""The reviewed state: what a diff saw on both sides, so that nothing else is built afterwards.
+"""What follows from a diff: whether a project accepts it, and what may be built after a review.
 
-Like a saved plan: `diff --reviewed FILE` writes it, `sync --reviewed FILE` refuses anything else.
-It has no path of a machine, so a review in CI and a build elsewhere agree.
+The reviewed state is what a diff saw on both sides, so that nothing else is built afterwards. Like
+a saved plan: `diff --reviewed FILE` writes it, `sync --reviewed FILE` refuses anything else. It has
+no path of a machine, so a review in CI and a build elsewhere agree.
 """
 
 from __future__ import annotations
@@ -21,27 +22,35 @@ from registry.base.fs import write_atomic
 from registry.base.locations import Location
 from registry.base.materials import SamplesId
 from registry.boundary.boundary import Boundary
-from registry.diff.local_files import digest_of_file, files_of, local_patterns
-from registry.diff.models import Reach
+from registry.diff.models import CatalogDiff, DatasetChange, Reach
+from registry.diff.reach import reads_files
+from registry.diff.severity import ChangeClass
+from registry.diff.snapshots.contents import digest_of_file, files_of, local_patterns
 from registry.errors import RegistryError, ReviewError
 from registry.load.load import find_samples_id
-from registry.lockfile.models import Lock
+from registry.lockfile.models import Lock, Pin
 from registry.lockfile.pinned import pin_sources
 from registry.lockfile.spec_digest import portable, spec_digest
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of, is_set
+from registry.manifest.source import is_commit
 
 if TYPE_CHECKING:
     from registry.cache.cache import Cache
     from registry.diff.snapshot import OpenSnapshot
 
 __all__ = [
+    "POLICY_CLASSES",
     "ReviewedDataset",
     "ReviewedSide",
     "ReviewedState",
+    "has_fixed_bytes",
+    "parse_classes",
     "read_state",
+    "refusals",
     "reviewed_state",
     "side_of",
+    "violations",
     "write_state",
 ]
 
@@ -49,6 +58,19 @@ _FORMAT = 2
 _MAX_BYTES = 1 << 28
 _WITH_PATHS = {"folder", "source", "concat", "join", "corrections", "companion"}
 """Keys that the digest of a lockfile has in a form that is the same on all machines."""
+
+_STATUSES = ("removed", "added", "renamed")
+_WORDS = {kind: kind.partition(" ")[0] for kind in ChangeClass}
+POLICY_CLASSES: tuple[str, ...] = (*_WORDS.values(), *_STATUSES, "index", "reach")
+"""What `--fail-on` names: the first words of the classes, and what has no class."""
+
+_ANY_FIELD = (ChangeClass.INPUTS, ChangeClass.TARGETS, ChangeClass.METADATA, ChangeClass.IDS)
+# New bytes, code, tables, items and examples may change any field, whatever class their own key
+# has, and `on_duplicate` writes ids.
+_OPAQUE = (
+    *("bytes", "code", "package", "pin", "source", "concat", "join", "explode", "mapper"),
+    *("on_duplicate", "corrections", "fewshot"),
+)
 
 
 class ReviewedDataset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -220,3 +242,125 @@ def _cached_samples(
         return find_samples_id(spec, cache, lock, boundary=snapshot.boundary)
     except RegistryError:  # they are unknown, as `sync --reviewed` says then
         return None
+
+
+# --- what `sync --reviewed` refuses ---
+
+
+def refusals(
+    reviewed: ReviewedSide,
+    current: ReviewedSide,
+    specs: Mapping[str, DatasetSpec],
+    lock: Lock,
+    names: Collection[str] | None = None,
+) -> dict[str, str]:
+    """Return dataset → why it must not be built; the empty name is the index.
+
+    Args:
+        reviewed: The head of the reviewed state.
+        current: The catalog as it is.
+        specs: The datasets of `current`.
+        lock: The lockfile of `current`.
+        names: Datasets to compare; None means all, also those that only one side has.
+    """
+    found = {
+        name: f"not as reviewed: {what}" for name, what in _differences(reviewed, current, names)
+    }
+    for name in sorted(specs.keys() - found.keys()):
+        if reviewed.datasets[name].samples is not None:
+            continue
+        if not has_fixed_bytes(specs[name], lock.pins.get(name)):
+            hint = f"`registry lock {name}` pins it, `diff --build --reviewed FILE` compares them"
+            found[name] = f"was reviewed without its samples, which may be any ({hint})"
+    return found
+
+
+def _differences(
+    reviewed: ReviewedSide, current: ReviewedSide, names: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
+    """Yield datasets, and how each differs from what was reviewed."""
+    if reviewed.index != current.index:
+        yield "", "datasets.yaml includes or permits something else, or a group changed"
+    chosen = {*reviewed.datasets, *current.datasets} if names is None else names
+    for name in sorted(chosen):
+        old, new = reviewed.datasets.get(name), current.datasets.get(name)
+        if old is None:
+            yield name, "was not there"
+        elif new is None:
+            yield name, "is gone, or can't be read"
+        elif parts := list(_different_parts(old, new)):
+            yield name, f"{', '.join(parts)} changed"
+
+
+def _different_parts(old: ReviewedDataset, new: ReviewedDataset) -> Iterator[str]:
+    if old.spec != new.spec:
+        yield "its manifest"
+    files = sorted({*old.files, *new.files})
+    yield from (file for file in files if old.files.get(file) != new.files.get(file))
+    if old.pin != new.pin:
+        keys = sorted({*(old.pin or {}), *(new.pin or {})})
+        changed = (key for key in keys if (old.pin or {}).get(key) != (new.pin or {}).get(key))
+        yield f"its pin ({', '.join(changed)})"
+
+
+def has_fixed_bytes(spec: DatasetSpec, pin: Pin | None) -> bool:
+    """Return whether a build can only have one result: pinned, or local data that was digested."""
+    if pin is not None and pin.agrees(spec):
+        return True
+    if spec.mapper is not None or reads_files(spec):
+        return False
+    return all(
+        is_commit(source.repository.revision)
+        if source.repository is not None
+        else all(one.is_path for one in source.paths())
+        for source in spec.all_sources
+    )
+
+
+# --- what `diff --fail-on` does not accept ---
+
+
+def parse_classes(text: str) -> frozenset[str]:
+    """Return the classes in a list that is separated by commas.
+
+    Raises:
+        ValueError: one of them does not exist; the message names those that do.
+    """
+    found = [word.strip() for word in text.split(",")]
+    for word in found:
+        if word not in POLICY_CLASSES:
+            raise ValueError(f"no class '{word}' (classes: {', '.join(POLICY_CLASSES)})")
+    return frozenset(found)
+
+
+def violations(diff: CatalogDiff, classes: frozenset[str]) -> dict[str, list[str]]:
+    """Return class → what has such a change, for those of `classes` that the diff has."""
+    found: dict[str, list[str]] = {}
+    for change in diff.changes:
+        words = {_WORDS[kind] for kind in _classes(change)}
+        if change.status == "renamed":
+            words.add("removed")  # for all who use the old name
+        for word in words if change.status == "changed" else {*words, change.status}:
+            found.setdefault(word, []).append(change.name)
+    found["index"] = [one.key for one in diff.shared]
+    found["reach"] = [f"{one.kind} {one.name}" for one in diff.reach]
+    return {word: found[word] for word in POLICY_CLASSES if word in classes and found.get(word)}
+
+
+def _classes(change: DatasetChange) -> Iterator[ChangeClass]:
+    """Yield the classes of a change, as its keys and its samples show them."""
+    yield from change.kinds
+    samples = change.samples
+    if change.status == "added":  # all that it has is new
+        return
+    if samples is not None and samples.old is not None:
+        yield from samples.kinds
+        if samples.added and samples.removed:  # perhaps the same ones, too different to be matched
+            yield from _ANY_FIELD
+    elif any(key.startswith(_OPAQUE) for key in _keys(change)):
+        yield from _ANY_FIELD
+
+
+def _keys(change: DatasetChange) -> Iterator[str]:
+    yield from (one.key for one in change.keys if one.kind != ChangeClass.MOVED)
+    yield from (one.key for one in change.inherited)

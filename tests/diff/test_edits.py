@@ -1,4 +1,4 @@
-"""Changed keys as lines of YAML."""
+"""Changed keys as lines of YAML, and changed rows of corrections."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from registry.corrections.file import Corrections, parse_corrections
+from registry.diff.edits import correction_lines, edits, facts
 from registry.diff.models import DatasetChange, KeyChange
-from registry.diff.report.edits import edits, facts
+from registry.diff.samples import corrections_between
 from registry.manifest.origins import Origin
 
 
@@ -98,3 +100,34 @@ def test_facts_start_with_what_a_reviewer_reads_first() -> None:
     assert [one.key for one in facts(made)] == [
         *("description", "license", "source.path", "fields.input", "limit", "seed")
     ]
+
+
+def rows(*lines: str) -> Corrections:
+    text = "corrections:\n" + "".join(f"- {{{row}}}\n" for row in lines)
+    return parse_corrections(text.encode(), file="e.yaml")
+
+
+def test_rows_that_differ_are_listed_with_reason_and_source() -> None:
+    same = "id: 1, field: target, was: A, now: B, reason: r"
+    old = rows(
+        same, "id: 2, field: target, was: A, now: B, reason: r", "id: 3, drop: true, reason: r"
+    )
+    new = rows(
+        same,
+        "id: 2, field: target, was: A, now: C, verdict: v, reason: r, source: s, by: b",
+        "id: '2', field: metadata.k, was: [1], now: null, reason: q",
+    )
+    changes = corrections_between(old, new)
+    assert [*correction_lines(changes, most=9)] == [
+        '~ id 2: target "A" → "C": v: r (s, reviewed by b)',
+        "+ id '2': metadata.k [1] → null: q",
+        "- id 3: left out: r",
+    ]
+    assert [*correction_lines(changes, most=1)][1] == "… and 2 more"
+
+
+def test_order_and_place_of_rows_do_not_matter() -> None:
+    lines = ["id: 1, drop: true, reason: r", "id: 2, drop: true, reason: r"]
+    assert corrections_between(rows(*lines), rows(*reversed(lines))) == ()
+    assert corrections_between(None, None) == ()
+    assert len(corrections_between(None, rows(*lines))) == 2

@@ -1,6 +1,6 @@
-"""Keys of a manifest as lines of YAML: those of a new dataset, and those that changed.
+"""Keys of a manifest as lines of YAML, and rows of corrections: what is new, and what changed.
 
-Changed ones are removed and added lines, with the equal ones around them.
+Changed keys are removed and added lines, with the equal ones around them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from typing import Any, NamedTuple
 import yaml
 
 from registry.base.escape import escape_control
-from registry.diff.models import Chunk, DatasetChange, KeyChange
-from registry.diff.report.summary import SHA256, cut_middle, places, value_text
+from registry.corrections.file import shown
+from registry.diff.models import Chunk, CorrectionChange, DatasetChange, KeyChange
+from registry.diff.summary import SHA256, cut_middle, places, value_text
 from registry.diff.words import differences
 from registry.errors import count_text
 from registry.manifest.origins import Origin
 from registry.yamldoc.writer import block_lines
 
-__all__ = ["Edit", "Fact", "edits", "facts"]
+__all__ = ["Edit", "Fact", "correction_lines", "edits", "facts"]
 
 _FIELD = re.compile(r"fields\.[^.\[]+")
 _CONTEXT = 2
 """Equal lines that are left before and after a change."""
 _MOST_LINES = 60
+_MOST_ROWS = 20
+"""Rows of corrections that are shown; all are in the file itself, and in `--format json`."""
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _SHORT = 60
 """Characters of a list on one line."""
 # What a reviewer of a new dataset reads first; the rest follows in the manifest's order.
@@ -152,3 +156,19 @@ def _folded(lines: list[Chunk], *, is_kept: bool) -> list[Chunk]:
 
 def _short(line: str) -> str:
     return cut_middle(escape_control(SHA256.sub(r"\1…", line)), 400)
+
+
+def correction_lines(
+    changes: Iterable[CorrectionChange], *, most: int = _MOST_ROWS
+) -> Iterator[str]:
+    """Yield a line for each of the first changes, with its reason and source."""
+    rows = list(changes)
+    for row in rows[:most]:
+        if row.drop and not row.field:
+            what = "left out"
+        else:
+            now = "left out" if row.drop else shown(row.now)
+            what = f"{row.field} {shown(row.was)} → {now}"
+        yield f"{_SIGNS[row.status]} {row.label}: {what}: {row.evidence}"
+    if len(rows) > most:
+        yield f"… and {len(rows) - most:,} more"

@@ -1,1 +1,0 @@
-"""The texts of a diff that all formats share."""
