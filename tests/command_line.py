@@ -32,7 +32,7 @@ __all__ = ["Ran", "install", "run", "run_apart", "run_each"]
 _COMMANDS = ("add", "diff", "list", "lock", "preview", "show", "sync", "validate")
 _LATER = (
     *("decode.csv_tables", "lint.data_checks", "manifest.source_checks", "pipeline.builder"),
-    *("pipeline.columnar_pipeline", "pipeline.execute", "yamldoc.reader"),
+    *("pipeline.file_rows", "pipeline.execute", "yamldoc.reader"),
     *("plugins.doctor.command", "plugins.site.command"),
 )
 _STREAMS = ("out", "err")

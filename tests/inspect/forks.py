@@ -28,7 +28,7 @@ _FORKS.set_forkserver_preload(
         *("fastapi", "opentelemetry.trace", "rich.markdown", "starlette.staticfiles", "uvicorn"),
         *("jsonschema_rs", "pyarrow.parquet", "registry.cli.commands.lock"),
         *("registry.inspect.evaluate", "registry.inspect.task", "registry.manifest.source_checks"),
-        *("registry.pipeline.builder", "registry.pipeline.columnar_pipeline"),
+        *("registry.pipeline.builder", "registry.pipeline.file_rows"),
         *("registry.pipeline.execute", "registry.plugins.results.receipt_command"),
         *("registry.samples.inspect_dataset", "registry.samples.provenance"),
     ]

@@ -1,8 +1,10 @@
-"""A dataset of one local JSON Lines file, resolved and pinned, for tests of the pipelines."""
+"""Datasets of local JSON Lines files, resolved and pinned, or with a mapper in a package of its own."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,9 @@ class Prepared:
         return reader_of(self.spec.source).fetch(self.pins.sources[0], self.context)
 
 
+_numbers = itertools.count()
+
+MakeMapped = Callable[..., DatasetSpec]
 Prepare = Callable[..., Prepared]
 
 
@@ -49,5 +54,24 @@ def prepare(tmp_path: Path) -> Prepare:
         spec = to_spec({"name": "d", "source": source, "folder": tmp_path, **keys})
         context = SourceContext(boundary=UNBOUNDED, cache=Cache(tmp_path / "cache"))
         return Prepared(spec, pin_all(spec, context), context)
+
+    return make
+
+
+@pytest.fixture
+def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeMapped:
+    """Return a dataset of files of JSON Lines, whose mapper is the function `f` of some code."""
+
+    def make(*files: bytes, code: str, suffix: str = "jsonl") -> DatasetSpec:
+        paths = [tmp_path / f"{number}.{suffix}" for number, _ in enumerate(files)]
+        for path, data in zip(paths, files, strict=True):
+            path.write_bytes(data)
+        package = f"mapper_{next(_numbers)}"
+        (tmp_path / f"{package}.py").write_text(code)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, package, raising=False)
+        source = {"type": "json", "path": [str(path) for path in paths]}
+        keys = {"name": "d", "source": source, "mapper": f"{package}:f", "folder": tmp_path}
+        return to_spec(keys)
 
     return make

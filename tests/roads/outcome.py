@@ -22,14 +22,13 @@ from registry.decode.frame import AnyFrame, Frame, NotColumnarError
 from registry.decode.stream import SourceBytes
 from registry.errors import RegistryError
 from registry.manifest.models import DatasetSpec, to_spec
-from registry.pipeline import pipeline
+from registry.pipeline import parts, pipeline
 from registry.pipeline.builder import build
-from registry.pipeline.parallel import parts
 from registry.sources.hub import records as hub_records
 from registry.sources.pins import PinnedFile, Pins, SourceContext, SourcePin
 from registry.store import writer as sample_writer
 from registry.store.arrow_dataset import ArrowDataset
-from tests.pipeline.parallel.test_parts import Here
+from tests.pipeline.elsewhere import Here
 
 __all__ = [
     "Case",

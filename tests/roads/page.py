@@ -15,8 +15,7 @@ import pytest
 
 from registry import list_datasets
 from registry.manifest.models import DatasetSpec
-from registry.pipeline import row_pipeline
-from registry.pipeline.parallel import parts
+from registry.pipeline import file_rows, map_source
 from tests.evidence.rows import REPOSITORY
 from tests.parity.expand import expanded
 from tests.roads.catalog_files import RECORDS, case_of, catalog, written
@@ -80,14 +79,14 @@ def _form_of(spec: DatasetSpec) -> str:
 @contextmanager
 def _watched(way: Way) -> Iterator[None]:
     """Note why records are mapped one by one."""
-    map_rows = row_pipeline.row_pipeline
+    map_rows = file_rows.row_pipeline
 
     def mapped(*args: Any, **options: Any) -> Any:
         way.reason = str(sys.exception())
         return map_rows(*args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, row_pipeline.row_pipeline.__name__, mapped)
+        patch.setattr(map_source, map_rows.__name__, mapped)
         yield
 
 

@@ -15,7 +15,7 @@ from registry.base.materials import SamplesId
 from registry.base.processes.executor import Workers, _Worker
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import MissingDependencyError
-from registry.pipeline.parallel import parts
+from registry.pipeline import map_source
 from registry.plugins.remote_cache.remote_cache import RemoteCache
 from registry.progress import Progress, silent
 from registry.settings import Remote
@@ -46,7 +46,7 @@ def test_processes_give_what_threads_give(
     call = Workers.call
 
     def noted(self: Workers, function: str, *arguments: Any, **options: Any) -> Any:
-        if function == f"{parts.__name__}:answer":
+        if function == f"{map_source.__name__}:answer":
             asked.append(arguments[0].part.pinned.files[0].location)
         return call(self, function, *arguments, **options)
 

@@ -14,7 +14,7 @@ from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.load.call import OpenCatalog
 from registry.lockfile.pin_cache import CatalogPins
-from registry.pipeline.parallel import whole
+from registry.pipeline import builder
 from registry.settings import Settings, builtin_root
 from registry.workflows.sync import Division, SyncResult, divide, sync
 from tests.conftest import CatalogRoot, Https
@@ -61,7 +61,7 @@ def test_large_builds_are_done_by_processes(
     monkeypatch: pytest.MonkeyPatch,
     processes: int,
 ) -> None:
-    monkeypatch.setattr(whole, "_LEAST_BYTES", 100)
+    monkeypatch.setattr(builder, "_LEAST_BYTES", 100)
     for name in ("one", "two", "three"):
         (tmp_path / f"{name}.jsonl").write_bytes(LINES.replace(b': "q', f': "{name} '.encode()))
     (tmp_path / "bad.jsonl").write_bytes(LINES + b"{]\n" * 40)

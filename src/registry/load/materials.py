@@ -287,7 +287,7 @@ def _with_parts(
     spec: DatasetSpec, opened: LoadResult, materials: Materials, context: SourceContext
 ) -> Iterator[Material]:
     """Yield the rows of the sources, with the parts of remote Parquet files that are read."""
-    from registry.pipeline.columnar_pipeline import columns_read  # loads pyarrow
+    from registry.pipeline.file_rows import columns_read  # loads pyarrow
     from registry.sources.pinned_files import parts_worth_it
 
     read = [file.location for one in opened.pins.all_sources for file in one.files]

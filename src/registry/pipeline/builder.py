@@ -10,21 +10,27 @@ Both pipelines must produce the same rows; tests/roads compares them.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import pickle  # nosec B403
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from registry.base.process_state import gc_paused, system_memory
+from registry.base.processes.executor import WorkerLostError
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
 from registry.pipeline.diagnosis import check_columns, check_lookup, check_maps
 from registry.pipeline.fewshot.examples import Companion, with_examples
 from registry.pipeline.kept_samples import DuplicateIdDetector, resolve_duplicates, select
-from registry.pipeline.parallel.parts import SourceMapping, map_source
+from registry.pipeline.map_source import SourceMapping, map_source
+from registry.pipeline.parts import parts_of
 from registry.pipeline.pipeline import (
     JsonKeys,
     Pipeline,
@@ -43,11 +49,16 @@ from registry.store.writer import SampleWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from registry.base.processes.child import Tell
     from registry.corrections.step import CorrectionStep
     from registry.manifest.models import DatasetSpec
     from registry.sources.pins import Pins, SourceContext
 
-__all__ = ["BuildResult", "build"]
+__all__ = ["BuildResult", "answer", "build", "build_by_worker"]
+
+
+_LEAST_BYTES = 1 << 23
+"""Size of the files of a build that a worker does: less takes as long as sending it there."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ def _build_once(
     quality = result.quality | unused_columns(state.unread.found) | unused
     keep_pipeline(spec, pipeline, limit)
     corrected = {} if step is None else {"changed": step.changed, "dropped": step.dropped}
-    return replace(result, path=path, quality=quality, corrected=corrected)
+    return dataclasses.replace(result, path=path, quality=quality, corrected=corrected)
 
 
 def _correction_step(
@@ -294,3 +305,59 @@ def _write(
         repeated,
         counter.result(state.files, writer.columns),
     )
+
+
+def build_by_worker(
+    spec: DatasetSpec,
+    pins: Pins,
+    context: SourceContext,
+    folder: Path,
+    *,
+    limit: int | None,
+    companion: Companion | None = None,
+) -> BuildResult | None:
+    """Build a dataset as `build` does; return None if that is to be done in this process.
+
+    Raises:
+        RegistryError: as `build`.
+        WorkersEndedError: the workers were ended.
+    """
+    size = sum(file.size for pinned in pins.sources for file in pinned.files)
+    if context.workers is None or size < _LEAST_BYTES:
+        return None
+    pairs = zip(spec.sources, pins.sources, strict=True)
+    if context.elsewhere is not None and any(
+        len(parts_of(spec, *pair, context)) > 1 for pair in pairs
+    ):
+        return None
+    arguments = (spec, pins, context.sent(), folder, limit, companion)
+    try:
+        # Not again by another worker: the folder has what the lost one wrote.
+        later = context.workers.call(
+            f"{__name__}:answer", *arguments, on_message=context.report, attempts=1
+        )
+        result: BuildResult = later.result()
+    # The others are those of pickling.
+    except (WorkerLostError, pickle.PicklingError, TypeError, AttributeError) as error:
+        import logging  # slow to import
+
+        message = "%s: %s; it is built by this process"
+        logging.getLogger("registry").warning(message, spec.name, error)
+        for path in folder.iterdir():
+            path.unlink()
+        return None
+    return result
+
+
+def answer(
+    tell: Tell,
+    spec: DatasetSpec,
+    pins: Pins,
+    sent: SourceContext,
+    folder: Path,
+    limit: int | None,
+    companion: Companion | None,
+) -> BuildResult:
+    """Build a dataset in a worker, which reports its progress to its parent."""
+    context = replace(sent, report=tell)
+    return build(spec, pins, context, folder, limit=limit, companion=companion)

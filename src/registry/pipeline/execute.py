@@ -159,7 +159,7 @@ def _build(
     with context.cache.temporary() as folder:
         result = None
         if context.workers is not None:
-            from registry.pipeline.parallel.whole import build_by_worker  # only `sync` has workers
+            from registry.pipeline.builder import build_by_worker  # only `sync` has workers
 
             result = build_by_worker(spec, pins, context, folder, limit=limit, companion=companion)
         if result is None:

@@ -11,9 +11,9 @@ from registry.manifest.resolve import spec_of_source
 from registry.mapping.columns_used import UnreadColumns
 from registry.pipeline.diagnosis import check_columns, check_not_empty
 from registry.pipeline.execute import Opening, finisher
+from registry.pipeline.file_rows import map_file_samples
 from registry.pipeline.fingerprint import pin_all
 from registry.pipeline.pipeline import PipelineState, compile_pipeline
-from registry.pipeline.row_pipeline import map_file_samples
 from registry.progress import counted
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import reader_of, records_of

@@ -1,20 +1,27 @@
-"""Records of a file, one by one → rows of samples.
+"""A file → rows of samples: by its columns while these are the records exactly, else one by one.
 
-It supports every manifest and raises every error; the columnar pipeline returns the same rows
-faster.
+The row pipeline supports every manifest and raises every error; the columnar pipeline returns the
+same rows faster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from registry.base.process_state import gc_paused
+from registry.decode.frame import MISSING, NotColumnarError, ValueFrame
 from registry.errors import MappingError, RegistryError
 from registry.mapping.batch import sample_size
+from registry.mapping.columns_used import UnreadColumns, mapping_dependencies
 from registry.mapping.field_mapper import FieldMapper, map_records, map_values
+from registry.mapping.missing_columns import UnseenColumns
+from registry.mapping.record_batch import RecordBatchView
 from registry.pipeline.file_references import resolve_files
 from registry.pipeline.transforms import Numbered, with_columns
 from registry.samples.fields import NAMES
@@ -25,6 +32,7 @@ from registry.store.columns import (
     common_keys,
     fields_of,
 )
+from registry.store.rows import FILE_COLUMNS
 from registry.store.schema import (
     metadata_type_of,
 )
@@ -32,12 +40,16 @@ from registry.store.schema import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from registry.decode.frame import AnyFrame, Wanted
     from registry.decode.stream import SourceBytes
+    from registry.manifest.models import DatasetSpec
     from registry.manifest.source import Source
+    from registry.mapping.columnar_mapper import ColumnarMapper
     from registry.pipeline.pipeline import Pipeline, PipelineState
     from registry.samples.sample import DatasetRecord
 
-__all__ = ["map_file_samples", "row_pipeline"]
+__all__ = ["columnar_pipeline", "columns_read", "map_file_samples", "row_pipeline", "see_columns"]
+
 
 _CHUNK_BYTES = 1 << 25
 """Samples that are larger together are not mapped at a time, however few they are."""
@@ -45,6 +57,96 @@ _IN_ORDER = itemgetter(*NAMES)
 _Item = TypeVar("_Item")
 _Fields = Mapping[str, Any]
 """Values of a sample by field."""
+
+
+def columnar_pipeline(
+    file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the samples of a file; `state` counts the mapped records.
+
+    Raises:
+        NotColumnarError: the row pipeline has to map the remaining records.
+        DecodeError: the remaining part of the file is invalid.
+    """
+    mapper = pipeline.columnar
+    if mapper is None:
+        raise NotColumnarError("the dataset is mapped record by record")
+    wanted = mapper.dependencies
+    names = None if wanted is None else _names(wanted, source, state.unread.missing)
+    # Ended here, whoever keeps an error and so this frame: a thread may be reading ahead.
+    with closing(reader_of(source).decode_tables(file, names)) as frames:
+        while True:
+            # Until the values of the batch are gone; not across the `yield`, after which the caller
+            # may do anything.
+            with gc_paused():
+                frame = next(frames, None)
+                if frame is None:
+                    return
+                batch = _map_frame(frame, source, mapper, pipeline, state)
+                del frame
+            if batch.num_rows:
+                yield batch
+            state.check(file)
+
+
+def _map_frame(
+    frame: AnyFrame,
+    source: Source,
+    mapper: ColumnarMapper,
+    pipeline: Pipeline,
+    state: PipelineState,
+) -> pa.RecordBatch:
+    end = state.next_record + frame.count
+    state.unread.add_frame(frame)
+    numbers = np.arange(state.next_record, end)
+    view = RecordBatchView(frame, source.columns, numbers, pipeline.boundary)
+    see_columns(state.unseen, view)
+    batch, metadata_types = mapper.map(view, state.metadata_types)
+    if pipeline.resolve is not None and _may_name_files(batch):
+        # Finding a file beside a remote source takes a request per name, made record by record.
+        raise NotColumnarError("files beside a remote source")
+    state.next_record = end
+    if batch.num_rows:
+        state.metadata_types = metadata_types
+    return batch
+
+
+def _may_name_files(batch: pa.RecordBatch) -> bool:
+    return any(batch.column(name).null_count < len(batch) for name in FILE_COLUMNS)
+
+
+def columns_read(spec: DatasetSpec, source: Source) -> Wanted:
+    """Return the columns of a source that are read, by names in the manifest; None for all."""
+    if spec.mapper is not None or spec.join is not None or spec.explode is not None:
+        return None
+    wanted = mapping_dependencies(spec.fields, spec.where)
+    return None if wanted is None else _names(wanted, source, UnreadColumns.of(spec).missing)
+
+
+def _names(wanted: frozenset[str], source: Source, unread: frozenset[str]) -> frozenset[str]:
+    return (wanted - source.columns.keys()) | unread
+
+
+def see_columns(unseen: UnseenColumns, view: RecordBatchView) -> None:
+    """Remove the columns that records have from those not seen yet.
+
+    It may miss one, such as a path that only records decide. So a column that stays unseen has to
+    be looked for record by record.
+    """
+    # Nearly always after the first batch. A header alone is no record that has a column.
+    if not unseen.uses or view.count == 0:
+        return
+
+    def exists(name: str) -> bool:
+        if name in view.constants:
+            return True
+        if isinstance(view.frame, ValueFrame):
+            return view.kinds(name) != {type(MISSING)}
+        column = view.arrow_column(name)
+        is_column = name in view.frame.names  # whose nulls are values
+        return is_column or (column is not None and column.null_count < len(column))
+
+    unseen.remove_if(exists)
 
 
 def row_pipeline(

@@ -1,17 +1,18 @@
-"""Map a source: here, or in parts elsewhere: its files, or row groups or lines of them."""
+"""Map a source: here, or in parts elsewhere, where a mapper is tried first."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
@@ -20,15 +21,11 @@ from msgspec.structs import replace
 from registry.base.process_state import system_memory
 from registry.base.processes.executor import WorkerLostError
 from registry.decode.frame import NotColumnarError
-from registry.decode.stream import ByteRange, RowGroups, is_utf8, line_ranges
 from registry.errors import DecodeError, ManifestError, MappingError, RegistryError
-from registry.manifest.expressions import parse_condition, parse_expression
-from registry.manifest.source_models import FileSource, JsonSource, ParquetSource
-from registry.mapping.columns_used import uses_row_number
-from registry.pipeline.columnar_pipeline import columnar_pipeline
-from registry.pipeline.parallel.trial import Trial, observed
+from registry.mapping.custom import mapper_digest
+from registry.pipeline.file_rows import columnar_pipeline, row_pipeline
+from registry.pipeline.parts import Part, parts_of
 from registry.pipeline.pipeline import JsonKeys, Pipeline, PipelineState, compile_pipeline
-from registry.pipeline.row_pipeline import row_pipeline
 from registry.progress import Progress
 from registry.sources.pins import Pins, SourceContext
 from registry.sources.source_type import reader_of
@@ -46,33 +43,14 @@ if TYPE_CHECKING:
     from registry.samples.frames.layout import MetadataType
     from registry.sources.pins import SourcePin
 
-__all__ = ["FileRows", "FileTask", "Part", "SourceMapping", "answer", "map_source", "parts_of"]
+__all__ = ["FileRows", "FileTask", "SourceMapping", "answer", "map_source"]
 
-_LEAST_BYTES = 1 << 26
-"""Unpacked size of a part of a file; to send a smaller one elsewhere takes as long as to map it."""
-_LEAST_MAPPER_BYTES = 1 << 20
-"""The same for a mapper, which takes much longer than the way there."""
 _MOST_BYTES = 1 << 29
 """Rows of one part, which are in memory together; one with more is mapped by the build."""
 _CHECK_SECONDS = 0.5
 """How long the build waits at a time, before it looks whether it is still wanted."""
-
-
-class Part(Struct, frozen=True):
-    """A file, or row groups or lines of it."""
-
-    pinned: SourcePin
-    """The pin of the source, with this file alone."""
-    row_groups: RowGroups | None = None
-    """Those of a Parquet file; None for all of it."""
-    lines: ByteRange | None = None
-    """Those of JSON Lines; None for all of the file."""
-
-    @property
-    def is_first(self) -> bool:
-        """Whether it has the first record of its file."""
-        groups, lines = self.row_groups, self.lines
-        return (groups is None or groups.first == 0) and (lines is None or lines.start == 0)
+_RECORDS = 64
+"""Records of a trial."""
 
 
 class FileTask(Struct, frozen=True, kw_only=True):
@@ -360,72 +338,61 @@ def _unpacked(rows: bytes, metadata_types: Mapping[str, MetadataType]) -> pa.Rec
     return with_all_columns(batch, schema_of(metadata_types))
 
 
-def parts_of(
-    spec: DatasetSpec, source: Source, pinned: SourcePin, context: SourceContext
-) -> list[Part]:
-    """Return the parts of a source, in the order of its records; none if it can't be divided.
+class Trial(Struct, frozen=True):
+    """Records of a part, and the rows that the process of the build made of them."""
 
-    Only files on this machine are divided: of others, each process would fetch the whole.
-    """
-    if not _may_divide(spec, source, pinned):
-        return []
-    own = (replace(pinned, files=(file,)) for file in pinned.files)
-    return [part for one in own for part in _parts_of_file(spec, source, one, context)]
+    first: int
+    """Number of the first of the records."""
+    skip: int
+    """Records of the part before it: at least one, as the first is 1 wherever a mapper counts."""
+    stop: int
+    """Records of the part up to the last of them."""
+    rows: list[str]
+    """Each row as text, as NaN differs from itself."""
+    mapper: str
+    code: str
+    """Digest of the mapper's package."""
 
+    def check(
+        self, file: SourceBytes, source: Source, pipeline: Pipeline, state: PipelineState
+    ) -> None:
+        """Map the records by this process; `file` has those of the part.
 
-def _parts_of_file(
-    spec: DatasetSpec, source: Source, pinned: SourcePin, context: SourceContext
-) -> Iterator[Part]:
-    (file,) = pinned.files
-    least = _LEAST_BYTES if spec.mapper is None else _LEAST_MAPPER_BYTES
-    parts: list[Part] = []
-    if file.location.is_local and isinstance(source, ParquetSource):
-        parts = [
-            Part(pinned, row_groups=one) for one in _row_groups(pinned, source, context, least)
-        ]
-    elif file.location.is_local and isinstance(source, JsonSource) and file.size > least:
-        parts = [Part(pinned, lines=one) for one in _lines(pinned, source, context, least)]
-    yield from parts if len(parts) > 1 else [Part(pinned)]
-
-
-def _lines(
-    pinned: SourcePin, source: JsonSource, context: SourceContext, least: int
-) -> list[ByteRange]:
-    (file,) = reader_of(source).fetch(pinned, context)
-    name = file.location
-    # Else a line end is no single byte of the file.
-    if not source.is_lines(name) or name.packed_suffix or not is_utf8(source.encoding):
-        return []
-    with file.open() as data:
-        return line_ranges(data, size=least, most=file.limits.line_bytes)
+        Raises:
+            MappingError: the rows differ, or the code does.
+        """
+        if mapper_digest(self.mapper) != self.code:
+            raise MappingError(f"the code of the mapper {self.mapper} differs in another process")
+        state.next_record = self.first
+        batches = row_pipeline(file, source, pipeline, state, skip=self.skip, stop=self.stop)
+        rows: list[str] = []
+        with suppress(RegistryError, MetadataTypeMismatchError):
+            rows += [str(row) for batch in batches for row in batch.to_pylist()]
+        if rows != self.rows:
+            last = self.first + self.stop - self.skip - 1
+            raise MappingError(
+                f"the samples of records {self.first:,} to {last:,} differ in"
+                " another process (is the mapper a function of its record alone?)"
+            )
 
 
-def _row_groups(
-    pinned: SourcePin, source: Source, context: SourceContext, least: int
-) -> list[RowGroups]:
-    from registry.decode.parquet_files import divided
-
-    (file,) = reader_of(source).fetch(pinned, context)
-    with file.open() as data:
-        return divided(data, least)
-
-
-def _may_divide(spec: DatasetSpec, source: Source, pinned: SourcePin) -> bool:
-    """Return whether the parts of a source give the same rows if each is mapped alone.
-
-    Not if a record depends on others or on its number. Whether a mapper, which is any code, does
-    is tried. The members of an archive are read together.
-    """
-    return (
-        isinstance(source, FileSource)
-        and not any(file.location.member for file in pinned.files)
-        and spec.join is None
-        and (spec.explode is None or not spec.explode.counts_items)
-        and not _uses_row_number(spec)
-    )
-
-
-def _uses_row_number(spec: DatasetSpec) -> bool:
-    nodes: list[Any] = [parse_expression(raw) for _, raw in spec.fields.expressions()]
-    nodes += [] if spec.where is None else [parse_condition(spec.where)]
-    return any(map(uses_row_number, nodes))
+def observed(
+    batches: Iterator[pa.RecordBatch],
+    mapper: str,
+    state: PipelineState,
+    use: Callable[[Trial], None],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a part; then give a trial to `use`, if it has more than one record."""
+    start = state.next_record
+    rows: list[dict[str, Any]] = []
+    for batch in batches:
+        numbers = batch.column("record").to_numpy()
+        rows += batch.slice(0, int(np.searchsorted(numbers, start + 2 * _RECORDS))).to_pylist()
+        yield batch
+    count = state.next_record - start
+    skip = min(_RECORDS, count // 2)
+    stop = min(skip + _RECORDS, count)
+    if skip:
+        tried = range(start + skip, start + stop)
+        texts = [str(row) for row in rows if row["record"] in tried]
+        use(Trial(start + skip, skip, stop, texts, mapper, mapper_digest(mapper)))

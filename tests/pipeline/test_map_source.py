@@ -1,7 +1,8 @@
-"""A mapper in other processes gives what it gives in one, or runs in one."""
+"""Parts that are mapped elsewhere give what one process gives, of a mapper too, or run in one."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import signal
@@ -15,13 +16,177 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from registry.base.processes.executor import Workers
 from registry.manifest.models import to_spec
-from registry.pipeline.parallel import parts as module
-from registry.pipeline.parallel import trial
-from tests.pipeline.parallel.conftest import MakeMapped
-from tests.pipeline.parallel.test_parts import Here, built
+from registry.pipeline import map_source
+from registry.pipeline import parts as division
+from tests.pipeline.conftest import MakeMapped
+from tests.pipeline.elsewhere import (
+    RECORDS,
+    Here,
+    Records,
+    built,
+    columns_of,
+    parquet_spec,
+    spec_of,
+    write,
+    write_groups,
+)
+
+CASES: dict[str, list[Records]] = {
+    "good": [RECORDS, RECORDS[:3], RECORDS],
+    "empty files": [[], RECORDS, [], RECORDS, []],
+    "nothing": [[], []],
+    "other type": [RECORDS, [{"q": "q", "a": "x", "m": "text"}], RECORDS],
+    "other type in the middle": [RECORDS, [*RECORDS, {"q": "q", "a": "x", "m": [1]}], RECORDS],
+    "missing column in one": [RECORDS, [{"q": "q", "m": 1}], RECORDS],
+    "error in the second": [RECORDS, [*RECORDS[:2], {"q": 5, "a": {}, "m": 1}], RECORDS],
+    "column that comes late": [[{"q": "q", "a": None, "m": 1}], RECORDS],
+    "unread column": [RECORDS, [{**RECORDS[0], "choices": "abc", "id": 7}]],
+    "blank": [RECORDS, [{"q": "", "a": "", "m": 1}], [{"q": " ", "a": "", "m": 1}]],
+}
+
+
+@pytest.mark.parametrize("parts", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("most", [1, 3])
+def test_result_is_that_of_one_process(tmp_path: Path, parts: list[Records], most: int) -> None:
+    write(tmp_path / "data", parts)
+    spec = spec_of(tmp_path / "data")
+    here = Here(most)
+    assert built(spec, tmp_path, here) == built(spec, tmp_path, None)
+    assert here.answers
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.fixed_dictionaries(
+                {"q": st.text(max_size=3), "a": st.sampled_from(["x", "", "y"])},
+                optional={"m": st.one_of(st.integers(0, 3), st.text(max_size=2), st.none())},
+            ),
+            max_size=4,
+        ),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_any_records_give_what_one_process_gives(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[Records]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    write(folder / "data", parts)
+    spec = spec_of(folder / "data")
+    assert built(spec, folder, Here()) == built(spec, folder, None)
+
+
+def test_records_that_explode_and_are_filtered(tmp_path: Path) -> None:
+    parts = [[{"qs": [{"t": f"{k}-{n}"} for n in range(k)], "a": "x"}] * 3 for k in range(4)]
+    write(tmp_path / "data", parts)
+    fields = {"input": "item.t", "target": "a"}
+    explode = {"column": "qs", "item": "item"}
+    where = {"value": "item.t", "not": {"equals": "2-1"}}
+    spec = spec_of(tmp_path / "data", fields=fields, explode=explode, where=where)
+    here = Here()
+    assert built(spec, tmp_path, here) == built(spec, tmp_path, None)
+    assert all(here.answers)
+
+
+def test_lost_workers_leave_the_files_to_the_build(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "data", CASES["good"])
+    spec = spec_of(tmp_path / "data")
+    assert built(spec, tmp_path, Here(lost=True)) == built(spec, tmp_path, None)
+    assert "killed by signal 9; this process maps its part" in caplog.text
+
+
+def test_file_with_more_rows_than_memory_is_left_to_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "data", CASES["good"])
+    spec, here = spec_of(tmp_path / "data"), Here()
+    monkeypatch.setattr(map_source, "_MOST_BYTES", 1)
+    assert built(spec, tmp_path, here) == built(spec, tmp_path, None)
+    assert here.answers == [None] * 3
+
+
+UNDECODABLE = pa.array([b"fine"] * 33 + [b"\xff"] + [b"fine"] * 6).view(pa.binary())
+COLUMNS: dict[str, dict[str, Any]] = {
+    "good": columns_of(40),
+    "blank": columns_of(40, q=["q"] * 15 + [""] * 25),
+    "missing values": columns_of(40, m=[None] * 12 + [3] * 28),
+    "error in the third group": columns_of(
+        40, a=["x"] * 25 + [""] * 15, q=["q"] * 25 + [None] * 15
+    ),
+    "not UTF-8 in the fourth group": columns_of(
+        40, q=pa.Array.from_buffers(pa.string(), 40, UNDECODABLE.buffers())
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("rows", [7, 10])
+def test_row_groups_give_what_one_process_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rows: int
+) -> None:
+    monkeypatch.setattr(division, "_LEAST_BYTES", 1)
+    write_groups(tmp_path / "data" / "a.parquet", COLUMNS[name], rows)
+    write_groups(tmp_path / "data" / "b.parquet", columns_of(6), rows)
+    spec = parquet_spec(tmp_path / "data")
+    here = Here()
+    assert built(spec, tmp_path, here) == built(spec, tmp_path, None)
+    assert len(here.answers) >= 3
+
+
+LINES: dict[str, bytes] = {
+    "good": b"".join(b'{"q": "q%d", "a": "x", "m": %d}\n' % (n, n) for n in range(40)),
+    "no end": b'{"q": "q", "a": "x", "m": 1}\n' * 9 + b'{"q": "q", "a": "x", "m": 2}',
+    "CRLF": b'{"q": "q", "a": "x", "m": 1}\r\n' * 30,
+    "CR": b'{"q": "q", "a": "x", "m": 1}\r' * 30,
+    "blank lines": b'\n{"q": "q", "a": "x", "m": 1}\n\n\n   \n' * 20,
+    "mark": codecs.BOM_UTF8 + b'{"q": "q", "a": "x", "m": 1}\n' * 20,
+    # Where a part of 64 bytes would start.
+    "mark in the middle": b'{"q": "q", "a": "x", "m": 1}\n' * 9
+    + codecs.BOM_UTF8
+    + b'{"q": "q", "a": "x", "m": 1}\n' * 20,
+    "other type": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "m": [1]}\n' * 9,
+    "not JSON": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b"<html>\n" * 9,
+    "two lines": b'{"q": "q", "a": "x",\n "m": 1}\n' * 9,
+    "not UTF-8": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "\xff", "a": "x", "m": 1}\n',
+    "repeated key": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "a": "y"}\n',
+    "an error": b'{"q": "q", "a": "x", "m": 1}\n' * 12 + b'{"q": 5, "a": {}, "m": 1}\n' * 2,
+    "column that comes late": b'{"q": "q", "m": 1}\n' * 12 + b'{"q": "q", "a": "x", "m": 1}\n' * 9,
+    "long line": b'{"q": "q", "a": "x", "m": 1}\n' * 12
+    + b'{"q": "%s", "a": "x", "m": 1}\n' % (b"q" * 5_000)
+    + b'{"q": "q", "a": "x", "m": 1}\n' * 9,
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("size", [64, 200])
+@pytest.mark.parametrize("lost", [False, True])
+def test_lines_give_what_one_process_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, size: int, *, lost: bool
+) -> None:
+    (tmp_path / "p.jsonl").write_bytes(LINES[name])
+    spec, here = spec_of(tmp_path), Here(lost=lost)
+    alone = built(spec, tmp_path, None)
+    monkeypatch.setattr(division, "_LEAST_BYTES", size)
+    assert built(spec, tmp_path, here) == alone
+    assert lost or len(here.answers) >= {"CR": 0, "two lines": 1}.get(name, 2)
+
+
+def test_error_of_a_part_names_the_line_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(division, "_LEAST_BYTES", 100)
+    (tmp_path / "p.jsonl").write_bytes(LINES["good"] + b"\n\n{]\n")
+    assert "p.jsonl:43: not JSON" in built(spec_of(tmp_path), tmp_path, Here())
+
 
 PART_BYTES = 5_000
 
@@ -77,7 +242,7 @@ FILES: dict[str, tuple[bytes, ...]] = {
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LEAST_MAPPER_BYTES", PART_BYTES)
+    monkeypatch.setattr(division, "_LEAST_MAPPER_BYTES", PART_BYTES)
 
 
 @pytest.fixture
@@ -211,7 +376,7 @@ def test_other_code_elsewhere_is_not_used(
     digests = iter(f"sha256:{number}" for number in range(100))
     spec, here = mapped(GOOD, code=CODE), Here()
     expected = built(spec, tmp_path, None)
-    monkeypatch.setattr(trial, "mapper_digest", lambda name: next(digests))
+    monkeypatch.setattr(map_source, "mapper_digest", lambda name: next(digests))
     assert built(spec, tmp_path, here) == expected
     assert "differs in another process; this process maps all its records" in caplog.text
 

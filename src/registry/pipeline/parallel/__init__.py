@@ -1,1 +1,0 @@
-"""Builds in several processes: parts of one source, or whole builds."""
