@@ -1,17 +1,227 @@
-"""The output formats of problems: text, JSON, and GitHub's workflow commands."""
+"""Problems for people, with the lines that they are about, and in the formats of other tools."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
-from registry.cli.problems import FORMATS, sarif_log
+from registry.base.cells import cell_len
+from registry.cli.problems import FORMATS, end_of, full_lines, lines_of, sarif_log
 from registry.errors import Problem
 from registry.rules import RULES
+from tests.cli.invocation import TerminalStream
+
+TEXT = """\
+datasets:
+  qa: {tags: [a, 'b c'], 国国: "x\\ty"}
+  other:
+    extends: &name qa
+    again: *name
+    text: |
+      lines
+    ? complex
+    : value
+    rest: [
+"""
+
+
+def problem(line: int, column: int, rule: str = "wrong-value", message: str = "no") -> Problem:
+    return Problem(message=message, file="m.yaml", line=line, column=column, path="$.a", rule=rule)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return tmp_path
+
+
+def shown(text: str, *problems: Problem, stream: io.StringIO | None = None) -> list[str]:
+    Path("m.yaml").write_text(text, encoding="utf-8")
+    return list(full_lines(problems, stream or io.StringIO()))
+
+
+def test_problem_has_its_place_its_line_a_caret_and_advice() -> None:
+    found = Problem(
+        message="unknown key 'b'",
+        file="m.yaml",
+        line=2,
+        column=3,
+        path="$.a.b",
+        hint="did you mean 'c'?",
+        rule="unknown-key",
+    )
+    assert shown("a:\n  bb: 1\n", found) == [
+        "error[unknown-key]: unknown key 'b'",
+        " --> m.yaml:2:3 $.a.b",
+        "  |",
+        "2 |   bb: 1",
+        "  |   ^^",
+        "  |",
+        "  = help: did you mean 'c'?",
+        "",
+    ]
+
+
+def test_value_is_marked_with_its_key() -> None:
+    assert shown("a:\n  b: [1, 2]  # no\n", problem(2, 3))[3:5] == [
+        "2 |   b: [1, 2]  # no",
+        "  |   ^^^^^^^^^",
+    ]
+
+
+def test_problems_of_a_line_share_an_excerpt_and_have_each_their_carets() -> None:
+    lines = shown("{a: 1, b: 2}\n", problem(1, 2, message="one"), problem(1, 8, message="two"))
+    assert lines == [
+        "error[wrong-value]: one",
+        "error[wrong-value]: two",
+        " --> m.yaml:1",
+        "  |",
+        "1 | {a: 1, b: 2}",
+        "  |  ^^^^ wrong-value",
+        "  |        ^^^^ wrong-value",
+        "  |",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("before", ["{x:\t1, ", "{国国: 都, ", "{e\u0301: 1, ", "{'\u202e': 1, "])
+def test_carets_are_below_the_columns_of_tabs_and_wide_characters(before: str) -> None:
+    line, carets = shown(f"{before}a: 1}}\n", problem(1, len(before) + 1))[3:5]
+    start = cell_len(line[: line.index("a: 1")])
+    assert carets == "  |".ljust(start) + "^^^^"
+
+
+@pytest.mark.parametrize(("after", "end"), [(f", more: {'x' * 99}", "…"), ("", "}")])
+def test_long_line_is_cut_around_the_caret(
+    monkeypatch: pytest.MonkeyPatch, after: str, end: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = f"{{{', '.join(f'k{number}: {number}' for number in range(100))}, bad: 1{after}}}"
+    bad = problem(1, text.index("bad") + 1)
+    line, carets = shown(text, bad, bad, stream=TerminalStream())[4:6]
+    assert carets.endswith("^" if end == "}" else "^ wrong-value"), "a rule is named where it fits"
+    assert line[carets.index("^") : carets.rindex("^") + 1] == "bad: 1"
+    assert (line[4], line[-1]) == ("…", end)
+    assert 58 <= len(line) <= 60
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "hidden"),
+    [
+        ("path: 'https://user:planted@example.com/x.csv'", "wrong-value", True),
+        ("path: https://example.com/x?X-Amz-Signature=planted", "wrong-value", True),
+        ("fs_options: {secret: planted}", "wrong-value", True),
+        ('API_KEY: "planted"', "wrong-value", True),
+        ("Authorization: planted", "wrong-value", True),
+        ("fs_options: {connection_string: planted}", "wrong-value", True),
+        ("sas_url: planted", "wrong-value", True),
+        ("primaryKey: planted", "wrong-value", True),
+        ("cookie = planted", "wrong-value", True),
+        ("x: planted", "literal-secret", True),
+        ("join: {key: planted}", "wrong-value", False),
+    ],
+)
+def test_line_with_a_secret_is_not_shown(line: str, rule: str, *, hidden: bool) -> None:
+    lines = shown(f"{line}\n", problem(1, 1, rule))
+    assert ("planted" in "\n".join(lines)) == (not hidden)
+    assert ("may have a secret" in lines[3]) == hidden
+
+
+def test_linked_file_of_another_folder_is_not_quoted(folder: Path) -> None:
+    (folder / "private").mkdir()
+    (folder / "private" / "key").write_text("planted", encoding="utf-8")
+    (folder / "here").mkdir()
+    (folder / "here" / "datasets.yaml").symlink_to(folder / "private" / "key")
+    found = Problem(message="no", file="here/datasets.yaml", line=1, column=1)
+    assert "planted" not in "\n".join(full_lines([found], io.StringIO()))
+
+
+@pytest.mark.parametrize("line", [0, 5])
+def test_problem_without_a_line_has_no_excerpt(line: int) -> None:
+    place = f" --> m.yaml{':5:5' if line else ''} $.a"
+    assert shown("a: 1\n", problem(line, line))[1:] == [place, ""]
+    gone = Problem(message="can't read the file", file="gone.yaml", line=line, path="")
+    place = f" --> gone.yaml{':5:0' if line else ''}"
+    assert list(full_lines([gone], io.StringIO())) == ["error: can't read the file", place, ""]
+
+
+def test_terminal_gets_colors_unless_it_wants_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" in "".join(shown("a: 1\n", problem(1, 1), stream=TerminalStream()))
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = shown("a: 1\n", problem(1, 1), stream=TerminalStream())
+    assert plain == shown("a: 1\n", problem(1, 1))
+
+
+@settings(deadline=None)
+@given(
+    st.text(alphabet="ab:{}[], 国\t\x1b\u202e'\"", max_size=200),
+    st.integers(1, 220),
+    st.text(alphabet="ab \x1b国", min_size=1, max_size=90),
+)
+def test_nothing_is_wider_than_the_terminal_or_controls_it(
+    text: str, column: int, message: str
+) -> None:
+    lines = shown(f"{text}\n", problem(1, column, message=message), stream=TerminalStream())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_COLOR", "1")
+        plain = shown(f"{text}\n", problem(1, column, message=message), stream=TerminalStream())
+    assert max(map(cell_len, plain)) <= 60
+    assert "\x1b" not in "".join(plain)
+    assert "\u202e" not in "".join(lines)
+
+
+def marked(line: int, start: int, *, key_only: bool) -> str | None:
+    end = end_of(TEXT, line, start, key_only=key_only)
+    return None if end is None else lines_of(TEXT)[line - 1][start:end]
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "key", "value"),
+    [
+        (1, 0, "datasets", "datasets"),  # whose value is on other lines
+        (2, 2, "qa", "qa: {tags: [a, 'b c'], 国国: \"x\\ty\"}"),
+        (2, 7, "tags", "tags: [a, 'b c']"),
+        (2, 13, "[a, 'b c']", "[a, 'b c']"),
+        (2, 14, "a", "a"),
+        (2, 17, "'b c'", "'b c'"),
+        (2, 25, "国国", '国国: "x\\ty"'),
+        (4, 4, "extends", "extends: &name qa"),
+        (5, 4, "again", "again: *name"),
+        (6, 4, "text", "text"),
+        (8, 6, "complex", "complex"),
+        (10, 4, "rest", "rest"),  # not closed
+        (10, 5, None, None),
+        (99, 0, None, None),
+    ],
+)
+def test_end_of_a_key_with_and_without_its_value(
+    line: int, start: int, key: str | None, value: str | None
+) -> None:
+    assert marked(line, start, key_only=True) == key
+    assert marked(line, start, key_only=False) == value
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab:[]{},'\"\n -&*|#\t", max_size=60), st.integers(1, 5), st.integers(0, 9))
+def test_any_text_has_ends_within_its_lines(text: str, line: int, start: int) -> None:
+    end = end_of(text, line, start, key_only=False)
+    assert end is None or start <= end <= len(lines_of(text)[line - 1])
+
+
+def test_lines_end_as_in_yaml_and_deep_nesting_is_no_problem() -> None:
+    assert end_of("[" * 100_000, 1, 0, key_only=False) is None
+    assert lines_of("a\r\nb\rc\n\nd") == ["a", "b", "c", "", "d"]
+
 
 ERROR = Problem(
     message="unknown key 'x'",

@@ -1,4 +1,4 @@
-"""The columns of records: found by name, ignoring case and columns without values."""
+"""The columns of records, what is inferred of them, and the names by which they are known."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from typing import Any
 
 import pytest
 
-from registry.errors import RegistryError
+from registry.errors import DecodeError, RegistryError
 from registry.samples.frames.layout import COLUMNS
-from registry.scaffold.columns import FRAME_COLUMNS, FRAME_FIELDS, Columns, infer_frame, is_blank
+from registry.scaffold.columns import (
+    CHOICES,
+    FRAME_COLUMNS,
+    FRAME_FIELDS,
+    IDS,
+    INPUTS,
+    KNOWN,
+    TARGETS,
+    Columns,
+    Guess,
+    Question,
+    infer_frame,
+    is_blank,
+    refuse,
+)
 from registry.scaffold.fields import infer_fields
 from tests.scaffold.pipes import pipe
 
@@ -124,3 +138,47 @@ def test_other_columns_and_the_choice_of_a_user_are_left_to_the_rest() -> None:
     assert infer_frame(Columns([{"input": "q", "target": "t"}])) is None
     assert infer_frame(Columns([{**row(input="q"), "more": 1}])) is None
     assert infer_frame(Columns([row(input="q")], {"target": "input"})) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("utf-16", "utf-16"),
+        (";", "';'"),
+        ("\t", r"'\t'"),
+        (3, "3"),
+        (["a"], "['a']"),
+        (["column_1"] * 200, f"{repr(['column_1'] * 4)[:39]}…{repr(['column_1'] * 4)[-39:]}"),
+        ("*", "*"),
+    ],
+)
+def test_guess_is_one_line(value: object, shown: str) -> None:
+    assert str(Guess("key", value, "sniffed")) == f"key {shown} (sniffed)"
+
+
+def test_guess_of_a_bool_is_yaml() -> None:
+    assert str(Guess("lines", True, "sniffed")) == "lines: true (sniffed)"
+
+
+def test_question_without_anyone_to_ask_names_every_option() -> None:
+    question = Question(
+        "q.csv", "delimiter", {"--delimiter ';'": "2 columns", "--delimiter ','": "3"}
+    )
+    with pytest.raises(DecodeError) as caught:
+        refuse(question)
+    assert str(caught.value) == (
+        "q.csv: the delimiter is not clear, so say it: --delimiter ';' gives 2 columns;"
+        " --delimiter ',' gives 3"
+    )
+
+
+def test_names_are_in_lower_case() -> None:
+    assert {name.casefold() for name in KNOWN} == KNOWN
+
+
+def test_only_listed_names_are_for_several_fields() -> None:
+    groups = (INPUTS, TARGETS, CHOICES, IDS)
+    names = [name for group in groups for name in group]
+    # As choices if there is another target, see `infer_choices`.
+    assert {name for name in names if names.count(name) > 1} == {"answers"}
+    assert KNOWN.issuperset(names)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import DecodeError
+from registry.scaffold.columns import KNOWN, Question
 from registry.scaffold.csv_dialect import (
     CsvReading,
     check_unquoted,
@@ -20,7 +21,6 @@ from registry.scaffold.csv_dialect import (
     sniff_csv,
     sniff_header,
 )
-from registry.scaffold.guess import KNOWN, Question
 
 CASES = {  # text, delimiter, rows to skip, first row
     "commas": ('question,answer\n"What is 2, and 3?",x\nplain,y\n', ",", 0, "question"),

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import DecodeError
+from registry.scaffold.columns import Question
 from registry.scaffold.encoding import excerpts, sniff_encoding
-from registry.scaffold.guess import Question
 
 GERMAN = "frage;antwort\nWie heißt die größte Stadt Österreichs?;Wien\nGegenteil von früh?;spät\n"
 FRENCH = "question,réponse\nQuelle est la capitale ?,Paris à côté\nOù est né Molière ?,à Paris\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from registry.errors import DecodeError
 from registry.scaffold.csv_dialect import sniff_csv, sniff_header
 from registry.scaffold.encoding import sniff_encoding
-from registry.scaffold.json_layout import sniff_records
+from registry.scaffold.layout import sniff_records
 
 FILE = "q.csv"
 PIECES = st.sampled_from(

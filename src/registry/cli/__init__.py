@@ -16,7 +16,7 @@ from registry.base.escape import escape_control
 from registry.cli.completion import VARIABLE
 from registry.cli.help_text import SuggestingGroup, with_help_text
 from registry.cli.output import print_failure, print_line
-from registry.cli.streams import escaped_output
+from registry.cli.terminal import escaped_output
 from registry.errors import ExtensionError, RegistryError
 from registry.installation import DISTRIBUTION, extension, extensions, install_advice
 from registry.settings import SWITCH, working_folder
@@ -88,16 +88,15 @@ _PLUGINS = {
     "licenses": "licenses.command",
     "mirror": "licenses.mirror",
 }
-"""Command → its module in `registry.plugins`; the others are modules of `cli.commands`."""
-_HISTORY = ("log", "blame")
-"""Commands that are modules of `cli.history`."""
-_MODULES = {
-    verb: f"registry.plugins.{_PLUGINS[verb]}"
-    if verb in _PLUGINS
-    else f"registry.cli.{'history' if verb in _HISTORY else 'commands'}.{verb}"
-    for verbs in _GROUPS.values()
-    for verb in verbs
+"""Command → its module in `registry.plugins`."""
+_PLACES = {
+    **{verb: f"cli.commands.{verb}:command" for verbs in _GROUPS.values() for verb in verbs},
+    **{verb: f"plugins.{module}:command" for verb, module in _PLUGINS.items()},
+    "log": "cli.history:log_command",
+    "blame": "cli.history:blame_command",
+    "completion": "cli.completion:completion_command",
 }
+"""Command → its module in `registry` and its name in there."""
 
 
 def _summaries() -> Iterator[tuple[str, dict[str, str]]]:
@@ -106,20 +105,21 @@ def _summaries() -> Iterator[tuple[str, dict[str, str]]]:
     if others := {
         name: f"From {point.dist.name if point.dist else 'another package'}."
         for name, point in extensions("commands").items()
-        if name not in _MODULES
+        if name not in _PLACES
     }:
         yield "Other packages", others
 
 
 class _Verbs(SuggestingGroup):
-    """A group whose commands are modules below `cli.commands`, imported when they are used."""
+    """A group whose commands are those of `_PLACES`, imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [verb for _, verbs in _summaries() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _MODULES:
-            return with_help_text(importlib.import_module(_MODULES[cmd_name]).command)
+        if cmd_name in _PLACES:
+            module, _, name = _PLACES[cmd_name].partition(":")
+            return with_help_text(getattr(importlib.import_module(f"registry.{module}"), name))
         found = extension("commands", cmd_name)
         if not (found is None or isinstance(found, click.Command)):
             raise ExtensionError(f"the plugin '{cmd_name}' is no click.Command")

@@ -1,4 +1,4 @@
-"""What the Tab key completes beside commands and options: names of datasets, and tags."""
+"""`completion`, the script that lets a shell complete, and what it asks for: names and tags."""
 
 from __future__ import annotations
 
@@ -8,13 +8,40 @@ from contextlib import suppress
 
 import click
 
-__all__ = ["VARIABLE", "dataset_names", "tag_names"]
+__all__ = ["VARIABLE", "completion_command", "dataset_names", "tag_names"]
 
 VARIABLE = "_REGISTRY_COMPLETE"
 """The variable by which a shell asks for completions, as click's scripts set it."""
 
 _PLAIN = re.compile(r"[\w.:+/][\w.:+/-]*")
 """Values that no shell has to quote: its script inserts them into the command line as they are."""
+_SHELLS = {"bash": "BashComplete", "zsh": "ZshComplete", "fish": "FishComplete"}
+"""Shell → click's class for it."""
+_EXAMPLES = """\b
+Example: registry completion bash > ~/.local/share/bash-completion/completions/registry
+registry completion zsh > ~/.zfunc/_registry
+registry completion fish > ~/.config/fish/completions/registry.fish
+
+Start a new shell after that. For zsh, ~/.zshrc must have `fpath+=~/.zfunc` before `compinit`.
+Bash 4.4 or newer is needed.
+
+\b
+For the current shell alone (zsh: after `compinit`):
+  source <(registry completion bash)
+  source <(registry completion zsh)
+  registry completion fish | source
+"""
+
+
+@click.command("completion", epilog=_EXAMPLES)
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
+def completion_command(shell: str) -> None:
+    """Print the script that completes commands, options, names of datasets and tags in a shell."""
+    from click import shell_completion  # slow to import; no other command needs it
+
+    script = getattr(shell_completion, _SHELLS[shell])
+    group = click.get_current_context().find_root().command
+    print(script(group, {}, "registry", VARIABLE).source(), end="")
 
 
 def dataset_names(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:

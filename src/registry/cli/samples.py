@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from registry.base.cells import cell_len, fit, fold
 from registry.base.escape import escape_control, escape_lines, start_of
-from registry.cli.plots import can_draw
-from registry.cli.terminal import columns_of, is_styled, paint, print_styled
+from registry.cli.terminal import can_draw, columns_of, is_styled, paint, print_styled
 from registry.errors import count_text
 from registry.samples.fields import REST
 from registry.samples.letters import letter_of

@@ -1,12 +1,18 @@
-"""What a terminal can show: its width, styles, pages, and text that fits it."""
+"""The only way out: stdout and stderr, escaped, and what a terminal shows that is not.
+
+What is printed controls no terminal and no CI. Our own styles, pages, plots and bars go to the
+streams below, in text of which everything else has been escaped.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import redirect_stdout
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -14,27 +20,39 @@ import click
 
 from registry.base.cells import cell_len, chop, pad
 from registry.base.escape import escape_lines
-from registry.cli.streams import unescaped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from registry.plots import Plot
+
 __all__ = [
     "Columns",
+    "EscapingStream",
+    "can_draw",
     "columns_of",
     "console_of",
+    "escaped_output",
     "is_dumb",
     "is_styled",
     "page",
     "paint",
     "paint_word",
+    "plot_lines",
     "print_styled",
+    "unescaped",
     "wrap",
 ]
 
 
+_NEIGHBOURS = 32
+_RAISING = ("strict", "surrogateescape")
+"""How a stream treats characters that it can't encode in most locales, and in C and POSIX."""
 _DUMB = frozenset({"dumb", "unknown"})
-
+_PIPE_WIDTH = 80
+_MOST_WIDTH = 100
+"""Columns of a plot; in longer bars differences are not seen better."""
+_DRAWN = "█▏…–≥"  # noqa: RUF001 (what plots are made of)
 _GAP = 2
 _COLORS = {
     "green": ("verified", "built", "fetched"),
@@ -43,6 +61,99 @@ _COLORS = {
 }
 """Words for states, by their color: as they should be, may change, wrong."""
 _COLOR_OF = {word: color for color, words in _COLORS.items() for word in words}
+
+
+class EscapingStream(io.TextIOBase):
+    """A text stream that escapes what is written; it belongs to another stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        # A line may arrive in parts, from several threads: it is written when it is complete, or
+        # flushed.
+        self._lock = threading.RLock()
+        self._pending = ""
+        self._starts_line = True
+        """Whether the line has only whitespace so far."""
+        self._before = ""
+        """The end of what was written of the line: a script may join the next character to it."""
+
+    def write(self, text: str) -> int:
+        """Write the complete lines of a text, and keep the rest until its line is complete."""
+        with self._lock:
+            complete, newline, self._pending = (self._pending + text).rpartition("\n")
+            if newline:
+                self._emit(complete + newline)
+        return len(text)
+
+    def _emit(self, text: str) -> None:
+        self._stream.write(escape_lines(text, starts_line=self._starts_line, before=self._before))
+        last_line = text.rpartition("\n")[2]
+        self._before = last_line[-_NEIGHBOURS:]
+        is_same_line = last_line == text and not self._starts_line
+        self._starts_line = not is_same_line and not last_line.strip()
+
+    def flush(self) -> None:
+        """Write everything, even the beginning of a line."""
+        with self._lock:
+            pending, self._pending = self._pending, ""
+            if pending:
+                self._emit(pending)
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Leave the stream open: it is not ours."""
+
+    def unescaped(self) -> TextIO:
+        """Return the stream below, for text of our own that controls the terminal or the CI."""
+        self.flush()
+        return self._stream
+
+    def isatty(self) -> bool:
+        """Return whether this is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # the base class declares an attribute
+        """The encoding of the stream below."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]  # as above
+        """How the stream below treats characters that it can't encode; `input` asks for it."""
+        return self._stream.errors
+
+
+def unescaped(stream: TextIO) -> TextIO:
+    """Return the stream below `sys.stdout` or `sys.stderr`, whose text the caller has escaped."""
+    return stream.unescaped() if isinstance(stream, EscapingStream) else stream
+
+
+@contextmanager
+def escaped_output() -> Iterator[None]:
+    """Escape what anything in this process prints, until the end."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller, as in `registry sync 2>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors in _RAISING:
+            # Samples can contain any character. In an ASCII locale, where most can't be encoded,
+            # they are escaped, as an error would lose the rest of the output.
+            stream.reconfigure(errors="backslashreplace")
+    out, err = EscapingStream(sys.stdout), EscapingStream(sys.stderr)
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield
+        finally:
+            err.flush()
+            out.flush()
 
 
 def is_styled(stream: TextIO) -> bool:
@@ -62,6 +173,15 @@ def is_dumb() -> bool:
 def columns_of(stream: TextIO, default: int = 100) -> int:
     """Return the width of a terminal; the default for a pipe."""
     return shutil.get_terminal_size((default, 24)).columns if stream.isatty() else default
+
+
+def can_draw(stream: TextIO) -> bool:
+    """Return whether the encoding of a stream has the characters of plots."""
+    try:
+        _DRAWN.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def console_of(stream: TextIO) -> Console:
@@ -103,6 +223,22 @@ def page(text: str) -> None:
     color = None if is_styled(sys.stdout) else False
     with redirect_stdout(unescaped(sys.stdout)):
         click.echo_via_pager(text, color=color)
+
+
+def plot_lines(plots: Iterable[Plot], stream: TextIO, *, plain: bool) -> Iterator[str]:
+    """Yield plots as lines for `print_styled`: bars in the width of a terminal, or sentences."""
+    from registry.plots import plain_lines, text_lines  # most commands draw none
+
+    width = min(columns_of(stream, _PIPE_WIDTH), _MOST_WIDTH)
+    ascii_only = not can_draw(stream)
+    for plot in plots:
+        yield ""
+        if plain:
+            yield from plain_lines(plot, ascii_only=ascii_only)
+            continue
+        title, *rest = text_lines(plot, width=width, ascii_only=ascii_only)
+        yield paint(title, stream, bold=True)
+        yield from rest
 
 
 def wrap(text: str, width: int) -> list[str]:

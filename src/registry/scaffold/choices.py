@@ -17,8 +17,7 @@ from registry.manifest.expressions import parse_expression
 from registry.mapping.evaluate import compile_expression
 from registry.mapping.operations.numbers import parse_json, parse_literal
 from registry.mapping.row import Row
-from registry.scaffold.columns import Columns, Inference, folded_name, is_blank
-from registry.scaffold.guess import CHOICES, TARGETS
+from registry.scaffold.columns import CHOICES, TARGETS, Columns, Inference, folded_name, is_blank
 
 __all__ = [
     "Choices",

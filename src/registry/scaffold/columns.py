@@ -1,33 +1,66 @@
-"""The columns of records, each of which is used for at most one field."""
+"""What is inferred of records, with its reason or a question, and the columns that it is of."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from shlex import quote
 from typing import Any
 
 from registry.base.process_state import cached_property
-from registry.errors import RegistryError, did_you_mean, list_names
+from registry.errors import DecodeError, RegistryError, did_you_mean, list_names, shorten
 from registry.mapping.conditions import is_empty
 from registry.mapping.row import get_column, or_none, path_splits
 from registry.samples.fields import FIELDS
-from registry.scaffold.guess import Question
 
 __all__ = [
+    "CHOICES",
     "FEW_RECORDS",
     "FRAME_COLUMNS",
     "FRAME_FIELDS",
+    "IDS",
+    "INPUTS",
+    "KNOWN",
+    "MESSAGES",
+    "TARGETS",
+    "Ask",
     "Columns",
+    "Guess",
     "Inference",
+    "Question",
     "counts_up",
     "folded_name",
     "infer_frame",
     "is_blank",
+    "option_text",
+    "refuse",
     "value_of",
 ]
 
+# The most specific first: `text` is an input only where there is no `question`.
+INPUTS = (
+    *("input", "question", "q", "prompt", "query", "problem", "messages", "instruction", "goal"),
+    *("task", "claim", "hypothesis", "sentence2", "text", "sentence", "premise", "context"),
+    *("story", "frage", "aufgabe", "pregunta", "domanda", "pergunta", "vraag", "вопрос", "问题"),
+    *("質問", "問題", "問題文", "質問文", "題目", "题目", "질문", "문제", "سؤال", "câu hỏi"),
+    *("pytanie", "otázka", "fråga", "spørgsmål", "soru", "soal", "pertanyaan"),
+)
+TARGETS = (
+    *("target", "answer", "answerkey", "answer_key", "label", "gold", "correct_answer", "correct"),
+    *("solution", "canonical_solution", "expected", "output", "response", "answer_index"),
+    *("answers", "ideal", "completion", "ground_truth", "reference_answer", "gold_answer"),
+    *("ans", "correct_option", "correct_choice", "answer_idx"),
+    *("antwort", "lösung", "respuesta", "réponse", "reponse", "risposta", "resposta", "antwoord"),
+    *("loesung", "correcta", "respuesta_correcta", "correta", "resposta_correta"),
+    *("corretta", "risposta_corretta", "odpowiedź", "odpověď", "svar", "cevap", "doğru cevap"),
+    *("jawaban", "đáp án", "đáp án đúng", "ответ", "答案", "回答", "正解", "解答", "정답", "답"),
+)
+CHOICES = ("choices", "options", "endings", "candidates", "answers", "answer_choices")
+IDS = ("id", "uid", "task_id", "question_id", "sample_id", "example_id", "idx", "qid", "index")
+MESSAGES = ("messages", "conversations", "conversation", "chat", "dialog", "dialogue", "turns")
+KNOWN = frozenset({*INPUTS, *TARGETS, *CHOICES, *IDS, *MESSAGES, "subject", "category", "topic"})
 
 FEW_RECORDS = 5
 """With fewer records, the values of any column may be unique by chance."""
@@ -52,6 +85,57 @@ FRAME_FIELDS: dict[str, Any] = {
 _PAIRS = {"input": ("input", "messages"), "target": ("target", "targets")}
 _LISTS = ("messages", "choices", "targets")
 _EXPORTED = "a column of `registry export`"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A key of a source, its value and why; the user sees it as one line."""
+
+    key: str
+    value: Any
+    reason: str
+    is_default: bool = False
+    """Whether the key can be left out of the manifest."""
+
+    def __str__(self) -> str:
+        if isinstance(self.value, bool):
+            return f"{self.key}: {str(self.value).lower()} ({self.reason})"
+        is_word = isinstance(self.value, str) and re.fullmatch(r"[\w.*-]+", self.value)
+        return f"{self.key} {self.value if is_word else shorten(self.value)} ({self.reason})"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Several readings of which none is better than the others."""
+
+    file: str
+    what: str
+    """What to decide, such as `delimiter`."""
+    choices: Mapping[str, str]
+    """How to say each reading on the command line → what it gives."""
+    hint: str = ""
+    """What else to do, where nobody can be asked."""
+
+
+def option_text(option: str, value: str) -> str:
+    """Return an option with its value as it is written in a shell: `--target 'right answer'`."""
+    return f"{option} {quote(value)}"
+
+
+Ask = Callable[[Question], str]
+"""Returns one of the choices of a question, or raises an error."""
+
+
+def refuse(question: Question) -> str:
+    """Raise the error for a question that nobody can be asked.
+
+    Raises:
+        DecodeError: always; it names each reading and the option that selects it.
+    """
+    readings = "; ".join(f"{option} gives {result}" for option, result in question.choices.items())
+    message = f"the {question.what} is not clear, so say it: {readings}"
+    hint = f" ({question.hint})" if question.hint else ""
+    raise DecodeError(f"{message}{hint}", file=question.file)
 
 
 @dataclass(frozen=True)

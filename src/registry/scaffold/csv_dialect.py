@@ -13,7 +13,7 @@ from typing import Any
 
 from registry.base.escape import start_of
 from registry.errors import DecodeError, count_text, list_names
-from registry.scaffold.guess import KNOWN, Ask, Guess, Question, refuse
+from registry.scaffold.columns import KNOWN, Ask, Guess, Question, refuse
 
 __all__ = [
     "CsvReading",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from registry.errors import DecodeError
-from registry.scaffold.guess import Ask, Guess, Question, refuse
+from registry.scaffold.columns import Ask, Guess, Question, refuse
 
 __all__ = ["excerpts", "sniff_encoding"]
 

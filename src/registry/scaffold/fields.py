@@ -15,15 +15,15 @@ from registry.mapping.conditions import is_empty
 from registry.scaffold.choices import infer_choices, siblings
 from registry.scaffold.columns import (
     FEW_RECORDS,
+    IDS,
+    INPUTS,
     Columns,
     Inference,
     counts_up,
     infer_frame,
     is_blank,
 )
-from registry.scaffold.conversation import TOOLS, infer_conversation
-from registry.scaffold.guess import IDS, INPUTS
-from registry.scaffold.pictures import with_pictures
+from registry.scaffold.messages import TOOLS, infer_conversation, with_pictures
 from registry.scaffold.target import infer_target
 
 __all__ = ["InferredMapping", "infer_fields"]

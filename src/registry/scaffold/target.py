@@ -20,8 +20,15 @@ from registry.scaffold.choices import (
     parser_of,
     reader_of,
 )
-from registry.scaffold.columns import FEW_RECORDS, Columns, Inference, counts_up
-from registry.scaffold.guess import IDS, TARGETS, Question
+from registry.scaffold.columns import (
+    FEW_RECORDS,
+    IDS,
+    TARGETS,
+    Columns,
+    Inference,
+    Question,
+    counts_up,
+)
 
 __all__ = ["infer_target"]
 

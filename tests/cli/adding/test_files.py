@@ -11,9 +11,9 @@ import click
 import pytest
 
 from registry.cli.adding.files import ChosenFiles, choose_files, propose_join
-from registry.cli.adding.options import SourceOptions
+from registry.cli.adding.request import SourceOptions
 from registry.errors import DecodeError, SourceError
-from registry.scaffold.guess import Question, refuse
+from registry.scaffold.columns import Question, refuse
 from registry.sources.pins import SourceContext
 
 

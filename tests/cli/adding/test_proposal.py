@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 import pytest
 
-from registry.cli.adding.destination import Destination, destination_of
 from registry.cli.adding.proposal import (
     Draft,
     FirstRecords,
@@ -22,9 +21,10 @@ from registry.cli.adding.proposal import (
     is_interactive,
     read_records,
 )
+from registry.cli.adding.request import Destination, destination_of
 from registry.errors import DecodeError, RegistryError
+from registry.scaffold.columns import Question
 from registry.scaffold.fields import infer_fields
-from registry.scaffold.guess import Question
 from registry.scaffold.new_manifest import About
 from registry.settings import Settings
 from registry.sources.pins import SourceContext

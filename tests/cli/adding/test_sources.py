@@ -10,10 +10,10 @@ import click
 import pytest
 from msgspec import structs
 
-from registry.cli.adding.options import SourceOptions
+from registry.cli.adding.request import SourceOptions
 from registry.cli.adding.sources import about_repository, sniff_file, sniff_repository
 from registry.errors import DecodeError
-from registry.scaffold.guess import Question, refuse
+from registry.scaffold.columns import Question, refuse
 from registry.sources.hub.card import Card
 from registry.sources.pins import SourceContext
 from tests.servers.hub import HubEmulator, parquet_repo

@@ -11,7 +11,7 @@ from typing import Any
 
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
-from registry.cli.diff import FORMATS
+from registry.cli.commands.diff import FORMATS
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff, DatasetChange
 from registry.diff.review import POLICY_CLASSES, ReviewedSide, refusals, side_of, violations

@@ -13,14 +13,14 @@ import click
 from registry.base.locations import Location
 from registry.boundary.boundary import UNBOUNDED
 from registry.boundary.paths import list_files
-from registry.cli.adding.options import SourceOptions, allowing, file_keys, shown_progress
+from registry.cli.adding.request import SourceOptions, allowing, file_keys, shown_progress
 from registry.cli.adding.sources import sniff_file
 from registry.errors import RegistryError, SourceError, count_text, list_names
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
 from registry.pipeline.preview import inspect_source
-from registry.scaffold.guess import INPUTS, Ask, Guess, Question, option_text, refuse
-from registry.scaffold.several_files import Layout, infer_join, infer_layout, nearest_join
+from registry.scaffold.columns import INPUTS, Ask, Guess, Question, option_text, refuse
+from registry.scaffold.layout import Layout, infer_join, infer_layout, nearest_join
 from registry.sources.pins import SourceContext
 from registry.sources.source_type import reader_of
 

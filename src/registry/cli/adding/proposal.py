@@ -14,8 +14,7 @@ import click
 from registry.base.escape import escape_control
 from registry.base.locations import Location
 from registry.base.names import display_path
-from registry.cli.adding.destination import Destination
-from registry.cli.adding.options import shown_progress
+from registry.cli.adding.request import Destination, shown_progress
 from registry.cli.adding.sources import shown_location
 from registry.cli.output import print_line, print_warnings
 from registry.cli.samples import print_sample
@@ -25,10 +24,10 @@ from registry.manifest.checks import license_fault
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.pipeline.preview import inspect_source
+from registry.scaffold.columns import Ask, Question, option_text
 from registry.scaffold.fields import InferredMapping, infer_fields
-from registry.scaffold.guess import Ask, Question, option_text
+from registry.scaffold.layout import Layout, joined_records
 from registry.scaffold.new_manifest import About, manifest_text
-from registry.scaffold.several_files import Layout, joined_records
 from registry.sources.pins import SourceContext
 from registry.yamldoc.reader import parse_yaml
 from registry.yamldoc.writer import flow_text

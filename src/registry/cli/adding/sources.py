@@ -14,7 +14,7 @@ import click
 
 from registry.base.locations import Location
 from registry.base.names import display_path
-from registry.cli.adding.options import SourceOptions, file_keys, shown_progress
+from registry.cli.adding.request import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import (
     STAND_IN_START,
     SourceBytes,
@@ -26,10 +26,10 @@ from registry.decode.stream import (
 from registry.errors import DecodeError, SourceError, list_names
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import JsonSource, infer_source_keys, is_folder
+from registry.scaffold.columns import Ask, Guess, Question, option_text
 from registry.scaffold.csv_dialect import check_unquoted, name_columns, sniff_csv, sniff_header
 from registry.scaffold.encoding import sniff_encoding
-from registry.scaffold.guess import Ask, Guess, Question, option_text
-from registry.scaffold.json_layout import sniff_records
+from registry.scaffold.layout import sniff_records
 from registry.scaffold.new_manifest import About
 from registry.sources.hub.api import is_unknown_revision
 from registry.sources.hub.card import Card, read_card

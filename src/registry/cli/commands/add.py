@@ -11,9 +11,7 @@ import click
 
 from registry.cache.cache import Cache
 from registry.cli import CLEAN, options
-from registry.cli.adding.destination import Destination, destination_of, write_manifest
 from registry.cli.adding.files import choose_files, propose_join
-from registry.cli.adding.options import SourceOptions, allowing, check_options, file_keys
 from registry.cli.adding.proposal import (
     FIELDS,
     Draft,
@@ -29,10 +27,19 @@ from registry.cli.adding.proposal import (
     read_records,
     warn_outside,
 )
+from registry.cli.adding.request import (
+    Destination,
+    SourceOptions,
+    allowing,
+    check_options,
+    destination_of,
+    file_keys,
+    write_manifest,
+)
 from registry.cli.adding.sources import about_repository, sniff_file, sniff_repository
 from registry.cli.output import print_line
 from registry.errors import RegistryError
-from registry.scaffold.guess import Ask, Guess, refuse
+from registry.scaffold.columns import Ask, Guess, refuse
 from registry.sources.pins import SourceContext
 
 __all__ = ["command"]

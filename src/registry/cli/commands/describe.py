@@ -9,10 +9,9 @@ import click
 from msgspec import Struct
 
 from registry.cli import CLEAN, options
-from registry.cli.opening import open_dataset
+from registry.cli.datasets import open_dataset
 from registry.cli.output import print_json, print_warnings
-from registry.cli.plots import plot_lines
-from registry.cli.terminal import columns_of, paint, print_styled, wrap
+from registry.cli.terminal import columns_of, paint, plot_lines, print_styled, wrap
 from registry.pipeline.expectations import quality_warnings
 from registry.pipeline.fewshot.texts import NearDuplicate, near_duplicates
 

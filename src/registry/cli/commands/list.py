@@ -15,8 +15,7 @@ from registry.base.escape import escape_control
 from registry.base.materials import State
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.groups import group_data
-from registry.cli.opening import read_states, valid_specs
+from registry.cli.datasets import group_data, read_states, valid_specs
 from registry.cli.output import print_json, print_line, print_table, size_text
 from registry.cli.terminal import Columns, columns_of, page, paint, paint_word, wrap
 from registry.errors import count_text

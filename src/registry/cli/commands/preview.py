@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from registry.base.names import display_path
 from registry.cli import CLEAN, options
-from registry.cli.opening import open_dataset
+from registry.cli.datasets import open_dataset
 from registry.cli.output import json_text, print_line, print_warnings
 from registry.cli.samples import print_sample
 from registry.corrections.file import report_rows

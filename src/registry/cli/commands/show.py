@@ -16,10 +16,9 @@ from registry.base.names import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options
-from registry.cli.excerpts import end_of, lines_of
-from registry.cli.groups import show_group
-from registry.cli.opening import open_dataset
+from registry.cli.datasets import open_dataset, show_group
 from registry.cli.output import print_json, print_line, print_table, size_text, warning_line
+from registry.cli.problems import end_of, lines_of
 from registry.cli.terminal import columns_of, paint, print_styled
 from registry.diff.summary import display_value
 from registry.errors import ManifestError, count_text, list_names

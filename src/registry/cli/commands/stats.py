@@ -11,10 +11,9 @@ import click
 
 from registry.catalog.licenses import license_class
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.opening import read_states, valid_specs
+from registry.cli.datasets import read_states, valid_specs
 from registry.cli.output import print_json, size_text
-from registry.cli.plots import plot_lines
-from registry.cli.terminal import columns_of, paint, print_styled, wrap
+from registry.cli.terminal import columns_of, paint, plot_lines, print_styled, wrap
 from registry.errors import count_text
 from registry.manifest.expressions import parse_condition, parse_expression
 from registry.mapping.columns_used import operations_in

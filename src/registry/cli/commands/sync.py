@@ -24,7 +24,7 @@ from registry.cache.housekeeping import keep_to_size, prune_old_leftovers
 from registry.cache.remote import Packed, Packs, RemoteCache
 from registry.catalog.catalog import Catalog
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.groups import failed_groups
+from registry.cli.datasets import failed_groups
 from registry.cli.output import (
     print_error,
     print_failures,

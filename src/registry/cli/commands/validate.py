@@ -16,11 +16,9 @@ from registry.base.names import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.excerpts import full_lines
 from registry.cli.output import print_json, print_line, print_table
-from registry.cli.problems import FORMATS
-from registry.cli.streams import unescaped
-from registry.cli.terminal import print_styled
+from registry.cli.problems import FORMATS, full_lines
+from registry.cli.terminal import print_styled, unescaped
 from registry.errors import Problem, count_text
 from registry.lint.fixes import FIXES, fix
 from registry.lint.runner import CheckResult, check, check_catalog, count_checked, split_packages

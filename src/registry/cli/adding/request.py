@@ -1,4 +1,4 @@
-"""The options of `add`, and the refusal of those that do not go together."""
+"""What `add` is asked for: a source, by options that go together, and where its manifest goes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from glob import has_magic
 from pathlib import Path
@@ -16,16 +16,31 @@ import click
 from msgspec import structs
 
 from registry.base.locations import Location
+from registry.base.names import display_path, name_fault
 from registry.boundary.paths import allow_location
+from registry.catalog.catalog import Catalog
+from registry.catalog.discovery import boundary_of
+from registry.cli.output import existing_file, print_line, write_new
 from registry.cli.progress_bars import bars
-from registry.errors import SourceError
+from registry.errors import ManifestError, Problem, SourceError
 from registry.manifest.resolve import spec_of_source
 from registry.manifest.source_models import infer_source_keys
-from registry.scaffold.guess import option_text
+from registry.scaffold.columns import option_text
+from registry.scaffold.starter import INDEX, schema_files
+from registry.settings import INDEX_NAME, Settings, builtin_root
 from registry.sources.filesystem import similar_file
 from registry.sources.pins import SourceContext
 
-__all__ = ["SourceOptions", "allowing", "check_options", "file_keys", "shown_progress"]
+__all__ = [
+    "Destination",
+    "SourceOptions",
+    "allowing",
+    "check_options",
+    "destination_of",
+    "file_keys",
+    "shown_progress",
+    "write_manifest",
+]
 
 _PAGE = re.compile(r"https://(?:www\.)?huggingface\.co/datasets/([\w.-]+/[\w.-]+?)/?")
 _BLOB = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(.+)")
@@ -158,3 +173,77 @@ def shown_progress(context: SourceContext, samples: int = 0) -> Iterator[SourceC
     name = context.dataset
     with bars(as_json=False, samples={name: samples} if samples else None) as report:
         yield structs.replace(context, report=partial(report, name))
+
+
+@dataclass(frozen=True)
+class Destination:
+    """The catalog of a new manifest, which need not exist yet."""
+
+    catalog: Catalog
+    target: Path
+    """The manifest's file."""
+    missing: Mapping[Path, str] = field(default_factory=dict)
+    """Texts of the index and of schemas that are not there yet."""
+
+    @property
+    def schema(self) -> str:
+        """The schema for editors, as the manifest refers to it."""
+        path = self.catalog.index.parent / "schemas" / "manifest.schema.json"
+        return Path(os.path.relpath(path, self.target.parent)).as_posix()
+
+
+def destination_of(settings: Settings, name: str) -> Destination:
+    """Return where the manifest of a new dataset is written.
+
+    Raises:
+        click.UsageError: the name is invalid.
+        ManifestError: the dataset or the file exists, or the index includes no folder to write to.
+    """
+    if hint := name_fault(name):
+        raise click.UsageError(f"'{name}' is not a valid dataset name ({hint})")
+    index = settings.index
+    if index == builtin_root() and index.parent != Path.cwd():
+        index = Path.cwd() / INDEX_NAME
+    schemas = schema_files(index.parent)
+    if os.path.lexists(index) or not index.parent.is_dir():
+        catalog = Catalog.open(index)
+        target = _target(catalog, name)
+        schema = index.parent / "schemas" / "manifest.schema.json"
+        missing = {schema: schemas[schema]}
+    else:
+        boundary = boundary_of({}, [index], settings.allow_paths)
+        catalog = Catalog(index, boundary=boundary, indexes=(index,))
+        target = index.parent / "registry" / f"{name}.yaml"
+        # The index last: as long as it is missing, the rest is no catalog that lacks something.
+        missing = {**schemas, index: INDEX}
+    if os.path.lexists(target):
+        raise existing_file(target)
+    return Destination(
+        catalog, target, {path: text for path, text in missing.items() if not os.path.lexists(path)}
+    )
+
+
+def write_manifest(destination: Destination, text: str) -> None:
+    """Write the manifest and what is missing; print the names of the files."""
+    write_new(destination.target, text)
+    print_line(f"wrote {display_path(destination.target)}: review it")
+    for path, content in destination.missing.items():
+        write_new(path, content)
+        print_line(f"wrote {display_path(path)}")
+
+
+def _target(catalog: Catalog, name: str) -> Path:
+    """Return the file to write: one that an `include` of the index matches."""
+    if name in catalog.entries:
+        where = catalog.entries[name].document.file
+        hint = "edit that file, or choose another name"
+        raise _refusal(f"the catalog already has a dataset '{name}', in {where} ({hint})")
+    target = catalog.file_for(name)
+    if target is None:
+        index = display_path(catalog.index)
+        raise _refusal(f"{index} includes no folder to write to (add `include: [registry/*.yaml]`)")
+    return target
+
+
+def _refusal(message: str) -> ManifestError:
+    return ManifestError([Problem(message=message, path="")])

@@ -1,4 +1,4 @@
-"""Groups on the command line: `GROUP` and `GROUP/MEMBER` wherever a name goes."""
+"""Groups as commands show them, and the states of datasets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.catalog.catalog import Catalog
+from registry.cli.datasets import valid_specs
 from tests.cli.invocation import Run, write
 from tests.git_repository import GitRepository
 
@@ -177,3 +178,11 @@ def test_members_are_compared_as_datasets_are(run: Run, groups: Path) -> None:
     assert done.lines[0] == "comparable: the same 1 sample"
     assert run("compare", "numbers/one", "numbers/two").code == 1
     assert "no such file or folder" in run("compare", "logs/one", "qa").err
+
+
+def test_all_problems_are_printed_once(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(own, "bad", "datasets:\n  bad: {bogus: 1, limit: few}\n  worse: {extends: bad}\n")
+    specs, has_invalid = valid_specs(Catalog.open(own), ["qa", "bad", "worse"])
+    assert ([one.name for one in specs], has_invalid) == (["qa"], True)
+    paths = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
+    assert paths == ["$.datasets.bad:", "$.datasets.bad.bogus:", "$.datasets.bad.limit:"]

@@ -1,1 +1,0 @@
-"""Commands that read the history of a dataset, and what both print of a commit."""
