@@ -12,7 +12,6 @@ from registry.cli.output import print_failure, print_json, print_line, print_tab
 from registry.cli.progress_bars import bars
 from registry.errors import ExpectationError, LockError, ManifestError, Problem
 from registry.load.call import DatasetCall, OpenCatalog
-from registry.load.groups import checked_group, group_digest
 from registry.workflows.states import DatasetState, states_of
 
 if TYPE_CHECKING:
@@ -83,6 +82,8 @@ def read_states(
 
 def show_group(group: Group, opened: OpenCatalog, *, as_json: bool) -> int:
     """Print the members of a group with their weights and states; return the exit code."""
+    from registry.load.groups import group_digest  # slow to import; most commands open no group
+
     digest, catalog = group_digest(group, opened.pins), opened.catalog
     if as_json:
         print_json({**group_data(group), "digest": digest})
@@ -139,6 +140,8 @@ def failed_groups(
     Returns:
         How many groups differ; the differences are printed.
     """
+    from registry.load.groups import checked_group  # slow to import
+
     failed = 0
     for name in sorted(catalog.groups):
         try:
