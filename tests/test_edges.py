@@ -110,7 +110,7 @@ PLUGINS = {
     "bundle": "remote_cache",
     "cluster": "remote_cache",
     "doctor": "remote_cache",
-    "licenses": "remote_cache",
+    "mirror": "remote_cache",
 }
 """Plugin → the other plugins that it imports."""
 

@@ -84,9 +84,9 @@ _PLUGINS = {
     "doctor": "doctor.command",
     "receipt": "results.receipt_command",
     "compare": "results.compare_command",
-    "correct": "corrections.command",
-    "licenses": "licenses.command",
-    "mirror": "licenses.mirror",
+    "correct": "correct",
+    "licenses": "licenses",
+    "mirror": "mirror",
 }
 """Command → its module in `registry.plugins`."""
 _PLACES = {

@@ -1,31 +1,40 @@
-"""The file of a bundle: what is written is read again, and nothing else is."""
+"""The file of a bundle: what is written is read again, and has what its datasets need, no more."""
 
 from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.cache.cache import Cache
+from registry.catalog.catalog import Catalog
+from registry.cli import main
 from registry.errors import BundleError
 from registry.plugins.bundle.bundle_file import (
     _SUFFIXES,
     BUNDLE_FORMAT,
     Contents,
     Dataset,
+    listed_files,
     read_bundle,
     write_bundle,
 )
-from tests.plugins.bundle.conftest import Files, member, read
+from registry.plugins.bundle.unbundle import unbundle
+from tests.conftest import CatalogRoot
+from tests.plugins.bundle.conftest import Files, member, packed, read
 from tests.plugins.bundle.conftest import written as write_files
 
 KEY = "1" * 64
@@ -44,13 +53,13 @@ def written(path: Path, files: Files = FILES) -> Contents:
     return write_files(path, EMPTY, files)
 
 
-def unpacked(path: Path) -> bytes:
+def decompressed(path: Path) -> bytes:
     with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, "zstd") as stream:
         data: bytes = stream.read()
     return data
 
 
-def packed(path: Path, data: bytes) -> Path:
+def compressed(path: Path, data: bytes) -> Path:
     with pa.OSFile(str(path), "wb") as file, pa.CompressedOutputStream(file, "zstd") as out:
         out.write(data)
     return path
@@ -65,7 +74,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_tar_reads_it(tmp_path: Path) -> None:
     written(tmp_path / "a")
-    with tarfile.open(fileobj=io.BytesIO(unpacked(tmp_path / "a"))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(decompressed(tmp_path / "a"))) as tar:
         assert tar.getnames() == ["bundle.json", *FILES]
         assert all(info.isreg() and info.mtime == 0 for info in tar)
 
@@ -89,11 +98,11 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_no_changed_byte_is_accepted(intact: Path, data: st.DataObject) -> None:
-    contents, plain = read(intact)[0], bytearray(unpacked(intact))
+    contents, plain = read(intact)[0], bytearray(decompressed(intact))
     place = data.draw(st.integers(0, len(plain) - 1))
     plain[place] ^= data.draw(st.integers(1, 255))
     try:
-        found, files = read(packed(intact.with_name("b"), bytes(plain)))
+        found, files = read(compressed(intact.with_name("b"), bytes(plain)))
     except BundleError:
         return
     # Such as the name of a dataset in the list, which is compared with the lockfile later.
@@ -110,7 +119,7 @@ def with_list(path: Path, data: bytes) -> Path:
     info = tarfile.TarInfo("bundle.json")
     info.size = len(data)
     padding = bytes(-len(data) % 512 + 1024)
-    return packed(path, info.tobuf(tarfile.USTAR_FORMAT) + data + padding)
+    return compressed(path, info.tobuf(tarfile.USTAR_FORMAT) + data + padding)
 
 
 NAMES = [
@@ -174,7 +183,7 @@ def test_invalid_lists_are_refused(tmp_path: Path, data: bytes, message: str) ->
 )
 def test_members_that_are_not_as_listed_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     written(tmp_path / "a")
-    plain = unpacked(tmp_path / "a")
+    plain = decompressed(tmp_path / "a")
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         info = tar.getmember("catalog/inner/data.csv")
     start = info.offset
@@ -182,21 +191,21 @@ def test_members_that_are_not_as_listed_are_refused(tmp_path: Path, change: dict
         setattr(info, name, value)
     header = info.tobuf(tarfile.GNU_FORMAT)
     with pytest.raises(BundleError, match=r"not a plain file|not where it is listed"):
-        read(packed(tmp_path / "b", plain[:start] + header + plain[start + 512 :]))
+        read(compressed(tmp_path / "b", plain[:start] + header + plain[start + 512 :]))
 
 
 def test_bytes_after_the_end_are_refused(tmp_path: Path) -> None:
     written(tmp_path / "a")
-    plain = unpacked(tmp_path / "a")
+    plain = decompressed(tmp_path / "a")
     for more in (b"x", bytes(512), plain):
         with pytest.raises(BundleError, match="something follows"):
-            read(packed(tmp_path / "b", plain + more))
+            read(compressed(tmp_path / "b", plain + more))
 
 
 def test_a_bomb_ends_where_the_list_does(tmp_path: Path) -> None:
     written(tmp_path / "a")
-    plain = unpacked(tmp_path / "a")
-    packed(tmp_path / "b", plain + bytes(1 << 24))
+    plain = decompressed(tmp_path / "a")
+    compressed(tmp_path / "b", plain + bytes(1 << 24))
     seen: list[int] = []
     with pytest.raises(BundleError, match="something follows"):
         read_bundle(tmp_path / "b", lambda _: None, seen.append)
@@ -228,7 +237,7 @@ def test_a_tar_of_something_else_is_refused(tmp_path: Path) -> None:
     with tarfile.open(fileobj=plain, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("README"))
     with pytest.raises(BundleError, match=r"does not start with bundle\.json"):
-        read(packed(tmp_path / "a", plain.getvalue()))
+        read(compressed(tmp_path / "a", plain.getvalue()))
 
 
 def test_a_member_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
@@ -298,3 +307,84 @@ def test_data_media_and_files_of_a_sandbox_are_accepted(tmp_path: Path, name: st
 def test_the_documentation_has_each_suffix() -> None:
     text = (Path(__file__).parents[3] / "docs" / "reference" / "scale.md").read_text("utf-8")
     assert {one for one in _SUFFIXES if not re.search(rf"{re.escape(one)}[\s`]", text)} == set()
+
+
+FIELDS = "fields: {input: q, target: a}"
+ROWS = [
+    {"q": "1", "a": "2", "f": {"x": "one.txt"}},
+    {"q": "3", "a": "4", "f": {"y": "inner/two.txt", "z": "inline"}},
+]
+
+
+@pytest.fixture
+def root(catalog_root: CatalogRoot) -> Path:
+    """Give a catalog whose datasets need files of every kind."""
+    text = "datasets: {NAME: {source: SOURCE, FIELDS}}".replace("FIELDS", FIELDS)
+    sources = {
+        "parts": "{type: csv, path: 'parts/*.csv'}",
+        "member": "{type: csv, path: 'zip://in/rows.csv::all.zip'}",
+        "named": "{type: json, path: data/rows.jsonl}",
+    }
+    manifests = {
+        name: text.replace("NAME", name).replace("SOURCE", source)
+        for name, source in sources.items()
+    }
+    manifests["named"] = manifests["named"].replace("target: a", "target: a, files: f")
+    manifests["child"] = "datasets: {child: {extends: named, limit: 1}}"
+    root = catalog_root(manifests)
+    (root / "parts").mkdir()
+    (root / "data" / "inner").mkdir(parents=True)
+    for name in ("a", "b"):
+        (root / "parts" / f"{name}.csv").write_text(f"q,a\n{name},1\n", "utf-8")
+    with zipfile.ZipFile(root / "all.zip", "w") as archive:
+        archive.writestr("in/rows.csv", "q,a\n1,2\n")
+    rows = "".join(f"{json.dumps(row)}\n" for row in ROWS)
+    (root / "data" / "rows.jsonl").write_text(rows, "utf-8")
+    for name in ("one.txt", "inner/two.txt", "other.txt"):
+        (root / "data" / name).write_text(name, "utf-8")
+    (root / "extra.yaml").write_text("datasets: {}\n", "utf-8")
+    index = root / "datasets.yaml"
+    include = "include: [registry/*.yaml"
+    assert include in index.read_text("utf-8")
+    index.write_text(index.read_text("utf-8").replace(include, f"{include}, extra.yaml"), "utf-8")
+    assert main(["lock", "--root", str(root)]) == 0
+    return root
+
+
+@pytest.mark.parametrize(
+    ("names", "files"),
+    [
+        (["parts"], {"parts/a.csv", "parts/b.csv"}),
+        (["member"], {"all.zip"}),
+        (["named"], {"data/rows.jsonl", "data/one.txt", "data/inner/two.txt"}),
+        (["child", "parts"], {"data/rows.jsonl", "data/one.txt", "parts/a.csv", "parts/b.csv"}),
+    ],
+)
+def test_a_bundle_is_accepted_with_all_that_its_datasets_need(
+    root: Path, tmp_path: Path, names: list[str], files: set[str]
+) -> None:
+    file = packed(root, tmp_path, *names).file
+    done = unbundle(file, tmp_path / "new", Cache(tmp_path / "second"), report=lambda *_: None)
+    found = {name for name in done.written if not name.endswith((".yaml", ".lock"))}
+    assert found == files
+    assert "extra.yaml" in done.written
+
+
+def test_manifests_that_the_index_names_are_listed_without_those_of_patterns(root: Path) -> None:
+    assert list(listed_files(Catalog.open(root))) == [root / "extra.yaml"]
+
+
+def test_a_pattern_of_the_index_may_match_nothing_in_a_bundle(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = yaml.safe_load((root / "datasets.yaml").read_text("utf-8"))
+    source = {"type": "csv", "path": "parts/a.csv"}
+    index["datasets"] = {"own": {"source": source, "fields": {"input": "q", "target": "a"}}}
+    (root / "datasets.yaml").write_text(yaml.safe_dump(index), "utf-8")
+    file, new = str(tmp_path / "out.tar.zst"), str(tmp_path / "new")
+    assert main(["lock", "own", "--root", str(root)]) == 0
+    assert main(["bundle", "own", "-o", file, "--root", str(root)]) == 0
+    monkeypatch.setenv("REGISTRY_CACHE_DIR", str(tmp_path / "second"))
+    assert main(["unbundle", file, "--root", new]) == 0
+    assert main(["sync", "own", "--offline", "--locked", "--root", new]) == 0
+    assert not Path(new, "registry").exists()

@@ -1,24 +1,27 @@
-"""What this machine has of a dataset: pins, cached samples, files."""
+"""What this machine has of a dataset, and which dataset the samples of a log are from."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from registry import get_dataset
+from registry import ChatMessageSystem, ChatMessageUser, MemoryDataset, Sample, get_dataset
 from registry.api import Material, Provenance, file_sha256, options
-from registry.plugins.results.here import Here, Needed
-from tests.cli.invocation import HUB, Run, write
+from registry.plugins.results.here import Here, Match, Needed, find_dataset, match
+from registry.plugins.results.runs import Run, RunSample
+from tests.cli.invocation import HUB, write
+from tests.cli.invocation import Run as Invoke
 from tests.plugins.results.conftest import WriteLog
 
 COMMIT = "c" * 40
 
 
 @pytest.fixture
-def here(own: Path, run: Run) -> Here:
+def here(own: Path, run: Invoke) -> Here:
     """Pin and open the small catalog; nothing is cached."""
     assert run("lock").code == 0
     assert run("cache", "clear", "--yes").code == 0
@@ -50,7 +53,7 @@ def test_local_file_with_the_pinned_bytes_is_all_that_is_needed(here: Here) -> N
 
 
 def test_file_above_the_index_is_known_by_its_name(
-    here: Here, own: Path, run: Run, monkeypatch: pytest.MonkeyPatch, write_log: WriteLog
+    here: Here, own: Path, run: Invoke, monkeypatch: pytest.MonkeyPatch, write_log: WriteLog
 ) -> None:
     monkeypatch.setenv("REGISTRY_ALLOW_PATHS", str(own.parent))
     far = own.parent / "far.csv"
@@ -137,7 +140,7 @@ def test_split_and_commit_of_a_provenance_are_opened(
     assert asked == {"offline": True, "revision": COMMIT}
 
 
-def test_cached_samples_of_then_need_nothing(here: Here, run: Run) -> None:
+def test_cached_samples_of_then_need_nothing(here: Here, run: Invoke) -> None:
     here.open("qa", offline=True)
     pins = (Material(location="gone.csv", size=1, sha256="0" * 64),)
     stated = of(here, pins=pins, fingerprint=here.fingerprint("qa"))
@@ -153,3 +156,79 @@ def test_view_of_a_provenance_is_opened(here: Here) -> None:
     assert len(built) == 2
     assert [one.input for one in built] == [one.input for one in cached]
     assert [one.input for one in here.open_stated(of(here), "qa-one", offline=True)] != []
+
+
+CHAT = Sample(
+    input=[ChatMessageSystem(content="Be  brief."), ChatMessageUser(content="Two?")], target="2"
+)
+CHOICE = Sample(input="Which?", choices=["p", "q"], target="B")
+DATASET = MemoryDataset([Sample(input="One?\n", target="1"), CHAT, CHOICE])
+
+
+def counts(value: Any, target: str | list[str] = "", **fields: Any) -> tuple[int, int]:
+    found = match([RunSample(id=1, input=value, target=target, **fields)], "d", DATASET)
+    return found.exact, found.inputs
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "found"),
+    [
+        ("One?", "1", (1, 1)),
+        (" One? ", "1", (1, 1)),
+        ("One?", "2", (0, 1)),
+        ("Nine?", "1", (0, 0)),
+        # The whole conversation, and what records of EEE have of it.
+        (
+            [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Two?"}],
+            "2",
+            (1, 1),
+        ),
+        ([{"role": "user", "content": [{"type": "text", "text": "Two?"}]}], "2", (1, 1)),
+        ("Two?", "2", (1, 1)),
+    ],
+)
+def test_input_and_target_are_compared(value: Any, target: str, found: tuple[int, int]) -> None:
+    assert counts(value, target) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "choices", "found"),
+    [
+        ("B", ["p", "q"], (1, 1)),
+        ("1", ["p", "q"], (1, 1)),
+        ("q", None, (1, 1)),
+        # Other choices in another order, but the same answer.
+        ("A", ["q", "p"], (1, 1)),
+        ("A", ["p", "q"], (0, 1)),
+        ("9" * 5000, ["p", "q"], (0, 1)),
+    ],
+)
+def test_choice_is_the_same_by_letter_index_and_text(
+    target: str, choices: list[str] | None, found: tuple[int, int]
+) -> None:
+    assert counts("Which?", target, choices=choices) == found
+
+
+def test_record_that_lm_eval_logs_beside_the_prompt_is_compared() -> None:
+    assert counts("Q: One?\nA:", "1", metadata={"question": "One?", "n": 3}) == (1, 1)
+
+
+def test_dataset_with_most_samples_is_found_and_its_name_preferred(own: Path) -> None:
+    write(own, "more", "datasets:\n  qa-all: {extends: qa, shuffle: true, seed: 1}\n")
+    here = Here(*options.open_catalog(None))
+    samples = (RunSample(id=1, input="One?", target="1"), RunSample(id=2, input="Two?", target="2"))
+    found = find_dataset(Run(file="a", tool="eee", samples=samples), here)
+    assert found == Match(dataset="qa", of=3, exact=2, inputs=2, also=("qa-all", "qa-one"))
+    found = find_dataset(Run(file="a", tool="eee", dataset="qa-all", samples=samples), here)
+    assert found is not None
+    assert found.dataset == "qa-all"
+
+
+def test_datasets_that_cannot_be_opened_are_passed_over(own: Path) -> None:
+    write(own, "gone", "datasets:\n  gone: {source: {type: csv, path: gone.csv}}\n")
+    # This one is found out only when it is built.
+    invalid = "{source: {type: csv, path: qa.csv}, fields: {input: nothing}}"
+    write(own, "invalid", f"datasets:\n  invalid: {invalid}\n")
+    here = Here(*options.open_catalog(None))
+    run = Run(file="a", tool="eee", dataset="gone", samples=(RunSample(id=1, input="Nine?"),))
+    assert find_dataset(run, here) is None

@@ -16,9 +16,8 @@ import click
 
 from registry import Catalog
 from registry.api import CLEAN, INTERRUPTED, Settings, options, print_line
-from registry.plugins.browse.gate import Gate
 from registry.plugins.browse.live_catalog import LiveCatalog
-from registry.plugins.browse.server import application, free_socket, serving
+from registry.plugins.browse.server import Gate, application, free_socket, serving
 
 if TYPE_CHECKING:
     import socket

@@ -23,12 +23,12 @@ from registry.api import (
     full_lines,
     name_fault,
 )
-from registry.plugins.browse.gate import POLICY
 from registry.plugins.site.about import about
 from registry.plugins.site.catalog_view import CatalogView, Kept, is_about, site_names
 from registry.plugins.site.compare_page import Comparison, Side, compare_page
 from registry.plugins.site.dataset_page import dataset_page
 from registry.plugins.site.dataset_view import DatasetView
+from registry.plugins.site.environment import LINKED_POLICY
 from registry.plugins.site.home_page import (
     ROWS_PER_PAGE,
     ListFrame,
@@ -53,9 +53,11 @@ from registry.plugins.site.sample_pages import (
 )
 from registry.plugins.site.sample_table import SampleTable
 
-__all__ = ["SEARCH_FILE", "LiveCatalog", "LiveList"]
+__all__ = ["POLICY", "SEARCH_FILE", "LiveCatalog", "LiveList"]
 
 
+POLICY = LINKED_POLICY.replace("form-action 'none'", "form-action 'self'") + "; connect-src 'self'"
+"""That of the pages, which may also listen for changes, and ask this server alone by a form."""
 SEARCH_FILE = "search/0.js"
 
 _MOST_REMEMBERED = 16

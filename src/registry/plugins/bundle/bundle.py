@@ -40,9 +40,12 @@ from registry.plugins.bundle.bundle_file import (
     Dataset,
     Member,
     check_names,
+    files_of,
+    group_files,
+    listed_files,
+    needs_of,
     write_bundle,
 )
-from registry.plugins.bundle.bundled_files import files_of, group_files, listed_files, needs_of
 from registry.plugins.bundle.unbundle import unpacked
 from registry.plugins.remote_cache.record import ENTRY, SAMPLES, record_of, record_text
 

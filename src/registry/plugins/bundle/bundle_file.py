@@ -12,15 +12,16 @@ another program may run or obey for their names.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
 import re
 import tarfile
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -29,10 +30,17 @@ from registry.api import (
     PACKED_SUFFIXES,
     SOURCE_TYPES,
     BundleError,
+    Location,
     decode_json,
     is_device,
     list_names,
+    location_in,
+    named_files_of,
 )
+
+if TYPE_CHECKING:
+    from registry import Catalog
+    from registry.api import ArrowDataset, DatasetSpec, Pin
 
 __all__ = [
     "BUNDLE_FORMAT",
@@ -41,9 +49,14 @@ __all__ = [
     "Member",
     "Moved",
     "check_names",
+    "files_of",
+    "group_files",
+    "listed_files",
+    "needs_of",
     "read_bundle",
     "write_bundle",
 ]
+
 
 BUNDLE_FORMAT = 1
 """Increment it when older releases can't read a bundle, or would read it wrongly."""
@@ -364,3 +377,48 @@ def _pieces(stream: IO[bytes], size: int) -> Iterator[bytes]:
             raise BundleError("it ends too early")
         size -= len(piece)
         yield piece
+
+
+def listed_files(catalog: Catalog) -> Iterator[Path]:
+    """Yield the manifests that the index lists by name: without them it would be invalid."""
+    for pattern in catalog.index_document().value.get("include", []):
+        if not glob.has_magic(pattern) and not Location(pattern).is_package:
+            yield Path(os.path.abspath(catalog.index.parent / pattern))
+
+
+def group_files(catalog: Catalog, names: Collection[str]) -> Iterator[Path]:
+    """Yield the manifests of the groups of which all datasets are among `names`."""
+    for group in catalog.valid_groups():
+        entry = catalog.groups[group.name]
+        if entry.folder == catalog.index.parent and set(group.datasets) <= set(names):
+            yield Path(os.path.abspath(entry.document.file))
+
+
+def needs_of(spec: DatasetSpec, pin: Pin) -> Iterator[str]:
+    """Yield what a dataset needs of packages, which are in no bundle."""
+    if spec.mapper is not None:
+        yield f"{spec.mapper} (the mapper of {spec.name})"
+    for source in pin.sources:
+        location = Location(source.location).file
+        if source.revision is None and location.is_package:
+            yield f"{location} (a file of {spec.name})"
+
+
+def files_of(
+    spec: DatasetSpec,
+    catalog: Catalog,
+    pin: Pin,
+    dataset: ArrowDataset,
+    *,
+    columns: Collection[str],
+) -> Iterator[Path]:
+    """Yield the files that a dataset needs: manifests, local sources, and what samples name."""
+    for entry in catalog.lineage(spec.name):
+        yield Path(os.path.abspath(entry.document.file))
+    for source in pin.sources:
+        location = Location(source.location).file
+        if source.revision is None and location.is_local and not location.is_package:
+            yield Path(location_in(spec.folder, source.location).local_path())
+    named = named_files_of(spec, dataset, columns, catalog.boundary)
+    if named is not None:
+        yield from map(Path, (*named.files, *named.sandbox))

@@ -42,8 +42,15 @@ from registry.api import (
     size,
     write_atomic,
 )
-from registry.plugins.bundle.bundle_file import Contents, Member, Moved, read_bundle
-from registry.plugins.bundle.bundled_files import files_of, group_files, listed_files
+from registry.plugins.bundle.bundle_file import (
+    Contents,
+    Member,
+    Moved,
+    files_of,
+    group_files,
+    listed_files,
+    read_bundle,
+)
 from registry.plugins.remote_cache.record import (
     ENTRY,
     MAX_RECORD_BYTES,

@@ -1,11 +1,13 @@
-"""Check how this machine reaches servers: token, endpoint, proxies, certificates, answers."""
+"""Check how this machine reaches servers: its settings, the Hub, the servers of a catalog."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,8 @@ from registry.api import (
     LibraryError,
     Location,
     NoProgressError,
+    ReachError,
+    check_location,
     connection_failure,
     count_text,
     hub_host,
@@ -28,9 +32,11 @@ from registry.plugins.doctor.observation import Observation, fail, fine, masked_
 if TYPE_CHECKING:
     import httpx2
 
-    from registry.api import Unreached
+    from registry import Catalog
+    from registry.api import Boundary, Client, Unreached
 
-__all__ = ["network_observations", "setting_observations"]
+__all__ = ["host_observations", "network_observations", "origins_of", "setting_observations"]
+
 
 _HUB = "https://huggingface.co"
 _SECONDS = 5
@@ -40,6 +46,10 @@ _SKEW_SECONDS = 300
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
+_MOST = 8
+"""Servers that are asked, those of the most datasets first."""
+_SOURCES = ("source", "concat", "join", "splits")
+"""Keys of a manifest that say what is read."""
 _NO_NETWORK = "check the network and HTTPS_PROXY, or work with --offline"
 
 
@@ -265,3 +275,98 @@ def _remote_observations(environ: Mapping[str, str]) -> Iterator[Observation]:
         trusted = ", ".join(writer for writer, _ in remote.keys)
         whom = "anyone" if remote.trusts_all else trusted or "what datasets.lock proves"
         yield fine(name, f"{shown} answers; trusted: {whom}")
+
+
+def host_observations(catalog: Catalog) -> Iterator[Observation]:
+    """Yield which servers of the catalog answer; each is asked for nothing but its first page."""
+    origins = origins_of(catalog)
+    if not origins:
+        return
+    asked = [origin for origin, _ in origins.most_common(_MOST)]
+    faults = asyncio.run(_faults(asked, catalog.boundary))
+    silent = [(origin, fault) for origin, fault in zip(asked, faults, strict=True) if fault]
+    left = len(origins) - len(asked)
+    more = f" ({left:,} more not asked)" if left else ""
+    if len(silent) < len(asked):
+        text = f"{len(asked) - len(silent):,} of {count_text(len(asked), 'server')} answer{more}"
+        yield fine("sources", text)
+    for origin, fault in silent:
+        number = count_text(origins[origin], "dataset")
+        yield warn(
+            "sources", f"{origin}: {fault}, {number}", "check the network, or sync --offline"
+        )
+
+
+def origins_of(catalog: Catalog) -> Counter[str]:
+    """Return the servers of web addresses in the manifests, with their numbers of datasets.
+
+    Those that the catalog may not reach are left out: `validate` reports them.
+    """
+    found: Counter[str] = Counter()
+    for entry in catalog.entries.values():
+        if entry.split:  # one that has the value of its dataset, too
+            continue
+        own = {_origin(url) for key in _SOURCES for url in _urls(entry.value.get(key))}
+        found.update(one for one in own if one and _is_allowed(one, catalog))
+    return found
+
+
+def _urls(value: Any, key: str = "") -> Iterator[str]:
+    """Yield the web addresses at `path`, at any depth."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _urls(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _urls(inner, key)
+    elif key == "path" and isinstance(value, str):
+        file = Location(value).file
+        yield from [file] if file.startswith(("http://", "https://")) else []
+
+
+def _origin(url: str) -> str:
+    """Return scheme, host and port of a URL; "" if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.hostname else ""
+
+
+def _is_allowed(origin: str, catalog: Catalog) -> bool:
+    try:
+        check_location(Location(f"{origin}/"), {}, catalog.boundary)
+    except ReachError:
+        return False
+    return True
+
+
+async def _faults(origins: Sequence[str], boundary: Boundary) -> list[str]:
+    """Return why each server does not answer, "" if it does; asked as for files, all at once."""
+    import aiohttp
+
+    from registry.api import client_opener
+
+    timeout = aiohttp.ClientTimeout(total=_SECONDS)
+    client = await client_opener({}, boundary)(timeout=timeout)
+    try:
+        return list(await asyncio.gather(*(_fault(client, origin) for origin in origins)))
+    finally:
+        await client.close()
+
+
+async def _fault(client: Client, origin: str) -> str:
+    import aiohttp
+
+    try:
+        # Whatever the status: a server may have no first page.
+        async with client.head(f"{origin}/", allow_redirects=False):
+            return ""
+    except TimeoutError:
+        return f"no answer in {_SECONDS} s"
+    except ReachError:
+        return "it is at a private address"
+    except (aiohttp.ClientError, OSError) as error:
+        failure = connection_failure(error, urlsplit(origin).netloc, protocol="https")
+        return failure.what if failure else f"it can't be reached ({type(error).__name__})"

@@ -2,7 +2,7 @@
 
     v3/samples/<fingerprint>/<sha256>.arrow   the samples, by the digest of their bytes
     v3/samples/<fingerprint>/entry.json       what they are, and who wrote them; written last
-    v3/packs/…                                the samples of many entries, see `pack`
+    v3/packs/…                                the samples of many entries, see `record`
 
 What is there is trusted only as far as it is proven: by a digest that the lockfile holds, or by the
 signature of a writer that a setting names. Its bytes are compared with their digests, and its
@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Literal
 
 from registry import CacheError, RegistryError
 from registry.api import Cache, CacheEntry, Location, Packed, Progress, Report, file_sha256
-from registry.plugins.remote_cache.pack import Windows, collect
 from registry.plugins.remote_cache.record import (
     ENTRY,
     MAX_INDEX_BYTES,
     MAX_RECORD_BYTES,
     SAMPLES,
     Record,
+    Windows,
     Writer,
+    collect,
     entry_folder,
     index_object,
     index_text,

@@ -21,8 +21,7 @@ from registry.api import (
     list_names,
     samples_id,
 )
-from registry.plugins.results.content_match import Match, find_dataset, match
-from registry.plugins.results.here import Here, Needed, pinned_samples
+from registry.plugins.results.here import Here, Match, Needed, find_dataset, match, pinned_samples
 from registry.plugins.results.runs import Run
 
 __all__ = ["Receipt", "Verdict", "receipt_of"]

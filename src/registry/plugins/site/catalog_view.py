@@ -51,6 +51,7 @@ from registry.api import (
 )
 from registry.plugins.site.about import About, about
 from registry.plugins.site.compare_page import Comparison, Side
+from registry.plugins.site.dataset_page import fitting_table
 from registry.plugins.site.dataset_view import (
     DatasetView,
     Family,
@@ -66,7 +67,6 @@ from registry.plugins.site.dataset_view import (
 from registry.plugins.site.environment import visible
 from registry.plugins.site.manifest_lines import manifest_part
 from registry.plugins.site.sample_table import SampleTable
-from registry.plugins.site.table_files import fitting_table
 
 __all__ = ["CatalogView", "Kept", "is_about", "site_names"]
 

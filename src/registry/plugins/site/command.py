@@ -24,9 +24,8 @@ from registry.api import (
 from registry.plugins.site.catalog_view import CatalogView, site_names
 from registry.plugins.site.environment import SCRIPTS, STYLE, asset
 from registry.plugins.site.home_page import folded, list_pages, search_chunks, unfolded
-from registry.plugins.site.page_workers import WrittenPage, write_pages
 from registry.plugins.site.sample_pages import sample_file
-from registry.plugins.site.site_folder import SiteFolder
+from registry.plugins.site.site_folder import SiteFolder, WrittenPage, write_pages
 
 if TYPE_CHECKING:
     from registry.api import OpenCatalog

@@ -1,4 +1,7 @@
-"""The page of one dataset."""
+"""The page of one dataset, and its table as scripts.
+
+Pages of file:// can read scripts, but no data.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from registry.api import count_text
+import msgspec
+
+from registry.api import count_text, file_stem
 from registry.plugins.site.about import About
 from registry.plugins.site.compare_page import compare_file, compare_pages
 from registry.plugins.site.dataset_view import DatasetView, SpecRow
@@ -18,9 +23,18 @@ from registry.plugins.site.sample_pages import (
     sample_file,
     sample_pages,
 )
-from registry.plugins.site.table_files import table_file, table_scripts
+from registry.plugins.site.sample_table import SampleTable
 
-__all__ = ["Snippet", "dataset_page", "dataset_pages", "snippets"]
+__all__ = [
+    "Snippet",
+    "dataset_page",
+    "dataset_pages",
+    "fitting_table",
+    "snippets",
+    "table_file",
+    "table_scripts",
+]
+
 
 _ROWS_SIZE = 22_000
 """Bytes that the specification, or the pin, takes at most."""
@@ -142,3 +156,53 @@ def snippets(name: str) -> tuple[Snippet, ...]:
         ),
         Snippet(title="Command line", code=f"registry sync {name}\nregistry preview {name}"),
     )
+
+
+_FIRST_SIZE, _PART_SIZE = 40_000, 400_000
+"""Bytes of the samples in the first script, which each visitor loads, and in each other."""
+_CELL_TEXT = 20_000
+_encode = msgspec.json.Encoder().encode
+
+
+def table_file(name: str, part: int) -> str:
+    """Return the file of a part of the table of a dataset."""
+    return f"tables/{file_stem(name)}@{part}.js"
+
+
+def fitting_table(table: SampleTable, most: int) -> SampleTable:
+    """Return as many of the first samples as their scripts have room for in so many bytes."""
+    rows = 0
+    while rows < table.rows:
+        most -= len(_encode(table.cells(rows, _CELL_TEXT))) + 4 * len(table.columns)
+        if most < 0:
+            break
+        rows += 1
+    return table.first(rows)
+
+
+def table_scripts(table: SampleTable) -> Iterator[str]:
+    """Yield the scripts of a table; the first one has its columns and groups, too."""
+    parts = [_script(rows) for rows in _parts(table)]
+    head = _encode(table.head() | {"parts": len(parts)}).decode()
+    for number, part in enumerate(parts):
+        yield part if number else f"registryTable({head});\n{part}"
+
+
+def _script(rows: list[bytes]) -> str:
+    lines = b",\n".join(rows).decode()
+    return f"registryPart([\n{lines}\n]);\n"
+
+
+def _parts(table: SampleTable) -> Iterator[list[bytes]]:
+    """Yield the rows of each part as JSON: the cells, and the group of each facet."""
+    part: list[bytes] = []
+    left = _FIRST_SIZE
+    codes = [facet.codes.tolist() for facet in table.facets]
+    for place in range(table.rows):
+        row = _encode([table.cells(place, _CELL_TEXT), [one[place] for one in codes]])
+        if part and len(row) > left:
+            yield part
+            part, left = [], _PART_SIZE
+        part.append(row)
+        left -= len(row)
+    yield part

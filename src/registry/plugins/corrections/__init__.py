@@ -1,1 +1,0 @@
-"""Infer corrections from a corrected copy of a dataset."""

@@ -1,1 +1,0 @@
-"""The licenses of datasets: a list of them, a policy for CI, and the text of a NOTICE."""
