@@ -48,7 +48,7 @@ NOT_FOR_ONE_SAMPLE = (
 """What a warm open, and an access to a sample by its number, do without too."""
 
 OURS_NOT_WHEN_WARM = (
-    *("base.processes.git", "base.threads", "decode", "lint.runner", "loaders", "mapping"),
+    *("base.git", "base.threads", "decode", "lint.runner", "loaders", "mapping"),
     *("manifest.schema", "manifest.validation", "pipeline.builder", "pipeline.kept_samples"),
     *("pipeline.expectations", "pipeline.file_references"),
     *("pipeline.transforms", "samples.digest", "samples.provenance", "sources.hub.files"),

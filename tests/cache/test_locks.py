@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.processes import executor
+from registry.base import executor
 from registry.cache import locks
 from registry.cache.cache import Cache
 from registry.cache.locks import again_if_lost

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registry.base.processes.git import Repository, repository_of
+from registry.base.git import Repository, repository_of
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import (
     Checkout,

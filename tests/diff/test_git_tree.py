@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.processes.git import repository_of
+from registry.base.git import repository_of
 from registry.diff.checkout import commit_of
 from registry.diff.git_tree import (
     Tree,

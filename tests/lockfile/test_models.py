@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from registry import LockError
+from registry.base.local_files import name_fault
 from registry.base.materials import Material, Original, Parts
-from registry.base.names import name_fault
 from registry.lockfile.models import (
     FIRST,
     Lock,

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from registry.base.processes.executor import Executor, WorkerLostError
+from registry.base.executor import Executor, WorkerLostError
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.errors import RegistryError

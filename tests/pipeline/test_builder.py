@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from registry.base.processes.executor import Workers
+from registry.base.executor import Workers
 from registry.decode import json_batches
 from registry.errors import MappingError
 from registry.pipeline import builder

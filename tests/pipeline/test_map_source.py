@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.base.processes.executor import Workers
+from registry.base.executor import Workers
 from registry.manifest.models import to_spec
 from registry.pipeline import map_source
 from registry.pipeline import parts as division

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from registry import decode as tables
+from registry.base.executor import Executor
 from registry.base.locations import Location
-from registry.base.processes.executor import Executor
 from registry.boundary.boundary import UNBOUNDED
 from registry.cache.cache import Cache
 from registry.decode import arrow_files, csv_tables, json_batches

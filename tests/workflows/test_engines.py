@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from registry.base.executor import Workers, _Worker
 from registry.base.materials import SamplesId
-from registry.base.processes.executor import Workers, _Worker
 from registry.cache.cache import Cache, CacheEntry
 from registry.errors import MissingDependencyError
 from registry.pipeline import map_source

@@ -152,7 +152,7 @@ def _write_holder(descriptor: int, dataset: str) -> None:
     """Write this process into an open lock file."""
     import platform
 
-    from registry.base.processes.executor import command_pid  # slow to import
+    from registry.base.executor import command_pid  # slow to import
 
     holder = _Holder(os.getpid(), platform.node(), dataset, time.time(), command_pid())
     with contextlib.suppress(OSError):
@@ -165,7 +165,7 @@ def _waited_for(path: Path) -> str:
     """Return who holds a lock, for the user; nothing if it is of the same command."""
     import platform
 
-    from registry.base.processes.executor import command_pid
+    from registry.base.executor import command_pid
 
     holder = _read_holder(path)
     is_own = holder and (holder.host, holder.command) == (platform.node(), command_pid())

@@ -11,9 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from registry.base.local_files import FileState
+from registry.base.local_files import FileState, display_path
 from registry.base.locations import Location
-from registry.base.names import display_path
 from registry.boundary.boundary import Boundary
 from registry.catalog.cache import CompiledEntries, compile_catalog, open_compiled
 from registry.catalog.discovery import PACKAGE, IncludeReach, boundary_of, permissions_of

@@ -230,7 +230,7 @@ def write_new(target: Path, text: str) -> None:
     Raises:
         ManifestError: the file exists, or can't be written.
     """
-    from registry.base.names import display_path  # completion needs no catalog
+    from registry.base.local_files import display_path  # completion needs no catalog
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +257,7 @@ def write_new(target: Path, text: str) -> None:
 
 def existing_file(target: Path) -> ManifestError:
     """Return the error for a file that exists."""
-    from registry.base.names import display_path
+    from registry.base.local_files import display_path
 
     message = f"{display_path(target)} already exists and is not overwritten"
     return ManifestError([Problem(message=message, path="")])

@@ -17,9 +17,9 @@ from typing import Any
 from msgspec import structs
 
 from registry.base.escape import escape_control
+from registry.base.git import Repository, repository_of
 from registry.base.locations import Location
 from registry.base.process_state import cached_property
-from registry.base.processes.git import Repository, repository_of
 from registry.catalog.catalog import valid_index
 from registry.diff.git_tree import Tree, matching, missing_submodules, open_tree
 from registry.errors import ManifestError, Problem, RevisionError, did_you_mean

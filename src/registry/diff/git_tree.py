@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from registry.base.escape import escape_control
-from registry.base.processes.git import FETCH_HINT, Repository, repository_of
+from registry.base.git import FETCH_HINT, Repository, repository_of
 from registry.boundary.paths import path_matcher
 from registry.errors import RevisionError
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import structs
 
+from registry.base.local_files import display_path
 from registry.base.locations import Location
-from registry.base.names import display_path
 from registry.boundary.boundary import UNBOUNDED, Boundary, Limits
 from registry.catalog.catalog import Catalog
 from registry.catalog.reader import conflicts, may_hide_datasets

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.catalog.catalog import Catalog
 from registry.errors import ManifestError, Problem
 from registry.lint.layout import (

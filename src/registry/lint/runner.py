@@ -17,8 +17,7 @@ from pathlib import Path
 
 from registry.base.digest import digest_of
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
-from registry.base.local_files import FileState
-from registry.base.names import display_path
+from registry.base.local_files import FileState, display_path
 from registry.base.process_state import gc_paused
 from registry.catalog.cached_files import compact_json
 from registry.catalog.catalog import Catalog, valid_index

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from registry.base.local_files import FileState
-from registry.base.names import display_path
+from registry.base.local_files import FileState, display_path
 from registry.catalog.catalog import Catalog
 from registry.errors import Problem
 from registry.rules import RULES

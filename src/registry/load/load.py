@@ -30,8 +30,8 @@ from registry.settings import deadline_seconds, remote_cache
 from registry.sources.pins import PartsError, SourceContext, UnknownDigestError
 
 if TYPE_CHECKING:
+    from registry.base.executor import Executor, Workers
     from registry.base.materials import SamplesId
-    from registry.base.processes.executor import Executor, Workers
     from registry.cache.cache import Cache, CacheEntry
     from registry.cache.remote import RemoteSamples
     from registry.lockfile.models import Pin

@@ -147,7 +147,7 @@ def _named(location: str) -> str:
 
 def catalog_version(folder: Path) -> CatalogVersion:
     """Return the commit and the repository of the catalog whose index is in a folder."""
-    from registry.base.processes.git import repository_of  # few opens ask git
+    from registry.base.git import repository_of  # few opens ask git
     from registry.errors import RevisionError
     from registry.samples.provenance import CatalogVersion
 

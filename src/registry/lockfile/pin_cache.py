@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 
 from registry.base.conversion import decode_json
 from registry.base.fs import best_effort_path, read_best_effort, write_best_effort
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.catalog.cached_files import package_version_key
 from registry.lockfile.models import CommitPin, Lock, Pin, parse_lock
 from registry.lockfile.pinned import PinnedSources, pin_sources

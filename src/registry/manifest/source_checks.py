@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from registry.base.escape import normal_form
+from registry.base.local_files import is_device
 from registry.base.locations import ARCHIVE_PROTOCOLS, MAX_ARCHIVES, Location, bad_package_path
-from registry.base.names import is_device
 from registry.boundary.checks import Violation, violations
 from registry.boundary.hosts import is_listed, url_host
 from registry.boundary.secrets import leaves

@@ -14,7 +14,7 @@ import msgspec
 from registry.base.conversion import convert
 from registry.base.digest import canonical_json
 from registry.base.escape import start_of
-from registry.base.names import name_fault
+from registry.base.local_files import name_fault
 from registry.boundary.secrets import redact
 from registry.errors import Problem, count_text, did_you_mean, near_or_known, shorten
 from registry.manifest.schema import (

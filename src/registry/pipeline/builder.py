@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from registry.base.executor import WorkerLostError
 from registry.base.process_state import gc_paused, system_memory
-from registry.base.processes.executor import WorkerLostError
 from registry.errors import DecodeError, MappingError, SourceError
 from registry.mapping.field_mapper import FieldMapper
 from registry.mapping.missing_columns import UnseenColumns
@@ -49,7 +49,7 @@ from registry.store.writer import SampleWriter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from registry.base.processes.child import Tell
+    from registry.base.worker_program import Tell
     from registry.corrections.step import CorrectionStep
     from registry.manifest.models import DatasetSpec
     from registry.sources.pins import Pins, SourceContext

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.executor import WorkerLostError
 from registry.base.process_state import system_memory
-from registry.base.processes.executor import WorkerLostError
 from registry.decode.frame import NotColumnarError
 from registry.errors import DecodeError, ManifestError, MappingError, RegistryError
 from registry.mapping.custom import mapper_digest
@@ -32,8 +32,8 @@ from registry.sources.source_type import reader_of
 from registry.store.schema import MetadataTypeMismatchError, schema_of, with_all_columns
 
 if TYPE_CHECKING:
-    from registry.base.processes.child import Tell
-    from registry.base.processes.executor import Executor, Later
+    from registry.base.executor import Executor, Later
+    from registry.base.worker_program import Tell
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.decode.stream import SourceBytes

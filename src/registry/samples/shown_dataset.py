@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from registry.base.escape import escape_control
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.display.html import MOST_BYTES, Allowance, block, plots_html, plots_text, table
 from registry.errors import RegistryError, count_text
 from registry.samples.shown_sample import ShownSample, text_of_input

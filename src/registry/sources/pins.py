@@ -20,8 +20,8 @@ from registry.settings import deadline_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from registry.base.executor import Executor, Workers
     from registry.base.materials import Material, Parts
-    from registry.base.processes.executor import Executor, Workers
     from registry.cache.cache import Cache
     from registry.cache.folders import Kind
     from registry.cache.remote import RemoteSamples

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from registry.base.executor import Workers
 from registry.base.materials import SamplesId
-from registry.base.processes.executor import Workers
 from registry.base.threads import ReportNamed, run_jobs
 from registry.cache.locks import again_if_lost
 from registry.errors import CacheError, RegistryError, ReviewError
@@ -22,7 +22,7 @@ from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.sources.pins import SourceContext
 
 if TYPE_CHECKING:
-    from registry.base.processes.executor import Executor
+    from registry.base.executor import Executor
     from registry.boundary.boundary import Boundary
     from registry.cache.cache import Cache
     from registry.cache.remote import Pushes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.names import name_fault
+from registry.base.local_files import name_fault
 from registry.plugins.importers.models import (
     ImportedDataset,
     LeftOut,

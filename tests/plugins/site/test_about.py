@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.processes.git import Repository
+from registry.base.git import Repository
 from registry.catalog.catalog import Catalog
 from registry.plugins.site.about import About, about
 from tests.git_repository import GitRepository

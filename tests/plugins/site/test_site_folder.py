@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry import get_dataset
-from registry.base.processes.executor import Workers
+from registry.base.executor import Workers
 from registry.errors import ExportError, SourceError
 from registry.load.call import OpenCatalog
 from registry.plugins.site import site_folder

@@ -94,7 +94,7 @@ def test_an_error_of_another_package_is_one_line_with_its_traceback_as_a_note(
 KILLED = """
 import os, signal, sys
 
-if sys.orig_argv[-2].endswith("child.py"):
+if sys.orig_argv[-2].endswith("worker_program.py"):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from registry.base.escape import escape_control
+from registry.base.local_files import display_path
 from registry.base.locations import Location
-from registry.base.names import display_path
 from registry.cli.adding.request import Destination, shown_progress
 from registry.cli.adding.sources import shown_location
 from registry.cli.output import print_line, print_warnings

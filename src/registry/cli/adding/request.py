@@ -15,8 +15,8 @@ from typing import Any
 import click
 from msgspec import structs
 
+from registry.base.local_files import display_path, name_fault
 from registry.base.locations import Location
-from registry.base.names import display_path, name_fault
 from registry.boundary.paths import allow_location
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import boundary_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from registry.base.local_files import display_path
 from registry.base.locations import Location
-from registry.base.names import display_path
 from registry.cli.adding.request import SourceOptions, file_keys, shown_progress
 from registry.decode.stream import (
     STAND_IN_START,

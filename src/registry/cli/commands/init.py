@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.cli import CLEAN, PROBLEMS
 from registry.cli.output import print_line, write_new
 from registry.installation import requirement

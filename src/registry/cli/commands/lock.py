@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 import registry
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options

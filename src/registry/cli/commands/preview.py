@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.cli import CLEAN, options
 from registry.cli.datasets import open_dataset
 from registry.cli.output import json_text, print_line, print_warnings

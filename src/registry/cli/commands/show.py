@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from registry.base.escape import escape_control
+from registry.base.local_files import display_path
 from registry.base.locations import Location
-from registry.base.names import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, options

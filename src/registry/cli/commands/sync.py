@@ -17,8 +17,8 @@ import click
 
 from registry.base.escape import escape_control
 from registry.base.fs import file_sha256
+from registry.base.local_files import display_path
 from registry.base.materials import SamplesId
-from registry.base.names import display_path
 from registry.cache.cache import Cache
 from registry.cache.housekeeping import keep_to_size, prune_old_leftovers
 from registry.cache.remote import Packed, Packs, RemoteCache

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from registry.base.names import display_path
+from registry.base.local_files import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options

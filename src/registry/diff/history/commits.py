@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from registry.base.git import Repository
 from registry.base.process_state import cached_property
-from registry.base.processes.git import Repository
 
 __all__ = ["Commit", "Commits", "Merge"]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from registry.base.git import repository_of
 from registry.base.locations import Location
-from registry.base.processes.git import repository_of
 from registry.boundary.paths import fixed_folder
 from registry.catalog.catalog import Catalog
 from registry.diff.checkout import (

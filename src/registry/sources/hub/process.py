@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from registry.base.executor import WorkerLostError, Workers, can_start, is_worker
 from registry.base.process_state import ForkSafeLock
-from registry.base.processes.executor import WorkerLostError, Workers, can_start, is_worker
 from registry.errors import MissingDependencyError, RegistryError, SourceError
 from registry.settings import usable_cores
 
 if TYPE_CHECKING:
-    from registry.base.processes.child import Tell
+    from registry.base.worker_program import Tell
     from registry.sources.pins import SourceContext
 
 __all__ = ["answer", "call_datasets"]

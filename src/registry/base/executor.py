@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from registry.base.processes import child
+from registry.base import worker_program
 from registry.errors import RegistryError
 
 __all__ = [
@@ -70,7 +70,7 @@ class Executor(Protocol):
 
 def can_start() -> bool:
     """Return whether this interpreter can start another one: not if it is part of a program."""
-    return bool(sys.executable) and os.name == "posix" and Path(child.__file__).is_file()
+    return bool(sys.executable) and os.name == "posix" and Path(worker_program.__file__).is_file()
 
 
 def command_pid() -> int:
@@ -80,7 +80,7 @@ def command_pid() -> int:
 
 def is_worker() -> bool:
     """Return whether this process is a worker."""
-    return getattr(sys.modules["__main__"], "__file__", None) == child.__file__
+    return getattr(sys.modules["__main__"], "__file__", None) == worker_program.__file__
 
 
 class Workers:
@@ -227,7 +227,7 @@ class _Worker:
         try:
             with other:
                 self._process = subprocess.Popen(  # nosec B603 # noqa: S603 (a program of ours)
-                    [*_interpreter(), child.__file__, str(other.fileno())],
+                    [*_interpreter(), worker_program.__file__, str(other.fileno())],
                     pass_fds=[other.fileno()],
                     stdin=subprocess.DEVNULL,
                     # An interrupt of the terminal is for the parent, which ends the worker.
@@ -240,7 +240,7 @@ class _Worker:
         self.process_id = self._process.pid
         """Id of the process, and of its group."""
         with contextlib.suppress(OSError):  # it ended; the first request says so
-            child.send(self._end, sys.path)
+            worker_program.send(self._end, sys.path)
 
     def close(self) -> None:
         """Stop it, when no thread uses it any more."""
@@ -255,7 +255,7 @@ class _Worker:
             TypeError, AttributeError, pickle.PicklingError: an argument can't be pickled.
         """
         try:
-            child.send(self._end, (function, arguments))
+            worker_program.send(self._end, (function, arguments))
         except OSError as error:
             raise self._lost() from error
 
@@ -268,7 +268,7 @@ class _Worker:
         """
         while True:
             try:
-                kind, value = child.receive(self._end)
+                kind, value = worker_program.receive(self._end)
             except (EOFError, OSError) as error:
                 raise self._lost() from error
             if kind == "result":

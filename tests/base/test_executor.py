@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from registry.base.processes import child
-from registry.base.processes.executor import (
+from registry.base import worker_program
+from registry.base.executor import (
     WorkerLostError,
     Workers,
     WorkersEndedError,
@@ -35,7 +35,7 @@ def prepare(tell, value):
 def of_prepared(tell):
     return os.getpid(), prepared
 def place(tell):
-    from registry.base.processes.executor import command_pid
+    from registry.base.executor import command_pid
     ids = os.getpid(), os.getpgid(0), command_pid()
     return os.environ.get("REGISTRY_JOBS"), ids, __main__.__file__, sys.path[1:]
 def own(tell):
@@ -91,7 +91,7 @@ def result(workers: Workers, function: str, *arguments: Any, **options: Any) -> 
 
 def test_a_worker_has_the_path_of_its_parent_and_starts_no_workers(workers: Workers) -> None:
     jobs, ids, main, path = result(workers, "place")
-    assert (jobs, main) == ("1", child.__file__)
+    assert (jobs, main) == ("1", worker_program.__file__)
     (own,) = workers.process_ids
     assert ids == (own, own, command_pid()) == (own, own, os.getpid())
     assert path == sys.path[1:]
@@ -237,7 +237,7 @@ def test_no_worker_without_an_interpreter(
 
 def test_the_worker_of_a_script_on_stdin_does_not_run_the_script() -> None:
     script = (
-        "from registry.base.processes.executor import Workers\n"
+        "from registry.base.executor import Workers\n"
         "print('once', flush=True)\n"
         "with Workers(1) as workers:\n"
         "    workers.call('builtins:print', 'in the worker').result()\n"
@@ -255,9 +255,7 @@ def test_the_worker_of_a_script_on_stdin_does_not_run_the_script() -> None:
 
 def test_options_of_the_interpreter_are_passed_on() -> None:
     script = (
-        "import sys\n"
-        "from registry.base.processes.executor import _interpreter\n"
-        "print(*_interpreter()[1:])\n"
+        "import sys\nfrom registry.base.executor import _interpreter\nprint(*_interpreter()[1:])\n"
     )
     command = [sys.executable, "-OO", "-X", "utf8=1", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.base.processes.git import repository_of
+from registry.base.git import repository_of
 from registry.errors import RevisionError
 from tests.git_repository import GitRepository, git
 
