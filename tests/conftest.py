@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache, partial
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -280,13 +281,17 @@ class S3:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3]:
-    """Start moto."""
+    """Start moto, and have clients share what each reads of botocore: half of their time."""
+    from botocore.loaders import JSONFileLoader
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    yield S3(f"http://{host}:{port}")
+    read = cache(partial(JSONFileLoader.load_file, JSONFileLoader()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JSONFileLoader, "load_file", lambda _, path: read(path))
+        yield S3(f"http://{host}:{port}")
     server.stop()
 
 

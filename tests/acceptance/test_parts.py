@@ -19,9 +19,11 @@ from registry.lockfile.models import read_lock
 from tests.decode.wide import write
 from tests.servers.static import StaticFiles
 
-ROWS = 12_000
+ROWS = 3_900
 ANSWERS = [f"answer {row:05}" for row in range(ROWS)]
 GROUPS = 3
+WIDTH = 20
+"""Bytes of a value of the other 59 columns: enough that parts are worth their requests."""
 UNUSED = b"unused 00007"
 USED = b"answer 00007"
 PINNED_PARTS = r"        parts: .*\n"
@@ -39,10 +41,10 @@ class Wide:
         self.write()
 
     def _written(self) -> bytes:
-        noise = pa.py_buffer(os.urandom(16 * ROWS * 60))
+        noise = pa.py_buffer(os.urandom(WIDTH * ROWS * 60))
         columns: dict[str, pa.Array] = {
             f"c{at}": pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(16), ROWS, [None, noise.slice(16 * ROWS * at)]
+                pa.binary(WIDTH), ROWS, [None, noise.slice(WIDTH * ROWS * at)]
             )
             for at in range(60)
         }
@@ -124,7 +126,7 @@ def test_two_short_columns_are_all_that_is_fetched(
     assert wide.run("sync", "--locked", "--offline") == 0
     assert not wide.site.requests
     assert wide.run("show", "wide") == 0
-    assert "cached: 12,000 samples" in capsys.readouterr().out
+    assert f"cached: {ROWS:,} samples" in capsys.readouterr().out
     assert wide.run("cache", "prune") == 0
     assert wide.run("sync", "--locked", "--offline") == 0
     lock = read_lock(wide.root / "datasets.lock")
