@@ -70,7 +70,8 @@ def screen_text(raw: str, columns: int) -> Text:
     """Return what output leaves on a terminal, with its colours."""
     screen = pyte.Screen(columns, _LINES)
     pyte.Stream(screen).feed(raw)
-    lines = [_line(screen.buffer[number], columns) for number in range(_LINES)]
+    written = max((number for number, line in screen.buffer.items() if line), default=-1)
+    lines = [_line(screen.buffer[number], columns) for number in range(written + 1)]
     text = Text("\n").join(lines)
     text.rstrip()
     return text

@@ -6,13 +6,14 @@ All untrusted text is inside code, where a host renders no markup and no `@name`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
+from typing import TypeVar
 
 from registry.base.cells import fold
 from registry.base.escape import escape_control
 from registry.diff.edits import Edit, Fact, correction_lines, edits, facts
-from registry.diff.models import CatalogDiff, DatasetChange, SampleChange
+from registry.diff.models import CatalogDiff, DatasetChange, NewReach, SampleChange
 from registry.diff.summary import (
     MAX_NAMES,
     Code,
@@ -30,9 +31,11 @@ from registry.diff.summary import (
     verdict,
 )
 from registry.diff.words import excerpt
-from registry.errors import count_text, list_names
+from registry.errors import Problem, count_text, list_names
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
+
+_T = TypeVar("_T")
 
 MAX_COMMENT_BYTES = 65_536
 """GitHub's limit for one comment."""
@@ -85,32 +88,39 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
     yield f"{code_span(diff.base)} → {code_span(diff.head)}\n"
     if diff.says_reach:
         yield _reach(diff)
-    problems = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in diff.problems]
-    if problems:
-        yield "\n".join(["**Problems**", "", *_first(problems, "problem"), ""])
+    if problems := list(diff.problems):
+        yield "\n".join(["**Problems**", "", *_first(problems, _problem, "problem"), ""])
     if diff.not_compared:
         yield f"Not compared: {_names(diff.not_compared)}\n"
     if diff.notes:
-        yield "\n".join([*_first([f"- {code_span(note)}" for note in diff.notes], "note"), ""])
+        yield "\n".join([*_first(diff.notes, lambda note: f"- {code_span(note)}", "note"), ""])
     if diff.shared:
-        found = ["\n".join(_edit(one)) for one in edits(diff.shared)]
-        yield "\n".join(["#### Index", "", *_first(found, "key"), ""])
+        found = list(edits(diff.shared))
+        keys = _first(found, lambda one: "\n".join(_edit(one)), "key")
+        yield "\n".join(["#### Index", "", *keys, ""])
 
 
-def _first(items: Sequence[str], word: str, most: int = _MAX_ITEMS) -> Iterator[str]:
-    """Yield the first items of a list, and how many more there are."""
-    yield from items[:most]
+def _problem(found: tuple[str, Problem]) -> str:
+    label, problem = found
+    return f"- {code_span(label)}: {code_span(str(problem))}"
+
+
+def _first(
+    items: Sequence[_T], shown: Callable[[_T], str], word: str, most: int = _MAX_ITEMS
+) -> Iterator[str]:
+    """Yield the first items of a list as they are shown, and how many more there are."""
+    yield from map(shown, items[:most])
     if len(items) > most:
         yield f"- …and {count_text(len(items) - most, f'more {word}')}"
 
 
 def _reach(diff: CatalogDiff) -> str:
-    lines = [
-        f"- {one.kind} {code_span(display_value(one.name))} ({code_span(users_text(one))})"
-        for one in diff.reach
-    ]
+    def shown(one: NewReach) -> str:
+        return f"- {one.kind} {code_span(display_value(one.name))} ({code_span(users_text(one))})"
+
+    lines = list(_first(diff.reach, shown, "name", _MAX_REACH))
     title = " ".join(filter(None, ["**New reach:**", reach_remark(diff)]))
-    return "\n".join([title, *([""] if lines else []), *_first(lines, "name", _MAX_REACH), ""])
+    return "\n".join([title, *([""] if lines else []), *lines, ""])
 
 
 def _section(change: DatasetChange, folded: bool, *, examples: bool) -> Iterator[str]:
@@ -174,7 +184,7 @@ def _fact(fact: Fact, sign: str) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    return list_names(list(map(code_span, names)), MAX_NAMES)
+    return list_names([*map(code_span, names[:MAX_NAMES]), *names[MAX_NAMES:]], MAX_NAMES)
 
 
 def _example_lines(samples: SampleChange) -> Iterator[str]:
