@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem, ShellComplete
 from registry.cli import command
 from registry.cli.completion import VARIABLE
 from tests.cli.invocation import Run, write
+from tests.command_line import install
 from tests.conftest import REPOSITORY
 
 
@@ -129,13 +130,10 @@ def shell(name: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path, demo: Path, cache_dir: Path) -> dict[str, str]:
-    """Return variables with which `registry` is a command, as the wheel installs it."""
+    """Return variables with which `registry` is a command."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    command = folder / "registry"
-    text = f"#!{sys.executable}\nimport sys\nfrom registry.cli import main\nsys.exit(main())\n"
-    command.write_text(text, encoding="utf-8")
-    command.chmod(0o755)
+    install(folder)
     (tmp_path / "home").mkdir()
     (demo / "given.csv").write_text("q,a\n", encoding="utf-8")
     return {
@@ -198,7 +196,12 @@ INTERACTIVE = {
 
 
 @pytest.mark.parametrize("name", INTERACTIVE)
-def test_tab_completes_what_is_typed(name: str, environment: dict[str, str]) -> None:
+def test_tab_completes_what_is_typed(
+    name: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    if name == "bash":  # once as the wheel installs it
+        script = "import sys\nfrom registry.cli import main\nsys.exit(main())\n"
+        (tmp_path / "bin" / "registry").write_text(f"#!{sys.executable}\n{script}")
     with typed([shell(name), *INTERACTIVE[name]], environment) as one:
         one.wait_for(PROMPT)
         start = "autoload -Uz compinit; compinit -u; " if name == "zsh" else ""
