@@ -13,7 +13,7 @@ from registry.diff.git_tree import (
     files_below,
     matching,
     may_contain,
-    missing_submodules,
+    missing_paths,
     open_tree,
 )
 from registry.errors import RevisionError
@@ -196,18 +196,30 @@ def test_files_of_submodules_are_read_from_their_own_commits(folder: Path, tmp_p
 def test_only_submodules_that_are_not_checked_out_are_missing(tmp_path: Path) -> None:
     inner = GitRepository.make(tmp_path / "inner", {"a.yaml": "a: 1"})
     outer = GitRepository.make(tmp_path / "outer", {"b.yaml": "b: 1"})
-    assert missing_submodules(outer.folder) == {}
+    assert missing_paths(outer.folder) == {}
     for path in ("sub/one", "two"):
         add = ("submodule", "add", "--quiet", str(inner.folder), path)
         outer.git("-c", "protocol.file.allow=always", *add)
     outer.commit()
     outer.git("submodule", "deinit", "--quiet", "two")
-    assert missing_submodules(outer.folder) == {"two": inner.git("rev-parse", "HEAD")}
+    assert missing_paths(outer.folder) == {"two": inner.git("rev-parse", "HEAD")}
+
+
+def test_files_that_a_sparse_checkout_leaves_out_are_missing(tmp_path: Path) -> None:
+    files = {"a.yaml": "", "d/b.csv": "", "d/c.csv": ""}
+    origin = GitRepository.make(tmp_path / "origin", files)
+    origin.git("sparse-checkout", "set", "--no-cone", "/*", "!/d/b.csv")
+    (origin.folder / "d" / "c.csv").unlink()
+    assert missing_paths(origin.folder) == {"d/b.csv": ""}
+    other = tmp_path / "other"
+    origin.git("worktree", "add", "--quiet", str(other), "-b", "other")
+    git(other, "sparse-checkout", "set", "--no-cone", "/*", "!/a.yaml")
+    assert missing_paths(other) == {"a.yaml": ""}
 
 
 def test_folder_without_git_has_no_submodules(tmp_path: Path) -> None:
     (tmp_path / ".gitmodules").write_text("[submodule]")
-    assert missing_submodules(tmp_path) == {}
+    assert missing_paths(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

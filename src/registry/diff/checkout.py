@@ -21,7 +21,7 @@ from registry.base.git import Repository, repository_of
 from registry.base.locations import Location
 from registry.base.process_state import cached_property
 from registry.catalog.catalog import valid_index
-from registry.diff.git_tree import Tree, matching, missing_submodules, open_tree
+from registry.diff.git_tree import Tree, matching, missing_paths, open_tree
 from registry.errors import ManifestError, Problem, RevisionError, did_you_mean
 from registry.settings import INDEX_NAME, lock_file_of
 from registry.yamldoc.reader import read_yaml
@@ -62,7 +62,7 @@ class Checkout:
     mirror: Path | None = None
     """A temporary folder that stands for the root of the file system; None if it is the root."""
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Path from `top` → commit of a submodule whose files are not on this machine."""
+    """What is not on this machine, as paths from `top`: a submodule → its commit, a file → \"\"."""
 
     @property
     def folder(self) -> Path:
@@ -186,7 +186,7 @@ def folder_checkout(index: Path, label: str) -> Checkout:
     index = Path(os.path.abspath(index))
     repositories = (folder for folder in index.parents if os.path.lexists(folder / ".git"))
     top = next(repositories, index.parent)
-    return Checkout(label, index, top, missing=missing_submodules(top))
+    return Checkout(label, index, top, missing=missing_paths(top))
 
 
 def _files_below(top: Path) -> Iterator[str]:

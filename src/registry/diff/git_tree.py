@@ -17,14 +17,14 @@ from registry.base.git import FETCH_HINT, Repository, repository_of
 from registry.boundary.paths import path_matcher
 from registry.errors import RevisionError
 
-__all__ = ["Tree", "files_below", "matching", "may_contain", "missing_submodules", "open_tree"]
+__all__ = ["Tree", "files_below", "matching", "may_contain", "missing_paths", "open_tree"]
 
 _CHUNK_BYTES = 1 << 20
 _FILE_MODES, _LINK_MODE, _SUBMODULE_MODE = ("100644", "100755"), "120000", "160000"
 _MAX_LINKS = 8  # a chain of links may be a cycle
 _MAX_TARGET = 4096  # bytes of a link: PATH_MAX of Linux
 _TREE_ENTRY = re.compile(r"(?P<mode>\d+) \w+ (?P<id>[0-9a-f]+)\t(?P<path>.*)", re.DOTALL)
-_ENTRY = re.compile(r"160000 (?P<commit>[0-9a-f]+) \d\t(?P<path>.*)", re.DOTALL)
+_ENTRY = re.compile(r"(?P<tag>\S) (?P<mode>\d+) (?P<id>[0-9a-f]+) \d\t(?P<path>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -192,20 +192,34 @@ def _copy_blob(stream: IO[bytes], file: IO[bytes], path: str) -> None:
     stream.read(1)  # the newline after each object
 
 
-def missing_submodules(top: Path) -> dict[str, str]:
-    """Return path → commit of the submodules of a working tree that are not checked out."""
-    if not (top / ".gitmodules").is_file():  # most repositories: saves a process
+def missing_paths(top: Path) -> dict[str, str]:
+    """Return what a working tree lacks and git does not count as deleted.
+
+    The path of a submodule that is not checked out → its commit, and of each file that a sparse
+    checkout leaves out → "".
+    """
+    # Most repositories have neither: saves a process.
+    if not (top / ".gitmodules").is_file() and not _is_sparse(top / ".git"):
         return {}
     try:
-        listing = repository_of(top).git("ls-files", "--stage", "-z")
+        listing = repository_of(top).git("ls-files", "-t", "--stage", "-z")
     except RevisionError:  # a folder like any other
         return {}
-    found = [row for text in listing.split("\0") if (row := _ENTRY.fullmatch(text))]
-    return {
-        row["path"]: row["commit"]
-        for row in found
-        if not os.path.lexists(top / row["path"] / ".git")
-    }
+    found = {}
+    for row in filter(None, map(_ENTRY.fullmatch, listing.split("\0"))):
+        if row["mode"] == "160000":
+            if not os.path.lexists(top / row["path"] / ".git"):
+                found[row["path"]] = row["id"]
+        elif row["tag"] == "S" and not os.path.lexists(top / row["path"]):
+            found[row["path"]] = ""
+    return found
+
+
+def _is_sparse(folder: Path) -> bool:
+    if folder.is_file():  # of a worktree
+        named = folder.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        folder = folder.parent / named
+    return (folder / "info" / "sparse-checkout").is_file()
 
 
 def may_contain(folder: str, pattern: str) -> bool:

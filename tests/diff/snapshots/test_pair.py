@@ -145,6 +145,28 @@ def test_dataset_that_reads_a_missing_submodule_is_not_compared(tmp_path: Path) 
     assert find_unread(base, head).datasets == {"one"}
 
 
+@pytest.mark.parametrize(
+    ("path", "datasets"),
+    [
+        ("data/x.csv", {"one"}),
+        ("data/y.csv", set()),
+        ("m/two.yaml", {"two"}),
+        ("m/README.md", set()),
+    ],
+)
+def test_what_a_file_left_out_may_hold_is_not_compared(
+    path: str, datasets: set[str], tmp_path: Path
+) -> None:
+    names = {"one": "data/x.csv", "two": "b.csv"}
+    base = side(tmp_path / "base", **names)
+    names.pop(Path(path).stem, None)
+    head = missing(side(tmp_path / "head", **names), **{path: ""})
+    found = find_unread(head, base)
+    assert found.datasets == datasets
+    said = [problem.message for problem in found.problems]
+    assert said == [f"not compared: the sparse checkout leaves out {path}"][: len(datasets)]
+
+
 def test_submodule_that_is_not_read_or_has_not_changed_is_no_problem(tmp_path: Path) -> None:
     base, head = side(tmp_path / "base", one="a.csv"), side(tmp_path / "head", two="a.csv")
     assert find_unread(missing(base, other="1" * 40), head) == Unread()

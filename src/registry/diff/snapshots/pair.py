@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 
 from registry.base.locations import PACKAGE
+from registry.boundary.paths import path_matcher
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.catalog.reader import may_hide_datasets
@@ -150,16 +151,19 @@ def find_unread(side: Contents, other: Contents) -> Unread:
     missing = side.checkout.missing.items() - other.checkout.missing.items()
     # A glob that matches nothing is a problem, but everything that is there was read.
     hides = any(may_hide_datasets(p) and p.rule != "include-nothing" for p in side.problems)
-    problems, datasets = [], set[str]()
+    problems, datasets, left_out = [], set[str](), []
     for path, commit in sorted(missing):
-        reading = {
-            name for name, patterns in data.items() if any(may_contain(path, p) for p in patterns)
-        }
-        is_included = any(may_contain(path, pattern) for pattern in includes)
-        if is_included or reading:
+        named = partial(may_contain if commit else _names_file, path)
+        reading = {name for name, patterns in data.items() if any(map(named, patterns))}
+        is_included = any(map(named, includes))
+        if (is_included or reading) and commit:
             problems.append(_missing_submodule(path, commit))
+        elif is_included or reading:
+            left_out.append(path)
         hides = hides or is_included
         datasets |= reading
+    if left_out:
+        problems.append(_left_out(left_out))
     if hides:  # neither removed from this side nor added to the other one
         datasets |= set(other.catalog) - set(side.catalog)
     return Unread(tuple(problems), frozenset(datasets))
@@ -183,6 +187,20 @@ def _missing_submodule(path: str, commit: str) -> Problem:
         message=f"not compared: the submodule {path} is not fetched at {short}",
         file=path,
         hint=f"git submodule update --init {quoted}; git -C {quoted} fetch origin {short}",
+    )
+
+
+def _names_file(path: str, pattern: str) -> bool:
+    """Return whether a path, folder or glob from the top names a file."""
+    return pattern in (path, ".") or path_matcher(os.path.normpath(pattern), below=True)(path)
+
+
+def _left_out(paths: Sequence[str]) -> Problem:
+    more = f", and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return Problem(
+        message=f"not compared: the sparse checkout leaves out {paths[0]}{more}",
+        file=paths[0],
+        hint="git sparse-checkout disable",
     )
 
 
