@@ -127,6 +127,12 @@ def test_local_files_are_compared_with_the_lock(tmp_path: Path, context: SourceC
     write(tmp_path / "a.csv", "y")
     with pytest.raises(DigestMismatchError, match=r"a\.csv"):
         pin_files([Location(path)], {}, locked(context, pinned))
+    write(
+        tmp_path / "a.csv",
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 1\n",
+    )
+    with pytest.raises(DigestMismatchError, match=r"pointer of Git LFS, not the data .*pull` gets"):
+        pin_files([Location(path)], {}, locked(context, pinned))
 
 
 def test_a_remote_file_is_downloaded_once_and_taken_from_the_lock_without_a_request(

@@ -200,7 +200,8 @@ def _pin_locked(location: Location, locked: Material, context: SourceContext) ->
     if location.is_local and context.lock is not None and context.lock.compare:
         found = pin_local(location, context)
         if found.sha256 != pinned.sha256:
-            raise digest_mismatch(pinned, found.sha256, context)
+            with option_errors(location), context.boundary.open_location(location) as read:
+                raise digest_mismatch(pinned, found.sha256, context, read=read)
         return replace(pinned, size=found.size, state=found.state)
     return pinned
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -171,15 +171,9 @@ def download(
         try:
             sha256, size = transfer.run()
             if pinned is not None and sha256 != pinned.sha256:
-                from registry.decode.stream import (  # only for an error
-                    STAND_IN_START,
-                    stand_in_fault,
-                )
-
                 transfer.rejected = True
                 with (folder / "download").open("rb") as file:
-                    fault = stand_in_fault(file.read(STAND_IN_START))
-                raise digest_mismatch(pinned, sha256, context, twice=again, fault=fault)
+                    raise digest_mismatch(pinned, sha256, context, twice=again, read=file)
         finally:
             if transfer.rejected:
                 context.cache.quarantine_file(folder / "download")
@@ -302,11 +296,19 @@ def no_mirror(mirrors: Sequence[str]) -> Iterator[None]:
 
 
 def digest_mismatch(
-    pinned: PinnedFile, sha256: str, context: SourceContext, *, twice: bool = False, fault: str = ""
+    pinned: PinnedFile,
+    sha256: str,
+    context: SourceContext,
+    *,
+    twice: bool = False,
+    read: IO[bytes] | None = None,
 ) -> SourceError:
-    """Return the error for bytes that differ from their pin; `fault` says what they are."""
+    """Return the error for bytes that differ from their pin; `read` is the file that has them."""
     if context.lock is None and not pinned.is_stated:
         return changed_error(pinned.location)
+    from registry.decode.stream import STAND_IN_START, stand_in_fault  # only for an error
+
+    fault = stand_in_fault(read.read(STAND_IN_START)) if read else ""
     return DigestMismatchError(
         pinned.location.public,
         dataset=context.dataset if context.lock is None else context.lock.dataset,
