@@ -161,7 +161,7 @@ def test_each_rule_makes_ids_unique(tmp_path: Path, rule: DuplicateRule, ids: li
 _numbered = st.sampled_from([None, 1, 2, "1", "1-2", "a", "a-2", "a-3", "a-2-2", "a-2-2-2", "b-2"])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.lists(_numbered, max_size=8), max_size=4))
 def test_each_id_gets_the_lowest_free_number(parts: list[Ids]) -> None:
     with TemporaryDirectory() as folder:

@@ -420,7 +420,7 @@ def f(record):
 def test_nothing_is_left_of_a_sync_that_ends_early(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     # Long records: the first block, which one process maps alone, has few of them.
-    (tmp_path / "rows.jsonl").write_bytes(b'{"q": "%s"}\n' % (b"?" * 600) * 60_000)
+    (tmp_path / "rows.jsonl").write_bytes(b'{"q": "%s"}\n' % (b"?" * 600) * 20_000)
     dataset = "datasets: {d: {source: {type: json, path: rows.jsonl}, mapper: 'slow:f'}}"
     (tmp_path / "d.yaml").write_text(dataset)
     (tmp_path / "datasets.yaml").write_text("version: 1\ninclude: [d.yaml]\ntrust: ['slow:f']\n")

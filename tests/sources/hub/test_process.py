@@ -33,22 +33,32 @@ def fetch(hub: HubEmulator, context: SourceContext, name: str) -> None:
     fetch_hub(source, pin_hub(source, context), context)
 
 
+CHEAP = """
+import os, sys, types
+
+reading = types.ModuleType("registry.sources.hub.reading")
+reading.timeout = lambda context: (os.getpid(), os.environ.get("REGISTRY_READ_TIMEOUT"))
+sys.modules[reading.__name__] = reading
+"""
+"""Stands in for the module that imports `datasets`, which takes a process more than a second."""
+
+
 def test_a_process_is_used_again_until_it_ends_or_the_environment_changes(
-    hub: HubEmulator, context: SourceContext, monkeypatch: pytest.MonkeyPatch
+    context: SourceContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch(hub, context, "org/first")
-    (first,) = waiting()
+    (tmp_path / "sitecustomize.py").write_text(CHEAP, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("REGISTRY_READ_TIMEOUT", raising=False)
+    first, timeout = process.call_datasets("timeout", "org/x", context)
+    assert (waiting(), timeout) == ([first], None)
     monkeypatch.setenv("REGISTRY_READ_TIMEOUT", "7")  # is sent with each call
-    fetch(hub, context, "org/second")
-    assert waiting() == [first]
+    assert process.call_datasets("timeout", "org/x", context) == (first, "7")
     os.kill(first, signal.SIGALRM)  # as after a while without a call
-    fetch(hub, context, "org/third")
-    (second,) = waiting()
+    second, _ = process.call_datasets("timeout", "org/x", context)
     assert second != first
     monkeypatch.setenv("HF_HUB_DOWNLOAD_TIMEOUT", "7")  # is read once
-    fetch(hub, context, "org/fourth")
-    (third,) = waiting()
-    assert third != second
+    third, _ = process.call_datasets("timeout", "org/x", context)
+    assert waiting() == [third] != [second]
     with pytest.raises(ProcessLookupError):
         os.kill(second, 0)
 
