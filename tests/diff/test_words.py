@@ -139,19 +139,11 @@ def check(old: list[str], new: list[str]) -> int:
 @given(old=words, new=words)
 def test_matches_are_equal_parts_in_order(old: list[str], new: list[str]) -> None:
     check(old, new)
-
-
-@given(old=words, new=words)
-def test_so_they_are_in_long_lists(old: list[str], new: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:  # as in long lists
         patch.setattr(compared, "_MAX_PAIRS", 4)
         patch.setattr(compared, "_ANCHOR_WORDS", 2)
         check(old, new)
-
-
-@given(old=words, new=words)
-def test_edits_of_repeated_words_are_the_fewest(old: list[str], new: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
+        # Without anchors the edits are the fewest.
         patch.setattr(compared, "_MAX_PAIRS", 0)
         patch.setattr(compared, "_MAX_SPLITS", 0)
         assert check(old, new) == longest_common(old, new)
@@ -177,7 +169,7 @@ def test_all_edits_of_a_long_list_are_found() -> None:
 @pytest.mark.parametrize("alphabet", [1, 2, 50, 100_000])
 def test_work_is_bounded(alphabet: int) -> None:
     chance = random.Random(1)
-    old, new = ([str(chance.randrange(alphabet)) for _ in range(40_000)] for _ in "ab")
+    old, new = ([str(chance.randrange(alphabet)) for _ in range(20_000)] for _ in "ab")
     start = time.process_time()
     check([*old, "x"], ["y", *new])
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 10

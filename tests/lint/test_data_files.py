@@ -85,8 +85,17 @@ def test_start_ends_with_a_complete_row() -> None:
 
 
 def test_bomb_is_not_unpacked_beyond_the_limit() -> None:
-    bomb = packed(b"\n" + bytes(1 << 28))
+    data = gzip.compress(b"\n" + bytes(1 << 25))
+    taken: list[bytes] = []
+
+    class Followed(io.BytesIO):
+        def read(self, *size: int | None) -> bytes:
+            taken.append(super().read(*size))
+            return taken[-1]
+
+    bomb = SourceBytes(Location("x.csv.gz"), lambda: Followed(data))
     assert content(unpacked_file(bomb, 1 << 20, is_start_enough=True)) == b"\n"
+    assert 0 < sum(map(len, taken)) < len(data)
 
 
 def test_damaged_file_is_an_error() -> None:
