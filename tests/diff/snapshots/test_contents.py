@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,8 +26,7 @@ from registry.diff.snapshots.contents import (
 )
 from registry.errors import ReachError
 from registry.manifest.models import to_spec
-from registry.settings import builtin_root
-from tests.git_repository import GitRepository
+from tests.git_repository import GitRepository, write_files
 
 MANIFEST = """\
 version: 1
@@ -198,13 +196,14 @@ def test_invalid_index_has_nothing_but_problems(evals: GitRepository) -> None:
 
 
 def test_files_are_named_relative_to_the_repository_or_their_package(
-    evals: GitRepository,
+    evals: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = EVALS["evals/datasets.yaml"].replace("[m/*.yaml]", "[m/*.yaml, package:registry]")
+    write_files(tmp_path / "site", {"theirs/datasets.yaml": "version: 1\n"})
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    index = EVALS["evals/datasets.yaml"].replace("[m/*.yaml]", "[m/*.yaml, package:theirs]")
     evals.write({"evals/datasets.yaml": index})
     found = contents(evals)
-    shipped = os.path.join(builtin_root().parent, "registry", "demo.yaml")
-    assert found.file_name(shipped) == "package:registry/registry/demo.yaml"
+    assert found.file_name(f"{tmp_path}/site/theirs/m/a.yaml") == "package:theirs/m/a.yaml"
     assert found.file_name(str(evals.folder / "shared" / "s.csv")) == "shared/s.csv"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,13 +24,13 @@ from registry.lockfile.models import Lock, lock_text, parse_lock
 from registry.lockfile.origins import pin_origins
 from registry.lockfile.spec_digest import spec_digest
 from registry.yamldoc.reader import parse_yaml
-from tests.git_repository import GitRepository
+from tests.git_repository import GitRepository, write_files
 from tests.lockfile.pins import DIGEST as OTHER
 from tests.lockfile.pins import pin_of
 
 MINE = (
-    "version: 1\ninclude: [package:registry]\n"
-    "datasets: {own: {source: {type: csv, path: a.csv}}, mine: {extends: demo-mcq, limit: 3}}\n"
+    "version: 1\ninclude: [package:theirs]\n"
+    "datasets: {own: {source: {type: csv, path: a.csv}}, mine: {extends: t0, limit: 3}}\n"
 )
 
 INDEX = "version: 1\ninclude: [m/*.yaml, sub/*.yaml]\n"
@@ -47,9 +47,7 @@ BASE = {
 def pinned(contents: Contents, **specs: str) -> Contents:
     """Return contents with pins for manifests with these digests."""
     sources = (Material(location="a", size=1, sha256="0" * 64),)
-    pins = {
-        name.replace("_", "-"): pin_of(spec=spec, sources=sources) for name, spec in specs.items()
-    }
+    pins = {name: pin_of(spec=spec, sources=sources) for name, spec in specs.items()}
     text = lock_text(Lock(pins))
     lock = parse_lock(text.encode(), "datasets.lock")
     origins = pin_origins([parse_yaml(text, file="datasets.lock")])
@@ -57,31 +55,41 @@ def pinned(contents: Contents, **specs: str) -> Contents:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contents]:
+    """Read a catalog that includes an installed package of seven datasets."""
     folder = tmp_path_factory.mktemp("catalog")
-    (folder / "datasets.yaml").write_text(MINE)
-    return read_contents(folder_checkout(folder / "datasets.yaml", "x"))
+    lines = "".join(f"  t{n}: {{source: {{type: csv, path: a.csv}}}}\n" for n in range(7))
+    files = {
+        "datasets.yaml": MINE,
+        "site/theirs/datasets.yaml": f"version: 1\ndatasets:\n{lines}",
+        "site/theirs-1.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: theirs\nVersion: 1.2\n",
+        "site/theirs-1.2.dist-info/top_level.txt": "theirs\n",
+    }
+    write_files(folder, files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder / "site")
+        yield read_contents(folder_checkout(folder / "datasets.yaml", "x"))
 
 
 def test_pins_for_the_installed_version_are_no_difference(installed: Contents) -> None:
-    same = pinned(installed, demo_mcq=spec_digest(installed.specs["demo-mcq"]))
+    same = pinned(installed, t0=spec_digest(installed.specs["t0"]))
     assert changed_in_packages(same, same) == {}
     assert changed_in_packages(installed, installed) == {}
 
 
 def test_base_that_is_pinned_for_another_version_differs(installed: Contents) -> None:
-    base = pinned(installed, demo_mcq=OTHER, mine=OTHER, own=OTHER)
+    base = pinned(installed, t0=OTHER, mine=OTHER, own=OTHER)
     found = changed_in_packages(base, installed)
-    assert list(found) == ["demo-mcq", "mine"], "a dataset of no package has its own manifest"
-    old, new = found["demo-mcq"]
+    assert list(found) == ["mine", "t0"], "a dataset of no package has its own manifest"
+    old, new = found["t0"]
     assert (old.key, old.value, old.layer) == (PACKAGE_KEY, OTHER, "lock")
-    assert new.value == spec_digest(installed.specs["demo-mcq"])
-    assert new.place.startswith("registry")
+    assert new.value == spec_digest(installed.specs["t0"])
+    assert new.place.startswith("theirs 1.2")
 
 
 def test_head_that_is_pinned_for_another_version_differs(installed: Contents) -> None:
-    old, new = changed_in_packages(installed, pinned(installed, demo_mcq=OTHER))["demo-mcq"]
-    assert (old.value, new.value) == (spec_digest(installed.specs["demo-mcq"]), OTHER)
+    old, new = changed_in_packages(installed, pinned(installed, t0=OTHER))["t0"]
+    assert (old.value, new.value) == (spec_digest(installed.specs["t0"]), OTHER)
 
 
 def test_change_of_the_own_manifest_explains_a_stale_pin(
@@ -93,10 +101,12 @@ def test_change_of_the_own_manifest_explains_a_stale_pin(
 
 
 def test_note_names_the_version_and_what_has_no_pin(installed: Contents) -> None:
-    (note,) = package_notes(pinned(installed, demo_mcq=OTHER), installed)
-    assert note.startswith("package registry")
-    assert ": both sides are read from the installed version, and 1 of " in note
-    assert note.endswith(" more (`registry lock` pins them)")
+    (note,) = package_notes(pinned(installed, t0=OTHER), installed)
+    assert note == (
+        "package theirs 1.2: both sides are read from the installed version, and 1 of 8 datasets"
+        " compared with the pins of the base; not compared, as the base has no pin: mine, t1, t2, t3,"
+        " t4 and 2 more (`registry lock` pins them)"
+    )
 
 
 # --- what could not be read ---
