@@ -16,7 +16,7 @@ import pytest
 from registry import get_dataset
 from tests.interop.page import NOT_SERVED, serves_registry
 
-DATASETS = ("demo-mcq", "demo-mcq-small", "demo-chat")
+DATASETS = ("demo-mcq", "demo-chat")
 
 pytestmark = pytest.mark.skipif(not serves_registry(), reason=f"not installed: {NOT_SERVED}")
 

@@ -84,12 +84,12 @@ def test_page_is_smaller_than_300_kb(size: int) -> None:
         SpecRow(key=f"fields.metadata.column_{n}", value="<" * 100, layer="own", place="x.yaml:1")
         for n in range(20_000)
     )
-    samples = tuple(Sample("<" * size, metadata={"k": "é" * size}) for _ in range(100))
-    view = DatasetView(name="qa", samples=samples, total=100, spec=rows, pin=rows)
+    samples = tuple(Sample("<" * size, metadata={"k": "é" * size}) for _ in range(30))
+    view = DatasetView(name="qa", samples=samples, total=30, spec=rows, pin=rows)
     pages = dict(dataset_pages(view))
     assert all(len(page.encode()) < 300_000 for page in pages.values())
     page = pages["datasets/qa.html"]
-    assert re.search(r"1 to \d+ of 100\.", page)
+    assert re.search(r"1 to \d+ of 30\.", page)
     assert re.search(r"19,\d{3} more values of 20,000 not shown", page)
 
 
