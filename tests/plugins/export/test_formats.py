@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from registry import get_dataset
-from registry.errors import ExportError
 from registry.plugins.export.command import publish
 from registry.plugins.export.formats import FORMATS, find_format, format_of_path
 from tests.plugins.export.conftest import Opener
@@ -45,12 +44,3 @@ def test_bytes_do_not_depend_on_the_folder_or_the_cache(
         files = publish(exported, kind, Path("out" if kind.is_folder else f"out{kind.suffix}"))
         found.append({path.name: path.read_bytes() for path in files})
     assert found[0] == found[1]
-
-
-def test_unknown_format_and_suffix_suggest_known_ones() -> None:
-    with pytest.raises(ExportError, match=r"no format 'jsnl' \(did you mean 'jsonl'\?\)"):
-        find_format("jsnl")
-    with pytest.raises(
-        ExportError, match=r"no format has the suffix of 'x\.xls' .*suffixes: \.jsonl"
-    ):
-        format_of_path("x.xls")

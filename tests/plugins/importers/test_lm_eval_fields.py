@@ -15,8 +15,6 @@ from registry.plugins.importers.field_code import UntranslatableError
 from registry.plugins.importers.lm_eval_fields import (
     choices_of,
     input_of,
-    parse_jinja,
-    single_expression,
     target_of,
     translate_jinja,
 )
@@ -251,9 +249,3 @@ def test_what_would_be_pythons_notation_is_an_error(template: str) -> None:
 def test_other_templates_are_refused(template: str, message: str) -> None:
     with pytest.raises(UntranslatableError, match=message):
         translate_jinja(template)
-
-
-def test_single_expressions() -> None:
-    assert single_expression("{{a}}") is not None
-    assert single_expression(" {{a}}") is None
-    assert parse_jinja("x") == ["x"]

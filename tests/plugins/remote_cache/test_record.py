@@ -24,17 +24,9 @@ from registry.plugins.remote_cache.record import (
     record_text,
 )
 from tests.cache.entries import key
+from tests.plugins.remote_cache.test_remote_cache import META
 
 FINGERPRINT = "sha256:" + "1" * 64
-META: dict[str, Any] = {
-    "name": "demo",
-    "samples": 2,
-    "source": "demo.csv",
-    "batches": "",
-    "columns": ["input"],
-    "quality": {},
-    "limit": None,
-}
 FILES = {"samples.arrow": {"size": 5, "sha256": "a" * 64}}
 RECORD = record_of(FINGERPRINT, {**META, "files": FILES, "format": 3, "fingerprint": FINGERPRINT})
 CI = Writer("ci", b"0123456789abcdef")

@@ -56,16 +56,6 @@ def test_file_with_the_same_content_is_not_written(tmp_path: Path) -> None:
     assert (tmp_path / "index.html").stat().st_mtime == 1
 
 
-def test_folder_of_another_tool_needs_force(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("theirs", "utf-8")
-    (tmp_path / "other.html").write_text("theirs", "utf-8")
-    with pytest.raises(ExportError, match=r"did not write .*--force"):
-        SiteFolder(tmp_path)
-    assert content(tmp_path) == {"index.html": "theirs", "other.html": "theirs"}
-    write(tmp_path, {"index.html": "ours"}, force=True)
-    assert content(tmp_path) == {"index.html": "ours", "other.html": "theirs"}
-
-
 @pytest.mark.parametrize(
     "marker",
     [

@@ -29,8 +29,6 @@ from registry.plugins.importers.tolerant_yaml import Tagged
 __all__ = [
     "choices_of",
     "input_of",
-    "parse_jinja",
-    "single_expression",
     "target_of",
     "translate_jinja",
 ]
@@ -77,7 +75,7 @@ def choices_of(config: dict[str, Any]) -> Any:
         case str() if _is_column(raw):
             return raw
         case str():
-            node = single_expression(raw)
+            node = _single_expression(raw)
             if node is None:
                 raise UntranslatableError(f"`{raw}` is not one expression")
             return _JINJA.expression(node)
@@ -94,7 +92,7 @@ def target_of(config: dict[str, Any], choices: Any) -> Any:
     if choices is None:
         if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
             return {"const": raw}
-        if isinstance(raw, str) and "{{" in raw and (node := single_expression(raw)) is not None:
+        if isinstance(raw, str) and "{{" in raw and (node := _single_expression(raw)) is not None:
             return _JINJA.expression(node)  # a list of answers, too: the harness parses its text
         if isinstance(raw, str) and _is_column(raw):
             return raw
@@ -119,7 +117,7 @@ def target_of(config: dict[str, Any], choices: Any) -> Any:
 
 def _rendered_target(raw: str, choices: Any) -> Any:
     """Return the letter for the text of a template: digits are an index, else it is a choice."""
-    node = single_expression(raw)
+    node = _single_expression(raw)
     match node:
         case ast.Call(ast.Attribute(labels, "index"), [value], []):
             return pipe(_JINJA.expression(value), {"letter_in": _JINJA.expression(labels)})
@@ -251,7 +249,7 @@ _Part = str | ast.expr | _Branch
 _Token = tuple[str, str]
 
 
-def parse_jinja(text: str) -> list[_Part]:
+def _parse_jinja(text: str) -> list[_Part]:
     """Return the texts, expressions and `if` statements of a template.
 
     Raises:
@@ -324,9 +322,9 @@ def _branch(test: str, tokens: list[_Token], depth: int) -> _Branch:
     return _Branch(condition, then, otherwise)
 
 
-def single_expression(text: str) -> ast.expr | None:
+def _single_expression(text: str) -> ast.expr | None:
     """Return the expression of a template that is nothing else, such as `{{answer}}`."""
-    parts = parse_jinja(text)
+    parts = _parse_jinja(text)
     return parts[0] if len(parts) == 1 and isinstance(parts[0], ast.expr) else None
 
 
@@ -336,7 +334,7 @@ def _jinja_parts(text: str) -> list[str | dict[str, Any]]:
     Raises:
         UntranslatableError: an expression has no equivalent.
     """
-    return [_translated(part) for part in parse_jinja(text)]
+    return [_translated(part) for part in _parse_jinja(text)]
 
 
 def _translated(part: _Part) -> str | dict[str, Any]:
