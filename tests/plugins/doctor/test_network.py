@@ -16,7 +16,7 @@ import trustme
 from pytest_httpserver import HTTPServer
 
 from registry.catalog.catalog import Catalog
-from registry.plugins.doctor import network
+from registry.plugins.doctor import Observation, network
 from registry.plugins.doctor.network import (
     host_observations,
     network_observations,
@@ -24,7 +24,6 @@ from registry.plugins.doctor.network import (
     setting_observations,
     token_of,
 )
-from registry.plugins.doctor.observation import Observation
 from tests.cli.invocation import write
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from registry.lockfile.models import PIN_FORMAT
-from registry.plugins.doctor.observation import Observation
+from registry.plugins.doctor import Observation
 from registry.plugins.doctor.setup import (
     cache_observations,
     catalog_observations,

@@ -20,13 +20,13 @@ from registry.api import (
     print_styled,
     wrap,
 )
+from registry.plugins.doctor import Observation, mask, secrets_of
 from registry.plugins.doctor.network import (
     host_observations,
     network_observations,
     setting_observations,
     token_of,
 )
-from registry.plugins.doctor.observation import Observation, mask, secrets_of
 from registry.plugins.doctor.setup import (
     cache_observations,
     catalog_observations,

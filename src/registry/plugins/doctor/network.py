@@ -27,7 +27,7 @@ from registry.api import (
     remote_cache,
     run_limited,
 )
-from registry.plugins.doctor.observation import Observation, fail, fine, masked_url, warn
+from registry.plugins.doctor import Observation, fail, fine, masked_url, warn
 
 if TYPE_CHECKING:
     import httpx2

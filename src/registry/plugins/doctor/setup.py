@@ -31,7 +31,7 @@ from registry.api import (
     size_of,
     size_text,
 )
-from registry.plugins.doctor.observation import Observation, fail, fine, warn
+from registry.plugins.doctor import Observation, fail, fine, warn
 
 __all__ = [
     "cache_observations",
