@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import yaml
 from inspect_ai.log import EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
 
 from registry import get_dataset
+from registry.cli import main
 from registry.inspect.evaluate import task_of
 from registry.plugins.remote_cache.of_dataset import open_remote_cache
 from registry.samples.provenance import read_provenance
@@ -54,14 +56,8 @@ NAMES = ("sums", "two-shot", "plain-two-shot", "own-shot", "worked")
 WRONG = "999"
 
 
-@pytest.fixture
-def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write a locked catalog: in both files one target is corrected, and one sample left out."""
-    lines = [json.dumps(record) for record in OWN]
-    if hasattr(request, "param"):
-        file = request.getfixturevalue("shared_data") / "gsm8k-test.jsonl"
-        lines = file.read_text(encoding="utf-8").splitlines()[:80]
-    root = tmp_path / "catalog"
+def write_catalog(root: Path, lines: list[str]) -> None:
+    """Write a catalog: in both files one target is corrected, and one sample left out."""
     root.mkdir()
     (root / "train.jsonl").write_text("\n".join(lines[:6]), encoding="utf-8")
     (root / "test.jsonl").write_text("\n".join(lines[6:]), encoding="utf-8")
@@ -77,8 +73,30 @@ def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             {"id": second.id, "drop": True},
         )
     (root / "datasets.yaml").write_text(MANIFEST, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write and lock a catalog of our own records, which each test copies."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REGISTRY_CACHE_DIR", str(folder / "cache"))
+        write_catalog(folder / "catalog", [json.dumps(record) for record in OWN])
+        assert main(["lock", "--root", str(folder / "catalog")]) == 0
+    return folder / "catalog"
+
+
+@pytest.fixture
+def locked(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = shutil.copytree(made, tmp_path / "catalog")
     monkeypatch.chdir(root)
     return root
+
+
+@pytest.fixture
+def root(locked: Path) -> Path:
+    (locked / "datasets.lock").unlink()
+    return locked
 
 
 def write_rows(file: Path, *rows: dict[str, Any]) -> None:
@@ -101,12 +119,6 @@ def digests(root: Path, *names: str, **options: Any) -> dict[tuple[str, bool], s
             assert dataset.provenance.ordered is not None
             found[name, corrections] = dataset.provenance.ordered
     return found
-
-
-@pytest.fixture
-def locked(root: Path, run: Run) -> Path:
-    assert run("lock").code == 0
-    return root
 
 
 # --- few-shot: a companion that is itself corrected ---
@@ -139,10 +151,14 @@ def test_its_own_examples_are_no_leak_with_and_without_corrections() -> None:
     assert answers("own-shot", corrections=False) == [asked[1], asked[2], asked[0]]
 
 
-@pytest.mark.parametrize("root", ["gsm8k"], indirect=True)
 def test_both_versions_are_pinned_if_only_the_examples_are_corrected(
-    locked: Path, run: Run
+    shared_data: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    locked = tmp_path / "catalog"
+    lines = (shared_data / "gsm8k-test.jsonl").read_text(encoding="utf-8").splitlines()
+    write_catalog(locked, lines[:80])
+    monkeypatch.chdir(locked)
+    assert run("lock").code == 0
     assert digests(locked, locked=True) == digests(locked)
     options = {"root": locked, "locked": True}
     corrected = get_dataset("plain-two-shot", **options).provenance  # type: ignore[arg-type]
