@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from registry.boundary.boundary import Boundary
+from registry.boundary.checks import violations as reach_violations
 from registry.catalog.cached_files import contains_secret
 from registry.manifest import source_checks
 from registry.manifest.merge import Layer, Merged
@@ -284,3 +285,23 @@ def test_the_host_of_a_mirror_needs_the_word_of_the_index_and_gets_no_secret() -
     source["mirrors"] = ["https://u:p@m/a.csv"]
     (problem,) = found(source_checks.secret_in_url, source=source)
     assert problem.startswith("source.mirrors[0]: a secret in the URL")
+
+
+def test_four_rules_look_once_at_what_each_manifest_reaches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = []
+
+    def violations(locations: Any, *more: Any) -> Any:
+        looked.append(locations)
+        return reach_violations(locations, *more)
+
+    monkeypatch.setattr(source_checks, "violations", violations)
+    bounded = Boundary(folders=("/c",), hosts=frozenset({"h"}))
+    for url, rule in [("https://other/a.csv", "unlisted_host"), ("ldap://h/a", "refused_protocol")]:
+        value = merged({"source": {"type": "csv", "path": url}})
+        value = msgspec.structs.replace(value, boundary=bounded)
+        checks = "refused_protocol", "refused_option", "unlisted_host", "unlisted_secret"
+        said = {name: [*getattr(source_checks, name)(value)] for name in checks}
+        assert [name for name in checks if said[name]] == [rule]
+    assert len(looked) == 4, "the locations and the mirrors of two manifests"

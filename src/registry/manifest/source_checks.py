@@ -191,6 +191,18 @@ def unlisted_secret(merged: Merged) -> Iterator[Finding]:
 
 
 def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
+    global _latest  # noqa: PLW0603 (a manifest has no place for it)
+    latest = _latest
+    if latest is None or latest[0] is not merged:
+        latest = _latest = merged, list(_all_violations(merged))
+    yield from (found for name, found in latest[1] if name == rule)
+
+
+_latest: tuple[Merged, list[tuple[str, Finding]]] | None = None
+"""Each violation with its rule, of the manifest that was checked last: four rules ask for them."""
+
+
+def _all_violations(merged: Merged) -> Iterator[tuple[str, Finding]]:
     if merged.boundary.is_open:
         return
     for path, own, keys in _sources_read(merged.value):
@@ -220,8 +232,8 @@ def _violations(merged: Merged, rule: str) -> Iterator[Finding]:
         for one in found:
             place = (*(path if one.path[0] in own else ("source",)), *one.path)
             # A location in a call is the user's own word; what it would receive is not.
-            if one.rule == rule and (one.path[0] == "fs_options" or _is_written(merged, place)):
-                yield Finding(place, one.message, one.hint)
+            if one.path[0] == "fs_options" or _is_written(merged, place):
+                yield one.rule, Finding(place, one.message, one.hint)
 
 
 def _in_repository(locations: list[tuple[DataPath, Location]]) -> Iterator[Violation]:
