@@ -29,12 +29,6 @@ def run(prepared: Prepared) -> LoadResult:
     return execute(plan(prepared.spec, prepared.context), prepared.spec, prepared.context)
 
 
-def test_samples_are_built_once(prepare: Prepare) -> None:
-    built, opened = run(prepare(RECORDS)), run(prepare(RECORDS))
-    assert (built.cached, opened.cached) == (False, True)
-    assert [sample.input for sample in opened.dataset] == ["a", "b"]
-
-
 @pytest.mark.parametrize("samples", [1, 3])
 def test_unexpected_sample_count_is_an_error_even_if_cached(prepare: Prepare, samples: int) -> None:
     message = rf"d: expect\.samples is {samples}, the source gives 2 \(has the source changed\?"
