@@ -298,7 +298,10 @@ def test_four_rules_look_once_at_what_each_manifest_reaches(
 
     monkeypatch.setattr(source_checks, "violations", violations)
     bounded = Boundary(folders=("/c",), hosts=frozenset({"h"}))
-    for url, rule in [("https://other/a.csv", "unlisted_host"), ("ldap://h/a", "refused_protocol")]:
+    for url, rule in [
+        ("http://169.254.0.1/a.csv", "unlisted_host"),
+        ("ldap://h/a", "refused_protocol"),
+    ]:
         value = merged({"source": {"type": "csv", "path": url}})
         value = msgspec.structs.replace(value, boundary=bounded)
         checks = "refused_protocol", "refused_option", "unlisted_host", "unlisted_secret"
