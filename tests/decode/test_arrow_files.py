@@ -87,18 +87,22 @@ def test_date_out_of_range_for_python_is_an_error(tmp_path: Path, kind: str) -> 
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all", b"PAR1" + bytes(50)])
-def test_invalid_parquet_is_an_error(tmp_path: Path, data: bytes) -> None:
+def test_invalid_parquet_is_an_error_and_not_columnar(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "d.parquet"
     path.write_bytes(data)
     message = r"^d\.parquet: not a Parquet file, or a damaged one: "
     with pytest.raises(DecodeError, match=message):
         read("parquet", SourceBytes.of_file("d.parquet", path))
+    assert frames_of(path, PARQUET) == ([], "an invalid file")
 
 
 def test_duplicate_columns_are_refused(tmp_path: Path, kind: str) -> None:
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
+    file = written(tmp_path, kind, twice)
     with pytest.raises(DecodeError, match="duplicate column 'q'"):
-        read(kind, written(tmp_path, kind, twice))
+        read(kind, file)
+    source = PARQUET if kind == "parquet" else HF
+    assert frames_of(tmp_path / f"d.{kind}", source) == ([], "a duplicate column name")
 
 
 def test_missing_file_raises_file_not_found(tmp_path: Path) -> None:
@@ -117,6 +121,8 @@ def test_arrow_file_that_is_cut_while_it_is_read_is_an_error(tmp_path: Path) -> 
     os.truncate(path, 5000)
     with pytest.raises(DecodeError, match=r"^org/name: a damaged Arrow file: .*\(try again\)$"):
         list(records)
+    with pytest.raises(NotColumnarError):
+        list(arrow_files.read_arrow_tables(SourceBytes.of_file("org/name", path), HF, None))
 
 
 @pytest.mark.parametrize(
@@ -170,13 +176,6 @@ def test_batches_of_ordinary_rows_are_large(tmp_path: Path) -> None:
     assert [frame.count for frame in frames] == [512, 2048, 8192, 16384, 12864]
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])
-def test_invalid_parquet_is_not_columnar(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "d.parquet"
-    path.write_bytes(data)
-    assert frames_of(path, PARQUET) == ([], "an invalid file")
-
-
 NO_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"good", b"caf\xe9"]).buffers())
 
 
@@ -208,12 +207,6 @@ def test_invalid_utf8_is_not_columnar(tmp_path: Path, column: pa.Array) -> None:
         assert str(caught.value) == "where: row 2, column 'q': a string that is not UTF-8"
 
 
-def test_duplicate_column_names_are_not_columnar(tmp_path: Path) -> None:
-    path = tmp_path / "d.parquet"
-    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["q", "q"])
-    assert frames_of(path, parquet(path, twice)) == ([], "a duplicate column name")
-
-
 def test_a_column_with_a_dotted_name_is_read_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     source = parquet(path, pa.table({"q.x": ["1"], "q": [{"x": "2"}], "a": [1]}))
@@ -231,13 +224,3 @@ def test_small_batches_of_an_arrow_file_are_combined(
     frames, why = frames_of(path, HF)
     assert [frame.count for frame in frames] == [2, 1]
     assert (rows_of(frames), why) == ([{"q": "x"}, {"q": "y"}, {"q": "z"}], "")
-
-
-def test_cut_arrow_file_is_not_columnar(tmp_path: Path) -> None:
-    path = tmp_path / "records.arrow"
-    batch = pa.record_batch({"text": ["x" * 1000] * 100})
-    with pa.ipc.new_file(str(path), batch.schema) as writer:
-        writer.write_batch(batch)
-    os.truncate(path, 5000)
-    with pytest.raises(NotColumnarError):
-        list(arrow_files.read_arrow_tables(SourceBytes.of_file("o/d", path), HF, None))

@@ -91,7 +91,7 @@ def _files(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(deadline=None, max_examples=1500)
+@settings(deadline=None, max_examples=600)
 @given(_files())
 def test_lines_are_what_the_json_module_reads(data: bytes) -> None:
     assert_same(data)
@@ -125,7 +125,13 @@ def test_lines_end_as_in_text_files(end: bytes, last: bytes, mark: bytes) -> Non
     assert_same(mark + end.join([ROW, b'{"q":\r1}']) + last)
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b" ", b"\r", ROW])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *[b"", b"\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b" ", b"\r", ROW],
+        *["\u3000".encode(), ROW + b"\n\x1f\n" + ROW, b"1", ROW + b"\n[1]"],
+    ],
+)
 def test_nearly_empty_files(data: bytes) -> None:
     assert_same(data)
 
