@@ -63,8 +63,8 @@ from registry.cli import UNREADABLE as UNREADABLE
 from registry.cli import options as options
 from registry.cli.commands.diff import FORMATS as FORMATS
 from registry.cli.commands.diff import print_diff as print_diff
-from registry.cli.completion import dataset_names as dataset_names
 from registry.cli.datasets import valid_specs as valid_specs
+from registry.cli.help import dataset_names as dataset_names
 from registry.cli.options import size as size
 from registry.cli.output import print_error as print_error
 from registry.cli.output import print_json as print_json

@@ -127,7 +127,7 @@ def test_spawned_processes_read_the_same_samples_and_raise_the_same_error(
     of_loader = csv_dataset(str(tmp_path / "x.csv"))
     part = dataset[3:30].filter(_is_even)
     every: list[Any] = [dataset, part, of_loader, of_loader[:1], dataset.to_inspect()]
-    with SPAWN.Pool(2) as pool:
+    with SPAWN.Pool(1) as pool:
         assert pool.map(_inputs, every) == [_inputs(one) for one in every]
         # As the loader of torch does, which tests/interop/test_torch.py runs.
         assert pool.map(_item, [(dataset, index) for index in range(4)]) == list(dataset[:4])

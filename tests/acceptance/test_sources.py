@@ -343,12 +343,11 @@ def commit(hub: HubEmulator, rows: Rows = ROWS, path: str = "org/name") -> str:
     return hub.commit(path, parquet_repo({"cfg": {"test": records, "train": records}}))
 
 
-@pytest.mark.parametrize("revision", [None, "main"])
 def test_floating_revision_is_looked_up_each_time(
-    hub: HubEmulator, one_dataset: OneDataset, revision: str | None
+    hub: HubEmulator, one_dataset: OneDataset
 ) -> None:
     commit(hub, ROWS[:2])
-    root = one_dataset(HUB if revision is None else {**HUB, "revision": revision})
+    root = one_dataset(HUB)
     assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]
     hub.requests.clear()
     assert questions(get_dataset("data", root=root)) == QUESTIONS[:2]

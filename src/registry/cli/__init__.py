@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from registry.base.escape import escape_control
-from registry.cli.completion import VARIABLE
-from registry.cli.help_text import SuggestingGroup, with_help_text
+from registry.cli.help import VARIABLE, SuggestingGroup, with_help_text
 from registry.cli.output import print_failure, print_line
 from registry.cli.terminal import escaped_output
 from registry.errors import ExtensionError, RegistryError
@@ -94,7 +93,7 @@ _PLACES = {
     **{verb: f"plugins.{module}:command" for verb, module in _PLUGINS.items()},
     "log": "cli.history:log_command",
     "blame": "cli.history:blame_command",
-    "completion": "cli.completion:completion_command",
+    "completion": "cli.help:completion_command",
 }
 """Command → its module in `registry` and its name in there."""
 

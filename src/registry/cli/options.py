@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 import click
 
 from registry.catalog.catalog import Catalog
-from registry.cli.completion import dataset_names, tag_names
+from registry.cli.help import dataset_names, tag_names
 from registry.cli.output import print_line
 from registry.errors import LockError, RegistryError, ReviewError, RevisionError, near_or_known
 from registry.installation import our_own

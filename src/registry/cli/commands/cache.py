@@ -13,7 +13,7 @@ from registry.cache.contents import Item, contents, older_formats, paths_of, siz
 from registry.cache.folders import KINDS
 from registry.cache.housekeeping import Removal, Removed
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.help_text import SuggestingGroup
+from registry.cli.help import SuggestingGroup
 from registry.cli.options import duration, size
 from registry.cli.output import print_json, print_line, print_table, size_text
 from registry.cli.progress_bars import bars

@@ -15,7 +15,7 @@ from registry.base.local_files import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.completion import dataset_names
+from registry.cli.help import dataset_names
 from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.errors import LockError, OfflineError, count_text, list_names

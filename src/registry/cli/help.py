@@ -1,14 +1,24 @@
-"""`completion`, the script that lets a shell complete, and what it asks for: names and tags."""
+"""What the command line says of itself: `--help`, hints for misspelt names, and completion."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import click
 
-__all__ = ["VARIABLE", "completion_command", "dataset_names", "tag_names"]
+from registry.errors import RegistryError, near_or_known
+
+__all__ = [
+    "VARIABLE",
+    "SuggestingGroup",
+    "completion_command",
+    "dataset_names",
+    "tag_names",
+    "with_help_text",
+]
 
 VARIABLE = "_REGISTRY_COMPLETE"
 """The variable by which a shell asks for completions, as click's scripts set it."""
@@ -32,6 +42,81 @@ For the current shell alone (zsh: after `compinit`):
   registry completion fish | source
 """
 
+_VERBATIM = "\b"
+"""The line that begins a paragraph whose lines click leaves as they are."""
+_COMMAND = re.compile(r"(Example: )?(?:[A-Z_]+=\S+ )*registry ")
+_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+
+
+class _Formatter(click.HelpFormatter):
+    """Folds the lines of verbatim paragraphs that are wider than the terminal."""
+
+    def write_text(self, text: str) -> None:
+        paragraphs = (self._fitting(one) for one in text.split("\n\n"))
+        super().write_text("\n\n".join(paragraphs))
+
+    def _fitting(self, paragraph: str) -> str:
+        first, *lines = paragraph.split("\n")
+        if first.strip() != _VERBATIM:
+            return paragraph
+        width = max(self.width - self.current_indent, 11)
+        return "\n".join([first, *(part for line in lines for part in _fold(line, width))])
+
+
+def _fold(line: str, width: int) -> Iterator[str]:
+    if len(line) <= width:
+        yield line
+    elif _COMMAND.match(line):
+        yield from _fold_command(line, width)
+    else:
+        indent = len(line) - len(line.lstrip())
+        yield from textwrap.wrap(
+            line, width, subsequent_indent=" " * (indent + 2), break_on_hyphens=False
+        )
+
+
+def _fold_command(line: str, width: int) -> Iterator[str]:
+    """Yield a command in lines that a shell takes for one: all but the last end in a backslash."""
+    part = ""
+    for word in _WORD.findall(line):
+        joined = f"{part} {word}" if part else word
+        if len(joined) + 2 > width and part.strip():
+            yield f"{part} \\"
+            part = f"    {word}"
+        else:
+            part = joined
+    yield part
+
+
+class _HelpContext(click.Context):
+    """A context whose help is formatted so."""
+
+    formatter_class = _Formatter
+
+
+class SuggestingGroup(click.Group):
+    """A group that suggests the command that was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return what click does; an unknown name is an error with a similar one, or all."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            hint = near_or_known(args[0], known, "commands")
+            name = " ".join([*ctx.command_path.split()[1:], args[0]])
+            raise click.UsageError(f"no command '{name}' ({hint})", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def with_help_text(command: click.Command) -> click.Command:
+    """Return a command, and those below it, with help that is formatted so."""
+    command.context_class = _HelpContext
+    if isinstance(command, click.Group):
+        for one in command.commands.values():
+            with_help_text(one)
+    return command
+
 
 @click.command("completion", epilog=_EXAMPLES)
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
@@ -50,7 +135,6 @@ def dataset_names(context: click.Context, parameter: click.Parameter, start: str
     The members of a group by values are known if these are declared.
     """
     from registry.catalog.catalog import Catalog  # commands and options need no catalog
-    from registry.errors import RegistryError
 
     with suppress(RegistryError, OSError):
         catalog = Catalog.open(context.params.get("root"))
@@ -65,7 +149,6 @@ def dataset_names(context: click.Context, parameter: click.Parameter, start: str
 def tag_names(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
     """Return the tags that begin so; none if the catalog can't be read."""
     from registry.catalog.catalog import Catalog
-    from registry.errors import RegistryError
 
     with suppress(RegistryError, OSError):
         catalog = Catalog.open(context.params.get("root"))
