@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +84,7 @@ COMMANDS = (
     *(command for commands in NAMED.values() for command in commands),
     *(*LISTING, *OTHERS, *LOCKS.values(), *BUILDING),  # those that change the lockfile are the last
 )
-# What finds a broken manifest broken finds another broken manifest broken too.
+# What answers to one broken manifest, data file, index or lockfile answers to others of its kind.
 FEW = ("show bad", "preview bad", "preview good", "log bad", "validate", "list", "sync", "lock")
 SAMPLES = tuple(
     one for name in NAMED for one in NAMED[name] if one.startswith(("describe", "export", "bundle"))
@@ -148,13 +148,7 @@ def half(name: str) -> Callable[[Path], object]:
     return lambda folder: text(name, (folder / name).read_text()[:-60])(folder)
 
 
-def manifest(
-    breaks: Callable[[Path], object],
-    says: str,
-    *,
-    before: str = "",
-    commands: tuple[str, ...] = COMMANDS,
-) -> State:
+def manifest(breaks: Callable[[Path], object], says: str, *, before: str = "") -> State:
     """Return a state of a manifest: its dataset can't be used, and all others can."""
     affected = (*NAMED["bad"], LOCKS["bad"], *LISTING, *BUILDING)
     return State(
@@ -163,7 +157,6 @@ def manifest(
         affected,
         (*NAMED["good"], LOCKS["good"], *OTHERS),
         before=before,
-        commands=commands,
     )
 
 
@@ -232,7 +225,7 @@ MANIFESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a dangling manifest": (replaced("m/bad.yaml", link), "1:1 $: can't read the file: No such file"),
 }  # fmt: skip
 STATES = {
-    **{name: manifest(*one, commands=FEW) for name, one in MANIFESTS.items()},
+    **{name: manifest(*one) for name, one in MANIFESTS.items()},
     "a broken file": manifest(text("m/bad.yaml", "datasets: {bad: [1"), "2:1 $: not YAML"),
     "a broken dataset": manifest(
         text("m/bad.yaml", 'datasets:\n  bad: {tags: "m'), "2:17 $.datasets.bad: not YAML"
@@ -339,6 +332,13 @@ STATES = {
         tuple(one for one in COMMANDS if one != "plugin"),
     ),
 }
+ALIKE = (
+    *(*MANIFESTS, "a broken dataset", "a folder as manifest"),
+    *("a folder as data", "dangling data", "empty data"),
+    *("an empty index", "a newer index", "a folder as index"),
+    *("half a lockfile", "an empty lockfile", "a folder as lockfile"),
+)
+STATES |= {name: replace(STATES[name], commands=FEW) for name in ALIKE}
 
 
 @pytest.fixture(scope="module")
