@@ -12,6 +12,8 @@ import pytest
 
 from registry import Dataset, MemoryDataset, Sample, get_dataset
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
+
 DATASETS: dict[str, Any] = {
     "as it is stored": lambda: get_dataset("demo-mcq"),
     "view": lambda: get_dataset("demo-mcq", shuffle=True, seed=3, shuffle_choices=5, limit=20),
@@ -24,7 +26,7 @@ DATASETS: dict[str, Any] = {
 
 
 @pytest.fixture(params=DATASETS, ids=str)
-def dataset(request: pytest.FixtureRequest) -> Dataset:
+def dataset(request: pytest.FixtureRequest, _shared_cache: None) -> Dataset:
     made: Dataset = DATASETS[request.param]()
     return made
 

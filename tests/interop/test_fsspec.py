@@ -18,7 +18,10 @@ from tests.interop.page import NOT_SERVED, serves_registry
 
 DATASETS = ("demo-mcq", "demo-chat")
 
-pytestmark = pytest.mark.skipif(not serves_registry(), reason=f"not installed: {NOT_SERVED}")
+pytestmark = [
+    pytest.mark.skipif(not serves_registry(), reason=f"not installed: {NOT_SERVED}"),
+    pytest.mark.usefixtures("_shared_cache"),
+]
 
 
 def rows_of(name: str, **view: Any) -> list[dict[str, Any]]:
