@@ -221,7 +221,7 @@ MANIFESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a NUL": (edited("m/bad.yaml", "mit", "m\0t"), "4:15 $.datasets.bad: not YAML text"),
     "UTF-16": (text("m/bad.yaml", MANIFEST.encode("utf-16")), "1:1 $: byte 0xff is not UTF-8"),
     "Latin-1": (text("m/bad.yaml", "# für\n".encode("latin-1")), "1:4 $: byte 0xfc is not UTF-8"),
-    "marks of a merge": (edited("m/bad.yaml", "    lic", "<<<<<<< HEAD\n    lic"), "5:12 $.datasets.bad: not YAML"),
+    "marks of a merge": (edited("m/bad.yaml", "    lic", "<<<<<<< HEAD\n    lic"), "4:1 $.datasets.bad: not YAML: a conflict marker of a merge"),
     "a dangling manifest": (replaced("m/bad.yaml", link), "1:1 $: can't read the file: No such file"),
 }  # fmt: skip
 STATES = {

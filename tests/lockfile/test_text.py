@@ -13,11 +13,11 @@ from registry import LockError
 from registry.lockfile.text import (
     HEADER,
     chunks,
-    conflict_line,
     conflict_sides,
     dump,
     read_bytes,
 )
+from registry.yamldoc.document import conflict_line
 
 PIN = {"spec": "sha256:" + "a" * 64, "sources": [{"location": "a.csv", "size": 1}], "columns": []}
 

@@ -115,6 +115,16 @@ def test_each_broken_part_is_reported_where_it_is() -> None:
     assert second.startswith("m.yaml:12:14 $.datasets.four: not YAML: ")
 
 
+def test_conflict_of_a_merge_is_reported_at_its_markers() -> None:
+    sides = "datasets:\n  a: 1\n<<<<<<< HEAD\n  b: 2\n=======\n  c: 3\n>>>>>>> other\n  d: 4\n"
+    parsed = parse_partially(sides.encode(), file="m.yaml")
+    said = "not YAML: a conflict marker of a merge (keep what is right of its sides)"
+    places = ["3:1 $.datasets.a", "5:1 $.datasets.b", "7:1 $.datasets.c"]
+    assert [*map(str, parsed.problems)] == [f"m.yaml:{place}: {said}" for place in places]
+    assert parsed.document is not None
+    assert parsed.document.value == {"datasets": {"d": 4}}
+
+
 def test_values_have_their_positions_in_the_file() -> None:
     document = parse(BROKEN).document
     assert document is not None

@@ -22,7 +22,6 @@ from registry.lockfile.text import (
     FIX,
     NEWER,
     chunks,
-    conflict_line,
     conflict_sides,
     dump,
     lock_error,
@@ -31,6 +30,7 @@ from registry.lockfile.text import (
 )
 from registry.manifest.models import DatasetSpec
 from registry.manifest.serialize import data_of
+from registry.yamldoc.document import conflict_line
 from registry.yamldoc.reader import Document, parse_yaml
 
 __all__ = [

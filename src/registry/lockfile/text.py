@@ -19,6 +19,7 @@ from registry.base.fs import write_atomic
 from registry.base.local_files import open_regular
 from registry.errors import LockError, Problem
 from registry.settings import lock_limit
+from registry.yamldoc.document import CONFLICT_MARKER
 
 __all__ = [
     "FIX",
@@ -26,7 +27,6 @@ __all__ = [
     "NEWER",
     "blocks",
     "chunks",
-    "conflict_line",
     "conflict_sides",
     "dump",
     "lock_error",
@@ -41,7 +41,6 @@ version: 1
 """
 _BLOCK = r"(?m)^  \S"
 _WHOLE_BLOCK = r"""(?m)^  ([A-Za-z0-9_.-]+|"[A-Za-z0-9_.:-]+"):\n(?:    .*\n)+"""
-_MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
 # Strings that need no quotes in YAML, not even within a list.
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_/.+*@-]*(://[A-Za-z0-9_/.+*@-]+|:[0-9a-f]{64})?"
 # Words that are a bool or null in some version of YAML.
@@ -143,13 +142,6 @@ def blocks(text: str) -> dict[str, tuple[int, str]]:
     return found if end == len(text) else {}
 
 
-def conflict_line(text: str) -> int | None:
-    """Return the line of the first conflict marker of a merge, or None."""
-    # Most files have no marker, and a plain search is much faster than the pattern.
-    marker = re.search(_MARKER, text) if any(mark * 7 in text for mark in "<|=>") else None
-    return None if marker is None else text.count("\n", 0, marker.start()) + 1
-
-
 def conflict_sides(text: str) -> tuple[str, str, str | None]:
     """Return the sides of a text with merge conflicts: ours, theirs, and the base if it is there.
 
@@ -158,7 +150,7 @@ def conflict_sides(text: str) -> tuple[str, str, str | None]:
     sides: tuple[list[str], list[str], list[str]] = ([], [], [])
     current, hunks, bases = {0, 1, 2}, 0, 0
     for line in text.splitlines(keepends=True):
-        if re.match(_MARKER, line):
+        if re.match(CONFLICT_MARKER, line):
             current = {"<": {0}, "|": {2}, "=": {1}, ">": {0, 1, 2}}[line[0]]
             hunks += line[0] == "<"
             bases += line[0] == "|"

@@ -13,11 +13,13 @@ from registry.errors import ManifestError, Problem
 from registry.rules import RULES
 
 __all__ = [
+    "CONFLICT_MARKER",
     "DataPath",
     "Document",
     "ParsedText",
     "Position",
     "Positions",
+    "conflict_line",
     "is_within",
     "json_path",
     "paths_in",
@@ -27,6 +29,8 @@ __all__ = [
 DataPath = tuple[str | int, ...]
 """Where a value is in a document: keys and list indexes."""
 
+CONFLICT_MARKER = r"(?m)^(<{7}|\|{7}|={7}|>{7})( .*)?\r?$"
+"""A line that git writes around each side of a conflict."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -160,3 +164,10 @@ def unparsed(
     line, column = position
     problem = Problem(message=message, file=file, line=line, column=column, hint=hint, rule=rule)
     return ManifestError([problem])
+
+
+def conflict_line(text: str) -> int | None:
+    """Return the line of the first conflict marker of a merge, or None."""
+    # Most files have no marker, and a plain search is much faster than the pattern.
+    marker = re.search(CONFLICT_MARKER, text) if any(mark * 7 in text for mark in "<|=>") else None
+    return None if marker is None else text.count("\n", 0, marker.start()) + 1

@@ -30,6 +30,7 @@ from registry.yamldoc.document import (
     ParsedText,
     Position,
     Positions,
+    conflict_line,
     json_path,
     unparsed,
 )
@@ -159,7 +160,11 @@ class _Composer:
             # libyaml 0.2.6 reads ahead, and has a limit of its own, of 1,000.
             if "maximum nesting depth" in message:
                 raise self._limit(position, _TOO_DEEP) from error
-            raise self._error(position, f"not YAML: {message}") from error
+            hint = ""
+            if marker := conflict_line(self._text):
+                position = Position(self._first_line + marker - 1, 1)
+                message, hint = "a conflict marker of a merge", "keep what is right of its sides"
+            raise self._error(position, f"not YAML: {message}", hint) from error
         except yaml.reader.ReaderError as error:
             index = error.position if isinstance(error.position, int) else 0
             # libyaml reports the offset in bytes.
