@@ -38,6 +38,7 @@ test_an_operation_returns = returns(
     ("float", 2, 2.0),
     ("str", "a", "a"),
     ({"parse": "literal"}, "[(1,)]", [(1,)]),
+    ({"parse": "literal"}, """['a","b', "it's", 'c']""", ['a","b', "it's", "c"]),
     ({"parse": "literal"}, """['a' "it's"\n '' # 'x' 'y'\n]""", ["a", "it's", ""]),
     ({"parse": "literal"}, "['a', # x\n 'b', '''c' 'd''']", ["a", "b", "c' 'd"]),
     ({"parse": "literal"}, "{'a': array(['x'], dtype='<U1'), 'b': array([1])}", {"a": ["x"], "b": [1]}),
