@@ -211,7 +211,7 @@ def test_files_that_a_sparse_checkout_leaves_out_are_missing(tmp_path: Path) -> 
     origin.git("sparse-checkout", "set", "--no-cone", "/*", "!/d/b.csv")
     (origin.folder / "d" / "c.csv").unlink()
     assert missing_paths(origin.folder) == {"d/b.csv": ""}
-    other = tmp_path / "other"
+    other = tmp_path / "\udcff"
     origin.git("worktree", "add", "--quiet", str(other), "-b", "other")
     git(other, "sparse-checkout", "set", "--no-cone", "/*", "!/a.yaml")
     assert missing_paths(other) == {"a.yaml": ""}

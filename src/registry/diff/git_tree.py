@@ -217,7 +217,7 @@ def missing_paths(top: Path) -> dict[str, str]:
 
 def _is_sparse(folder: Path) -> bool:
     if folder.is_file():  # of a worktree
-        named = folder.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        named = os.fsdecode(folder.read_bytes()).removeprefix("gitdir:").strip()
         folder = folder.parent / named
     return (folder / "info" / "sparse-checkout").is_file()
 
