@@ -150,8 +150,9 @@ def test_each_dataset_is_in_one_shard_of_a_fair_size(count: int, seed: int, part
     assert len(found.shards) == count
     assert sorted(name for shard in found.shards for name in shard) == sorted(names)
     # As many shards as datasets have one group each: the largest of them bounds any shard.
-    largest = max(divided(names, len(names)).bytes)
-    assert max(found.bytes) <= sum(found.bytes) / count + largest
+    groups = divided(names, len(names)).bytes
+    assert sum(found.bytes) == sum(groups)
+    assert max(found.bytes) <= sum(groups) / count + max(groups)
     # Another order of the names, as of another machine, is the same division.
     other = divided(sorted(names), count)
     assert [set(one) for one in other.shards] == [set(one) for one in found.shards]
