@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from registry.diff import words as compared
 from registry.diff.models import Chunk
-from registry.diff.words import excerpt, is_similar, matches, word_diff
+from registry.diff.words import excerpt, is_similar, item_diff, matches, word_diff
 
 words = st.lists(st.sampled_from("abc"), max_size=30)
 
@@ -173,3 +173,18 @@ def test_work_is_bounded(alphabet: int) -> None:
     start = time.process_time()
     check([*old, "x"], ["y", *new])
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (["Mars", "Sun"], ["Mars", "Sun"], "Mars\nSun"),
+        (["Mars"], ["Sun"], "[-Mars-]{+Sun+}"),
+        (["Mars"], ["Sun", "Mars"], "{+Sun\n+}Mars"),
+        (["Mars", "red one"], ["Mars"], "Mars\n[-red one-]"),
+        (["Mars"], ["Mars", ""], "Mars\n"),
+        ([], ["Sun"], "{+Sun+}"),
+    ],
+)
+def test_items_are_compared_as_lines(old: list[str], new: list[str], expected: str) -> None:
+    assert shown(item_diff(old, new)) == expected
