@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from registry import get_dataset
+from registry.errors import ExtensionError
+from registry.plugins.export import formats
 from registry.plugins.export.command import publish
 from registry.plugins.export.formats import FORMATS, find_format, format_of_path
 from tests.plugins.export.conftest import Opener
@@ -44,3 +46,9 @@ def test_bytes_do_not_depend_on_the_folder_or_the_cache(
         files = publish(exported, kind, Path("out" if kind.is_folder else f"out{kind.suffix}"))
         found.append({path.name: path.read_bytes() for path in files})
     assert found[0] == found[1]
+
+
+def test_a_plugin_that_is_no_format_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "extension", lambda kind, name: print)
+    with pytest.raises(ExtensionError, match=r"'notes' is no registry\S+\.Format, but builtin_f"):
+        find_format("notes")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from registry.errors import ManifestError
+from registry.errors import ExtensionError, ManifestError
+from registry.plugins.importers import command
 from registry.plugins.importers.command import detect_kind, files_of, import_files
 from registry.plugins.importers.models import ImportOptions
 from registry.plugins.importers.tolerant_yaml import ForeignYaml, parse_foreign_yaml
@@ -228,3 +229,13 @@ def test_a_folder_gives_its_files_in_order(tmp_path: Path) -> None:
         write(tmp_path, name, "")
     found = [file.relative_to(tmp_path).as_posix() for file in files_of(tmp_path)]
     assert found == ["a.yml", "b/x.YAML"]
+
+
+def test_a_plugin_that_is_no_importer_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "quiz.note").write_text("Three?")
+    monkeypatch.setattr(command, "extensions", lambda kind: ["notes"])
+    monkeypatch.setattr(command, "extension", lambda kind, name: print)
+    with pytest.raises(ExtensionError, match=r"the plugin 'notes' is no registry\S+\.Importer"):
+        list(import_files([folder / "quiz.note"], ImportOptions()))
