@@ -1,4 +1,4 @@
-"""The only way out: stdout and stderr, escaped, and what a terminal shows that is not.
+"""Escape what goes to stdout and stderr, and style and draw what a terminal can show.
 
 What is printed controls no terminal and no CI. Our own styles, pages, plots and bars go to the
 streams below, in text of which everything else has been escaped.

@@ -1,4 +1,4 @@
-"""What a remote cache says of its samples, who wrote that, the proof of it, and packs of samples.
+"""Records of the samples in a remote cache, with who wrote them and a proof, and packs of samples.
 
     v3/samples/<fingerprint>/entry.json      the record of an entry
     v3/packs/<sha256>.pack                   files of samples, one after the other
