@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,12 +78,14 @@ def _read_log(file: Path) -> Any:
             raise
         message = f"{display_path(file)}: its reader is Inspect AI's"
         raise MissingDependencyError(f"{message}: {install_advice(error)}") from error
-    _check_size(file)
     options: dict[str, Any] = {"resolve_attachments": True}
     if "exclude_fields" in inspect.signature(read_eval_log).parameters:
         options["exclude_fields"] = _UNUSED
     try:
+        _check_content(file)
         return read_eval_log(str(file), **options)
+    except LogError:
+        raise
     except Exception as error:  # damage shows in zip, zstd, ijson, json or pydantic
         reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         raise LogError(
@@ -91,16 +94,23 @@ def _read_log(file: Path) -> Any:
         ) from error
 
 
-def _check_size(file: Path) -> None:
-    """Refuse a log that unpacks to much more than it has: Inspect reads each sample whole."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-    except (zipfile.BadZipFile, OSError):  # JSON, or damage, which Inspect names
+def _check_content(file: Path) -> None:
+    """Refuse a log that unpacks to much more than it has, or has another checksum than its bytes.
+
+    Inspect reads each sample whole, whatever size the archive states, and compares no checksum.
+    """
+    if not zipfile.is_zipfile(file):  # JSON, or damage, which Inspect names
         return
     most = max(HARMLESS_BYTES, Boundary().limits.ratio * file.stat().st_size)
+    size = 0
+    with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            entry.file_size = sys.maxsize  # so that all is read, and its checksum compared
+            with archive.open(entry) as member:
+                while size <= most and (chunk := member.read(1 << 20)):
+                    size += len(chunk)
     if size > most:
-        message = f"would unpack to {size:,} bytes, more than {most:,}, so it is not read"
+        message = f"would unpack to more than {most:,} bytes, so it is not read"
         raise LogError(f"{display_path(file)}: {message}")
 
 
