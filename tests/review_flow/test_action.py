@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from registry.cli import main
+from tests import command_line
 from tests.conftest import REPOSITORY
 from tests.git_repository import GitRepository
 from tests.review_flow.composite_action import Action, Done, install, prepare, program
@@ -71,9 +72,26 @@ class Job:
         assert main(["lock", "--root", str(self.repository.folder)]) == 0
 
 
+# Runs `python -I -m registry ARGUMENTS` as a fork: importing takes most of the time of a step.
+FORKING = """\
+#!/bin/sh
+shift 3
+exec "${0%/*}/registry" "$@"
+"""
+
+
 @pytest.fixture
-def job(tmp_path: Path, installed: tuple[Action, Done]) -> Job:
+def installed_job(tmp_path: Path, installed: tuple[Action, Done]) -> Job:
+    """Return a job whose later steps start the Python that the first one installed."""
     return Job(tmp_path, installed)
+
+
+@pytest.fixture
+def job(installed_job: Job, tmp_path: Path) -> Job:
+    python = program(tmp_path / "forking" / "bin" / "python", FORKING)
+    command_line.install(python.parent)
+    installed_job.known["steps.install.outputs.folder"] = str(tmp_path / "forking")
+    return installed_job
 
 
 CLEAN = {"base": 0, "diff": 0, "validate": 0, "lock": 0}
@@ -216,8 +234,8 @@ def test_release_of_another_tag_is_refused() -> None:
 # --- a change ---
 
 
-def test_unchanged_catalog_has_no_differences(job: Job) -> None:
-    done = job.run()
+def test_unchanged_catalog_has_no_differences(installed_job: Job) -> None:
+    done = installed_job.run()
     assert done.codes == CLEAN, done.logs
     assert done.outputs["steps.diff.outputs.differences"] == "false"
     assert "no differences" in done.summary
@@ -255,11 +273,11 @@ def test_main_branch_is_the_base_without_a_pull_request(job: Job) -> None:
 # --- errors ---
 
 
-def test_problem_is_an_annotation_and_differences_are_still_reported(job: Job) -> None:
-    job.lock()
-    job.repository.write(UNKNOWN_KEY)
-    job.repository.commit()
-    done = job.run()
+def test_problem_is_an_annotation_and_differences_are_still_reported(installed_job: Job) -> None:
+    installed_job.lock()
+    installed_job.repository.write(UNKNOWN_KEY)
+    installed_job.repository.commit()
+    done = installed_job.run()
     assert done.codes == {"base": 0, "diff": 4, "validate": 1, "lock": 1}, done.logs
     assert "a part of a side could not be read" in done.logs["diff"]
     annotation = r"^::error file=registry/qa\.yaml,line=4,col=5,title=unknown-key::.*'license'"

@@ -12,11 +12,13 @@ from typing import Any
 from registry.cache.cache import Cache
 from registry.catalog.catalog import Catalog
 from registry.cli.commands.diff import FORMATS
+from registry.diff.checkout import checkout_of, folder_checkout, rules_in
 from registry.diff.compare import compare
 from registry.diff.models import CatalogDiff, DatasetChange
 from registry.diff.review import POLICY_CLASSES, ReviewedSide, refusals, side_of, violations
 from registry.diff.sampling import SamplingOptions, with_samples
-from registry.diff.snapshot import index_values, open_snapshots
+from registry.diff.snapshot import index_values, open_pair
+from registry.diff.snapshots.contents import Contents, read_contents
 from registry.lockfile.models import Lock, read_lock, write_lock
 from registry.workflows.lock import LockRequest, lock_datasets, new_lock
 from registry.workflows.lock_check import check_lock
@@ -39,6 +41,8 @@ class Oracle:
     samples: dict[str, Samples]
     reference: Reference
     cache: Cache
+    main: Contents
+    """What a diff reads of `main`: once, as no change reaches it."""
     reviewed: ReviewedSide
     """What a review of `main` is of."""
 
@@ -73,8 +77,9 @@ class Oracle:
             (top / "datasets.lock").unlink()
             repository.commit()
             base = dict(BASE)
+        main = read_contents(checkout_of("main", top / "datasets.yaml", folder / "main"))
         _, _, reviewed = _side(top)
-        return cls(repository, base, reference.samples_in(top), reference, cache, reviewed)
+        return cls(repository, base, reference.samples_in(top), reference, cache, main, reviewed)
 
     def faults(self, change: Change) -> list[str]:
         """Return what the diff of a change hides, or shows wrongly."""
@@ -129,10 +134,11 @@ class Oracle:
                 yield f"{door} passes {name}, whose samples differ"
 
     def _diff(self, top: Path) -> CatalogDiff:
-        index = top / "datasets.yaml"
+        checkout = folder_checkout(top / "datasets.yaml", "work tree")
+        head = read_contents(checkout, rules_in(self.main.checkout, self.main.checkout.top).index)
+        old, new = open_pair(self.main, head, runs_changed_code=False)
         options = SamplingOptions(cache=self.cache, build=True, offline=True, examples=1000)
-        with open_snapshots("main", None, index) as (old, new):
-            return with_samples(compare(old.snapshot, new.snapshot), old, new, options)
+        return with_samples(compare(old.snapshot, new.snapshot), old, new, options)
 
     def _faults(
         self, change: Change, found: dict[str, Samples], diff: CatalogDiff
