@@ -96,12 +96,12 @@ MESSAGES: list[tuple[RegistryError, str]] = [
         DatasetNotFoundError("mmul", ["mmlu", "mmlu-pro", "arc"], catalog="datasets.yaml"),
         (
             "no dataset 'mmul' in datasets.yaml; similar names: mmlu, mmlu-pro"
-            " (registry list shows all)"
+            " (`registry list` shows all)"
         ),
     ),
     (
         DatasetNotFoundError("x", ["mmlu"], catalog="c"),
-        "no dataset 'x' in c (registry list shows all)",
+        "no dataset 'x' in c (`registry list` shows all)",
     ),
     (LockStaleError("qa", "is not pinned"), "qa: is not pinned"),
     (

@@ -51,6 +51,8 @@ def test_nearest_index_in_parent_folders_is_the_root(
 def test_folder_with_the_name_of_an_index_is_ignored(root: Path) -> None:
     (root / "a" / INDEX_NAME).mkdir()
     assert find_root(root / "a" / "b") == root / INDEX_NAME
+    (root / "a" / "b" / INDEX_NAME).symlink_to("gone")  # but no broken link
+    assert find_root(root / "a" / "b") == root / "a" / "b" / INDEX_NAME
 
 
 def test_built_in_index_is_the_root_without_a_local_index() -> None:

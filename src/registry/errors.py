@@ -249,7 +249,7 @@ class DatasetNotFoundError(RegistryError, LookupError):
         similar = f"; similar names: {', '.join(self.matches)}" if self.matches else ""
         message = f"no {what} '{name}' in {catalog}{similar}"
         hint = f"; {unread} has problems, which `registry validate` shows" if unread else ""
-        super().__init__(f"{reason or message} ({command} shows all{hint})")
+        super().__init__(f"{reason or message} (`{command}` shows all{hint})")
 
 
 class DeprecatedNameWarning(UserWarning):

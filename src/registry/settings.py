@@ -214,8 +214,9 @@ def is_on(name: str, environ: Mapping[str, str] = os.environ) -> bool:
 def find_root(start: Path) -> Path:
     """Return the nearest `datasets.yaml` in `start` or above it, else the built-in one."""
     for folder in (start, *start.parents):
-        if (folder / INDEX_NAME).is_file():
-            return folder / INDEX_NAME
+        index = folder / INDEX_NAME
+        if index.is_file() or index.is_symlink():  # a broken link is an error when it is read
+            return index
     return builtin_root()
 
 

@@ -124,7 +124,7 @@ def test_includes_without_a_match_are_reported(write: Write) -> None:
         "datasets.yaml:2:21 $.include[1]: 'none/*.yaml' matches nothing (check the spelling)",
         (
             "datasets.yaml:2:34 $.include[2]: 'package:no_such_package_anywhere' matches nothing"
-            " (check the spelling)"
+            " (install the package)"
         ),
     ]
     inline = Catalog.open(write(f"include: [none/*.yaml]\n{dataset('inline')}"))
@@ -500,7 +500,7 @@ def test_unknown_name_is_a_lookup_error_with_three_similar_names(write: Write) -
     assert len(error.matches) == 3
     assert str(error) == (
         f"no dataset 'mmlu-smal' in {root / 'datasets.yaml'};"
-        f" similar names: {', '.join(error.matches)} (registry list shows all)"
+        f" similar names: {', '.join(error.matches)} (`registry list` shows all)"
     )
 
 
@@ -512,7 +512,7 @@ def test_unknown_name_without_similar_names_is_reported_with_the_searched_index(
         Catalog.open(root)["zzzzzz"]
     assert caught.value.matches == []
     assert str(caught.value) == (
-        f"no dataset 'zzzzzz' in {root / 'datasets.yaml'} (registry list shows all)"
+        f"no dataset 'zzzzzz' in {root / 'datasets.yaml'} (`registry list` shows all)"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -22,7 +23,7 @@ import pytest
 from registry import get_dataset
 from registry.cli import command, main
 from registry.errors import ManifestError
-from tests.cli.invocation import HUB, INDEX, SYNTAX, Invocation, Run, write
+from tests.cli.invocation import HUB, INDEX, QA, SYNTAX, Invocation, Run, write
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("demo-chat", "demo-mcq", "demo-mcq-small")
@@ -229,8 +230,25 @@ def test_unknown_dataset_is_an_error_with_similar_names(run: Run, own: Path, ver
     assert result.code == 1
     assert result.err == (
         f"error: no dataset 'qa-on' in {own / 'datasets.yaml'}; similar names: qa-one, qa"
-        " (registry list shows all)\n"
+        " (`registry list` shows all)\n"
     )
+
+
+def test_commands_that_messages_advise_are_about_the_same_catalog(
+    run: Run, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = own.rename(own.with_name("a b"))
+    monkeypatch.chdir(other.parent)
+    unknown = run("show", "none", "--root", "a b")
+    assert unknown.err.endswith(" (`registry list --root 'a b'` shows all)\n")
+    unpinned = run("sync", "qa", "--locked", "--root", "a b")
+    assert "(`registry lock qa --root 'a b'` does)" in unpinned.err
+    assert run("lock", "qa", "--root", "a b").code == 0
+    write(other, "qa", QA.replace("limit: 1", "limit: 2").replace("qa.csv", "more.csv"))
+    stale = run("validate", "--root", "a b").out
+    assert re.search(r"`registry lock [^`]*--root 'a b'`", stale)
+    for verb in ("bundle", "diff", "list", "lock", "show", "sync", "validate"):
+        assert "  --root PATH" in run(verb, "--help").out
 
 
 # --- processes ---
@@ -263,6 +281,8 @@ def test_ctrl_c_before_the_command_line_is_loaded_is_no_traceback() -> None:
 def test_built_in_catalog_is_used_outside_of_any_catalog(tmp_path: Path) -> None:
     result = python("sync", "--tag", "demo", cwd=tmp_path)
     assert (result.code, {line.split()[0] for line in result.lines[1:]}) == (0, set(DEMO))
+    checked = python("validate", str(ROOT / "registry" / "demo.yaml"), cwd=tmp_path).out
+    assert checked.endswith(" of the built-in catalog: no datasets.yaml here or above)\n")
     assert list(tmp_path.glob("*.yaml")) == []
 
 

@@ -189,7 +189,7 @@ def test_nesting_below_the_limit_is_accepted() -> None:
         ("a: b: c", "1:5", "mapping values are not allowed"),
         ("a:\n  b: 1\n c: 2\n", "3:2", "did not find expected key"),
         ("a: 1\nb: @x\n", "2:4", "cannot start any token"),
-        ("a: 1\nb:\n\t- c\n", "3:1", "cannot start any token"),
+        ("a: 1\nb:\n\t- c\n", "3:1", "(this is a tab: indent with spaces)"),
         ("a: 1\nb: [1, 2\n", "3:1", "did not find expected ',' or ']'"),
         ('a: 1\nb: "\\q"\n', "2:5", "unknown escape character"),
         ("a: 1\nb: 'x\n", "3:1", "unexpected end of stream"),

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from registry.base.local_files import ABSENT, FileState
 from registry.boundary.boundary import Boundary
 from registry.catalog.discovery import (
+    PACKAGE,
     GlobMatches,
     IncludeReach,
     IndexFiles,
@@ -334,8 +335,9 @@ class LocatedProblem(Struct, frozen=True):
 
 def _include_nothing(document: Document, number: int) -> LocatedProblem:
     """Return the problem for a pattern in `include` that matches nothing."""
-    message = f"'{document.value['include'][number]}' matches nothing"
-    return _of_include(document, number, message, "check the spelling", "include-nothing")
+    pattern = document.value["include"][number]
+    hint = "install the package" if pattern.startswith(PACKAGE) else "check the spelling"
+    return _of_include(document, number, f"'{pattern}' matches nothing", hint, "include-nothing")
 
 
 def _include_limit(document: Document, number: int, limit: str) -> LocatedProblem:

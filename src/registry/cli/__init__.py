@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -145,6 +145,13 @@ class _Verbs(SuggestingGroup):
                 f"{message}, such as `registry list --root PATH`", ctx
             ) from error
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RegistryError as error:  # here, where the context knows the `--root`
+            print_failure(error)
+            return PROBLEMS
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table: click would import every command for its help.
         for title, verbs in _summaries():
@@ -222,9 +229,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit:
         # click calls `sys.exit` on a broken pipe; a custom mapper's exit is caught earlier.
         raise BrokenPipeError from None
-    except RegistryError as error:
-        print_failure(error)
-        return PROBLEMS
     except ModuleNotFoundError as error:
         if not (how := install_advice(error)):
             return _unexpected(error)

@@ -13,7 +13,7 @@ import click
 
 from registry.catalog.catalog import Catalog
 from registry.cli.help import dataset_names, tag_names
-from registry.cli.output import print_line
+from registry.cli.output import ROOT, print_line
 from registry.errors import LockError, RegistryError, ReviewError, RevisionError, near_or_known
 from registry.installation import our_own
 from registry.load.call import DatasetCall, OpenCatalog
@@ -97,6 +97,7 @@ _root = click.option(
     "--root",
     type=click.Path(),
     metavar="PATH",
+    callback=lambda context, _, path: context.meta.setdefault(ROOT, path),
     help="The catalog: a folder with a datasets.yaml, or an index file. Default: REGISTRY_ROOT,"
     " else the nearest datasets.yaml in this folder or above it, else the built-in catalog.",
 )

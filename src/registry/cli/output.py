@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Sequence
@@ -11,6 +13,8 @@ from datetime import date, time
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from registry.base.cells import cell_len, pad
 from registry.base.escape import escape_control, escape_json
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from registry.pipeline.expectations import QualityWarning
 
 __all__ = [
+    "ROOT",
     "existing_file",
     "json_text",
     "message_lines",
@@ -33,9 +38,16 @@ __all__ = [
     "print_warnings",
     "size_text",
     "warning_line",
+    "with_root",
     "write_new",
 ]
 
+ROOT = "registry.root"
+"""Key of click's `meta`: the catalog that the command line names."""
+_ADVISED = re.compile(
+    r"`registry (?:bundle|diff|list|lock|show|sync|validate)\b(?![^`]* --root )[^`]*"
+)
+"""A command in a message that looks at a catalog."""
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _GAP = 2
 _MIN_WIDE = 16
@@ -63,11 +75,20 @@ def print_line(text: object, *, err: bool = False) -> None:
 
     A message that is longer than the terminal goes on in indented lines, without a broken word.
     """
-    line = escape_control(str(text))
+    line = escape_control(with_root(str(text)))
     if err and sys.stderr.isatty():
         line = "\n".join(message_lines(line, columns_of(sys.stderr)))
     # In one piece: `print` writes the end of a line separately, and threads print at the same time.
     print(f"{line}\n", end="", file=sys.stderr if err else sys.stdout, flush=err)
+
+
+def with_root(text: str) -> str:
+    """Return a message whose advised commands have the `--root` that this command was given."""
+    context = click.get_current_context(silent=True)
+    root = context and context.meta.get(ROOT)
+    return (
+        _ADVISED.sub(lambda found: f"{found[0]} --root {shlex.quote(root)}", text) if root else text
+    )
 
 
 def message_lines(line: str, width: int) -> list[str]:

@@ -118,7 +118,8 @@ def _report(error: Violation) -> Iterator[Finding]:
             message = (
                 f"must be {expected}, is {shown}" if expected else f"takes no value, is {shown}"
             )
-            yield Finding(path, message, _usage(path), rule="wrong-type")
+            hint = _usage(path) if path or instance is not None else "the file is empty"
+            yield Finding(path, message, hint, "wrong-type")
         case "enum":
             choices = [str(choice) for choice in limit if choice is not None]
             hint = did_you_mean(str(instance), choices)
@@ -155,6 +156,8 @@ def _usage(path: DataPath) -> str:
     """Return how an operation is written, for its argument; empty for any other value."""
     if path[-1:] == ("do",):
         return "such as `do: [strip]`"
+    if path == ("datasets",):
+        return "each below its name: `NAME: {source: …}`"
     if "do" not in path[:-2] or isinstance(path[-1], int):
         return ""
     operations = read_schema("manifest")["$defs"]["operation"]["properties"]

@@ -161,6 +161,8 @@ class _Composer:
             if "maximum nesting depth" in message:
                 raise self._limit(position, _TOO_DEEP) from error
             hint = ""
+            if mark and self._text[mark.index : mark.index + 1] == "\t":
+                hint = "this is a tab: indent with spaces"
             if marker := conflict_line(self._text):
                 position = Position(self._first_line + marker - 1, 1)
                 message, hint = "a conflict marker of a merge", "keep what is right of its sides"

@@ -75,7 +75,7 @@ def test_commands_take_an_old_name_and_say_once_what_to_use(
 def test_a_removed_dataset_is_an_error_that_says_why(run: Run, old: Path) -> None:
     done = run("show", "gone")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"error: {REMOVED} (registry list shows all)\n"
+    assert done.err == f"error: {REMOVED} (`registry list` shows all)\n"
     assert "similar names: first-name" in run("show", "frist-name").err
     with pytest.raises(DatasetNotFoundError, match="was removed in 1"):
         get_dataset("gone", root=old)

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from registry.base.local_files import display_path
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.cli import CLEAN, PROBLEMS, options
-from registry.cli.output import print_json, print_line, print_table
+from registry.cli.output import print_json, print_line, print_table, with_root
 from registry.cli.problems import FORMATS, full_lines
 from registry.cli.terminal import print_styled, unescaped
 from registry.errors import Problem, count_text
@@ -25,7 +26,7 @@ from registry.lint.runner import CheckResult, check, check_catalog, count_checke
 from registry.lint.selection import Selection, effective_ignores, invalid_name, selected
 from registry.lint.stray_files import nested_indexes
 from registry.rules import RULES
-from registry.settings import Settings, validate_seconds
+from registry.settings import Settings, builtin_root, validate_seconds
 
 __all__ = ["command"]
 
@@ -162,7 +163,7 @@ def command(
             print_line(f"note: {place}: {_counts(theirs)} (--packages shows them)", err=True)
     _print_problems(problems, format_name)
     if format_name in _FOR_PEOPLE:
-        print(_summary(problems, result.datasets))
+        print(_summary(problems, result.datasets, settings.index))
     failed = any(strict or problem.severity == "error" for problem in problems)
     return PROBLEMS if failed else CLEAN
 
@@ -170,6 +171,8 @@ def command(
 def _print_problems(problems: Sequence[Problem], format_name: str) -> None:
     if format_name == "text":
         format_name = "full" if sys.stdout.isatty() else "concise"
+    if format_name in ("full", "concise"):
+        problems = [replace(problem, hint=with_root(problem.hint)) for problem in problems]
     if format_name == "full":
         for line in full_lines(problems, sys.stdout):
             print_styled(line, sys.stdout)
@@ -212,9 +215,12 @@ def _print_rules(*, as_json: bool) -> None:
     print_table(("rule", "family", "severity", "", "why"), rows)
 
 
-def _summary(problems: Sequence[Problem], datasets: int) -> str:
+def _summary(problems: Sequence[Problem], datasets: int, index: Path) -> str:
     if not problems:
-        return f"no problems ({count_text(datasets, 'dataset')})"
+        # Who forgot the datasets.yaml, or is in another folder, has checked nothing of their own.
+        is_inside = index != builtin_root() or Path.cwd().is_relative_to(index.parent)
+        where = "" if is_inside else " of the built-in catalog: no datasets.yaml here or above"
+        return f"no problems ({count_text(datasets, 'dataset')}{where})"
     fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
     text = _counts(problems)
     return f"{text}; --fix may fix {fixable}" if fixable else text
