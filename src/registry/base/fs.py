@@ -130,11 +130,12 @@ class HashedFile(io.RawIOBase):
         return self._digest.hexdigest()
 
 
-def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_atomic(path: Path, write: Callable[[BinaryIO], object], *, durable: bool = True) -> None:
     """Write a temporary file beside `path`, sync it and rename it to `path`: a user's file.
 
     After a power cut the file has its old content or the new one; its mode stays. Temporary files
-    that killed writers of the same path left are removed.
+    that killed writers of the same path left are removed. One of thousands that can be made again
+    need not be `durable`: it is not synced, and its folder not listed.
 
     Raises:
         FileExistsError: a device or a pipe is there.
@@ -157,9 +158,10 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object]) -> None:
             set_mode(file, mode & 0o777)
         return file
 
-    _replace(path, write, create, durable=True)
-    _sync(path.parent)
-    remove_leftovers(path)
+    _replace(path, write, create, durable=durable)
+    if durable:
+        _sync(path.parent)
+        remove_leftovers(path)
 
 
 def write_cached(path: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +23,7 @@ from registry.api import (
     Workers,
     can_start,
     gc_paused,
+    write_atomic,
 )
 from registry.plugins.site.catalog_view import CatalogView
 from registry.plugins.site.dataset_page import dataset_pages
@@ -156,13 +156,7 @@ def _replace(path: Path, data: bytes) -> None:
         is_equal_size = path.is_file() and path.stat().st_size == len(data)
         if is_equal_size and not path.is_symlink() and path.read_bytes() == data:
             return
-    # A link is replaced, and not followed.
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomic(path, lambda file: file.write(data), durable=False)
 
 
 @contextlib.contextmanager
