@@ -15,6 +15,7 @@ from registry.decode.exact_json import (
     InexactError,
     has_unique_keys,
     most_keys,
+    parse_all,
     parse_exact,
 )
 from tests.decode.exactly import loads_exactly
@@ -56,6 +57,23 @@ def test_values_are_those_of_the_json_module_or_refused(text: str) -> None:
         assert 0 <= caught.value.pos < len(text)
     else:
         assert frozen(parse_exact(text)) == frozen(wanted)
+
+
+_pieces = st.sampled_from(
+    ["[1]", "{}", '{"a": 1}', " ", "\n", ",", "[", "]", '"', '{"a": 1, "a": 2}']
+)
+
+
+@settings(max_examples=800)
+@given(st.lists(_texts | st.lists(_pieces, max_size=4).map("".join), max_size=4))
+def test_texts_together_are_what_each_is_alone(texts: list[str]) -> None:
+    found = parse_all(texts)
+    assert found is None or frozen(found) == frozen(list(map(parse_exact, texts)))
+
+
+def test_arrays_and_objects_are_parsed_together() -> None:
+    assert parse_all(['{"a": "é"}', "[1, [2]]"]) == [{"a": "é"}, [1, [2]]]
+    assert parse_all(["[1] [2]", "[3]"]) is None
 
 
 @pytest.mark.parametrize(

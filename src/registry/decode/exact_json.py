@@ -25,6 +25,7 @@ __all__ = [
     "InexactError",
     "has_unique_keys",
     "most_keys",
+    "parse_all",
     "parse_exact",
     "repeats_key",
 ]
@@ -37,7 +38,9 @@ _SHORT = 1 << 12
 _MOST_BLANKS = 64
 """Blanks before a colon that are looked at."""
 _decode = msgspec.json.Decoder().decode
+_decode_lines = msgspec.json.Decoder().decode_lines
 _encode = msgspec.json.Encoder().encode
+_AROUND = frozenset({"[]", "{}"})
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COLON = re.compile(r"[ \t\r\n]*:")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,6 +75,21 @@ def parse_exact(text: str) -> Any:
     for fault in _faults(text):
         raise fault
     return value
+
+
+def parse_all(texts: Sequence[str]) -> list[Any] | None:
+    """Return what `parse_exact` returns for arrays and objects; None where each has to be tried."""
+    if not all(text[:1] + text[-1:] in _AROUND for text in texts):
+        return None
+    try:
+        lines = "\n".join(texts).encode()
+        values = _decode_lines(lines)
+        # No value goes on behind the end of a text, where an array or object ends and one begins.
+        if len(values) == len(texts) and has_unique_keys(lines, values):
+            return values
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    return None
 
 
 def _written(value: Any) -> str:

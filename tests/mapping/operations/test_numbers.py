@@ -91,7 +91,7 @@ _LITERALS = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(["a", ",", "'", '"', "\\", ":", "é", "\t", " "], max_size=4),
+    | st.text(["a", ",", "'", '"', "\\", ":", "é", "\t", " ", "\x1f", "\ud800"], max_size=4),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text("ab:", max_size=2), inner, max_size=3)
     ),
@@ -117,8 +117,8 @@ def test_a_literal_is_what_python_reads(text: str) -> None:
         assert repr(run({"parse": "literal"}, text)) == repr(expected)
 
 
-@given(_LITERALS.map(ast.literal_eval), st.booleans(), st.integers(0, 8))
-def test_indented_json_is_that_of_python(value: Any, ascii: bool, indent: int) -> None:
+@given(_LITERALS.map(ast.literal_eval), st.booleans(), st.none() | st.integers(0, 8))
+def test_dumped_json_is_that_of_python(value: Any, ascii: bool, indent: int | None) -> None:
     expected = json.dumps(encode_value(value), ensure_ascii=ascii, indent=indent)
     assert run({"dump": {"ascii": ascii, "indent": indent}}, value) == expected
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from registry.base.digest import are_plain, encode_value, to_json
+from registry.base.digest import are_plain, encode_value, levels, to_json
 from registry.boundary.boundary import MAX_TEXT
-from registry.decode.exact_json import InexactError, parse_exact
+from registry.decode.exact_json import InexactError, parse_all, parse_exact
 from registry.errors import MappingError
-from registry.mapping.batch import check_size, in_parts, sizes_of
+from registry.mapping.batch import Batch, check_size, in_parts, sizes_of
 from registry.mapping.operations.base import (
     BatchStep,
     Operation,
@@ -23,7 +23,6 @@ from registry.mapping.operations.base import (
     Step,
     expect_type,
     no_argument,
-    on_text,
     options,
     to_str,
 )
@@ -32,6 +31,8 @@ from registry.mapping.regex import no_warnings
 __all__ = ["OPERATIONS", "parse_json", "parse_literal"]
 
 _LARGEST_INDENT = 8
+
+_encode = msgspec.json.Encoder().encode
 
 # Python's own limit, 4,300 digits, is a setting of the process; samples must not depend on it.
 _LONGEST_NUMBER = 400
@@ -65,10 +66,24 @@ def _expect_scalar(value: Any) -> Any:
     return expect_type(value, (str, int, float, bool), "a string, a number or a boolean")
 
 
-def _parse(argument: Any, _: Any) -> Step:
+def _parse(argument: Any, _: Any) -> BatchStep:
     if argument not in (None, "json", "literal"):
         raise ValueError("takes json or literal")
-    return on_text(parse_literal if argument == "literal" else parse_json)
+    parse_one, as_json = (
+        (parse_literal, _as_json) if argument == "literal" else (parse_json, lambda text: text)
+    )
+
+    def parsed(_: Batch, values: list[Any]) -> list[Any]:
+        texts = list(map(to_str, values))
+        ready = list(map(as_json, texts))
+        found = parse_all([text for text in ready if text is not None])
+        if found is None:
+            return list(map(parse_one, texts))
+        rest = iter(found)
+        pairs = zip(texts, ready, strict=True)
+        return [parse_one(text) if one is None else next(rest) for text, one in pairs]
+
+    return parsed
 
 
 def parse_json(text: str) -> Any:
@@ -86,11 +101,9 @@ def parse_literal(text: str) -> Any:
 
     Strings without a comma between them are items, as NumPy writes them, and pandas with it.
     """
-    # JSON and Python read these differently. A text without them that is JSON, once its quotes are
-    # double, means the same in Python, whose parser takes twenty times as long.
-    if not ("\\" in text or "true" in text or "false" in text or "null" in text):
+    if (json_text := _as_json(text)) is not None:
         with suppress(ValueError, RecursionError):  # any other literal
-            return parse_exact(_with_double_quotes(text.strip()))
+            return parse_exact(json_text)
     try:
         with no_warnings():  # of escapes such as \d in the data
             tree = ast.parse(text.strip(), mode="eval")
@@ -111,8 +124,13 @@ def parse_literal(text: str) -> Any:
     return list(value) if isinstance(value, tuple) else value  # other operations expect lists
 
 
-def _with_double_quotes(text: str) -> str:
-    """Return the text of a literal with its strings as those of JSON."""
+def _as_json(text: str) -> str | None:
+    """Return the text of a literal as one that is JSON, if it has the same value; else None."""
+    # JSON and Python read these differently. A text without them that is JSON, once its quotes are
+    # double, means the same in Python, whose parser takes twenty times as long.
+    if "\\" in text or "true" in text or "false" in text or "null" in text:
+        return None
+    text = text.strip()
     if '"' not in text:
         return text.replace("'", '"')
     return _STRING.sub(
@@ -149,20 +167,32 @@ def _dump(argument: Any, _: Any) -> BatchStep:
         except (TypeError, RecursionError) as error:
             raise MappingError(str(error), value=value) from error
 
-    def text_of(data: Any) -> str:
-        if not chosen["indent"]:
-            return json.dumps(data, ensure_ascii=chosen["ascii"], indent=chosen["indent"])
-        # `json` breaks lines in Python, which takes ten times as long.
-        compact = json.dumps(data, ensure_ascii=chosen["ascii"]).encode("utf-8", "surrogatepass")
-        return msgspec.json.format(compact, indent=chosen["indent"]).decode(
-            "utf-8", "surrogatepass"
-        )
+    indent = chosen["indent"]
+    compact = json.JSONEncoder(ensure_ascii=chosen["ascii"]).encode
+    exact = json.JSONEncoder(ensure_ascii=chosen["ascii"], indent=indent).encode
+
+    def with_floats(value: Any) -> bytes:
+        return compact(value).encode()
+
+    def without_floats(value: Any) -> bytes:
+        text = _encode(value)
+        return with_floats(value) if chosen["ascii"] and not text.isascii() else text
 
     def dumped(values: list[Any]) -> list[str]:
         # Nearly always no value has to be looked at alone, without the loops that run in C.
         is_plain = sizes_of(values) <= MAX_TEXT and are_plain(values)
         data = values if is_plain else list(map(checked, values))
-        return list(map(repr, values) if chosen["literal"] else map(text_of, data))
+        if chosen["literal"]:
+            return list(map(repr, values))
+        if indent == 0:
+            return list(map(exact, data))
+        # Ten times as fast as `json`; msgspec itself writes floats otherwise.
+        has_floats = not is_plain or any(float in kinds for _, kinds, *_ in levels(values))
+        write = with_floats if has_floats else without_floats
+        try:
+            return [msgspec.json.format(write(one), indent=indent or 0).decode() for one in data]
+        except (UnicodeEncodeError, msgspec.DecodeError):  # half a surrogate pair
+            return list(map(exact, data))
 
     return lambda batch, values: in_parts(batch, len(values), lambda few: dumped(values[few]))
 
