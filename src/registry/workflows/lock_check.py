@@ -15,6 +15,8 @@ from registry.base.digest import digest_of
 from registry.base.local_files import FileState
 from registry.base.locations import PACKAGE
 from registry.base.threads import ReportNamed, run_jobs
+from registry.diff.checkout import folder_checkout
+from registry.diff.snapshots.pair import missing_manifests
 from registry.errors import (
     AccessError,
     CacheError,
@@ -93,16 +95,7 @@ def check_lock(
     def check_one(name: str, report: Report) -> PinCheck:
         check, pin, commit = PinCheck(name), lock.pins.get(name), lock.commits.get(name)
         if name not in catalog:
-            if new := catalog.retired.get(name):
-                check.differs(
-                    f"is pinned, and called '{new}' now", "`registry lock` renames its pin"
-                )
-            elif unread := catalog.unread_problems():
-                check.differs(
-                    f"is pinned, and may be in a file with errors: {unread[0]}", "fix the file"
-                )
-            else:
-                check.differs("is pinned but in no manifest", "`registry lock` drops it")
+            check.differs(*_without_manifest(catalog, name))
             return check
         try:
             spec = catalog[name]
@@ -130,6 +123,17 @@ def check_lock(
         return check
 
     return run_jobs(sorted(names), check_one, jobs=jobs, report=report)
+
+
+def _without_manifest(catalog: Catalog, name: str) -> tuple[str, str]:
+    """Return how a pin differs whose dataset the catalog does not have, and what to do."""
+    if new := catalog.retired.get(name):
+        return f"is pinned, and called '{new}' now", "`registry lock` renames its pin"
+    if unread := catalog.unread_problems():
+        return f"is pinned, and may be in a file with errors: {unread[0]}", "fix the file"
+    if away := missing_manifests(folder_checkout(catalog.index, "")):
+        return f"is pinned, and may be in {away[0]}", "check that out"
+    return "is pinned but in no manifest", "`registry lock` drops it"
 
 
 def _check_commit(

@@ -17,6 +17,7 @@ from registry.lockfile.models import Pin, read_lock
 from registry.workflows.lock import lock_datasets
 from tests.cli.invocation import QA, Invocation, Run, write
 from tests.conftest import REPOSITORY, Https
+from tests.git_repository import GitRepository
 
 AWAY = "datasets:\n  away: {source: {type: json, path: 'https://127.0.0.1:1/x.jsonl'}}\n"
 BROKEN = "datasets:\n  broken: {source: {type: csv, path: qa.csv}, fields: {input: none}}\n"
@@ -119,6 +120,19 @@ def test_removed_dataset_is_dropped(own: Catalog) -> None:
     own.write("qa", QA.partition("  qa-one")[0])
     assert own.lock().lines[0] == "qa-one: dropped, it is in no manifest"
     assert list(own.pins) == ["qa"]
+
+
+def test_manifest_that_a_sparse_checkout_leaves_out_drops_no_pin(own: Catalog) -> None:
+    own.write("other", "datasets: {other: {extends: qa}}\n")
+    own.lock()
+    before = own.path.read_bytes()
+    repository = GitRepository.of(own.folder)
+    repository.commit()
+    repository.git("sparse-checkout", "set", "--no-cone", "/*", "!/m/other.yaml")
+    assert own.lock().err == "note: no pin is dropped, as m/other.yaml is not checked out\n"
+    assert own.path.read_bytes() == before
+    checked = own.lock("--check")
+    assert "other: is pinned, and may be in m/other.yaml (check that out)" in checked.lines
 
 
 def test_broken_manifest_drops_no_pin(own: Catalog) -> None:

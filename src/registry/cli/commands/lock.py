@@ -18,6 +18,8 @@ from registry.cli import CLEAN, PROBLEMS, options
 from registry.cli.help import dataset_names
 from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
+from registry.diff.checkout import folder_checkout
+from registry.diff.snapshots.pair import missing_manifests
 from registry.errors import LockError, OfflineError, count_text, list_names
 from registry.load.call import OpenCatalog
 from registry.lockfile.merge import merge_locks
@@ -196,8 +198,11 @@ def _pin(
     results.sort(key=lambda one: one.name)
     # With names, nothing is known about the others.
     stray = not named and options.print_stray_problems(catalog)
-    # A file that can't be read may define the datasets that seem to be gone: keep their pins.
-    can_drop = not named and not catalog.unread_problems()
+    # What is away or can't be read may define the datasets that seem to be gone: keep their pins.
+    away = [] if named else missing_manifests(folder_checkout(catalog.index, ""))
+    if away:
+        print_line(f"note: no pin is dropped, as {away[0]} is not checked out", err=True)
+    can_drop = not (named or away or catalog.unread_problems())
     dropped = _write(request, results, path, drop=can_drop)
     failed = [one for one in results if _is_failure(one, named)]
     if as_json:

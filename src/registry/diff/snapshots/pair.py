@@ -19,6 +19,7 @@ from registry.boundary.paths import path_matcher
 from registry.catalog.catalog import Catalog
 from registry.catalog.discovery import package_of
 from registry.catalog.reader import may_hide_datasets
+from registry.diff.checkout import Checkout
 from registry.diff.git_tree import may_contain
 from registry.diff.models import Reach
 from registry.diff.reach import index_reach
@@ -41,6 +42,7 @@ __all__ = [
     "Unread",
     "changed_in_packages",
     "find_unread",
+    "missing_manifests",
     "nested_indexes",
     "package_notes",
 ]
@@ -142,9 +144,9 @@ def find_unread(side: Contents, other: Contents) -> Unread:
     """Return what of one side can't be compared with the other side."""
     if side.catalog is None or other.catalog is None:
         return Unread()
-    includes = list(_includes(side))
+    included = missing_manifests(side.checkout)
     data = {
-        name: [_from_top(side, pattern) for pattern in local_patterns(spec)]
+        name: [_from_top(side.checkout, pattern) for pattern in local_patterns(spec)]
         for name, spec in side.specs.items()
     }
     # A submodule that is missing at the same commit on both sides has not changed.
@@ -155,7 +157,7 @@ def find_unread(side: Contents, other: Contents) -> Unread:
     for path, commit in sorted(missing):
         named = partial(may_contain if commit else _names_file, path)
         reading = {name for name, patterns in data.items() if any(map(named, patterns))}
-        is_included = any(map(named, includes))
+        is_included = path in included
         if (is_included or reading) and commit:
             problems.append(_missing_submodule(path, commit))
         elif is_included or reading:
@@ -169,16 +171,24 @@ def find_unread(side: Contents, other: Contents) -> Unread:
     return Unread(tuple(problems), frozenset(datasets))
 
 
-def _includes(side: Contents) -> Iterator[str]:
-    """Yield the globs of the index, relative to the top."""
-    index = side.checkout.index
-    for pattern in read_yaml(index, is_index=True).value.get("include", ()):
-        if not pattern.startswith(PACKAGE):
-            yield _from_top(side, os.path.join(index.parent, pattern))
+def missing_manifests(checkout: Checkout) -> list[str]:
+    """Return the submodules and files that are not here and may be manifests of the catalog."""
+    if not checkout.missing:
+        return []
+    includes = [
+        _from_top(checkout, os.path.join(checkout.index.parent, pattern))
+        for pattern in read_yaml(checkout.index, is_index=True).value.get("include", ())
+        if not pattern.startswith(PACKAGE)
+    ]
+    return [
+        path
+        for path, commit in checkout.missing.items()
+        if any(map(partial(may_contain if commit else _names_file, path), includes))
+    ]
 
 
-def _from_top(side: Contents, path: str) -> str:
-    return os.path.relpath(path, side.checkout.top)
+def _from_top(checkout: Checkout, path: str) -> str:
+    return os.path.relpath(path, checkout.top)
 
 
 def _missing_submodule(path: str, commit: str) -> Problem:
