@@ -37,6 +37,7 @@ QUIZ = Sample(
         ("a \u2014 b", "a - b"),
         ("Stra\u00dfe", "strasse"),
         ("1,000.5: yes", "1,000.5 yes"),
+        ("\ufeffHyphen\u00adation,\u200b a\u200d\u0301, \u2764\ufe0f", "hyphenation \u00e1 \u2764"),
     ],
 )
 def test_texts_that_say_the_same_are_equal(text: str, same: str) -> None:

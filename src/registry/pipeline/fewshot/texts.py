@@ -1,10 +1,11 @@
 """What samples say: whether two have the same content, and questions and answers by templates.
 
 Two samples are the same if input and targets are equal after normalization: NFKC, case folded, each
-run of blanks one space, and without marks that only typeset a text (quotes, dots, commas, colons,
-question and exclamation marks, unless between digits). Operators and brackets count: `2-1` is not
-`2+1`. A target that is the letter of a choice stands for the text of that choice, so that other
-letters for the same choices make no difference, and equal letters of different choices do.
+run of blanks one space, without invisible characters, and without marks that only typeset a text
+(quotes, dots, commas, colons, question and exclamation marks, unless between digits). Operators and
+brackets count: `2-1` is not `2+1`. A target that is the letter of a choice stands for the text of
+that choice, so that other letters for the same choices make no difference, and equal letters of
+different choices do.
 
 A template of `fewshot` is one of the field language over the fields of a sample: `{input}`,
 `{target}` (the first one), `{answer}` (the text of the right choice, or the target), `{choices}`
@@ -42,6 +43,12 @@ _TYPESETTING = re.compile(
     '["\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a;?!\u00bf\u00a1]|(?<!\\d)[.,:]|[.,:](?!\\d)'
 )
 _BLANKS = re.compile(r"\s+")
+# Default_Ignorable_Code_Point of Unicode, such as soft hyphens and spaces without width.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _WORD = re.compile(r"\w+")
 _GRAM = 13
 """Words of an n-gram: the length by which GPT-3's authors and many since look for copies."""
@@ -54,7 +61,7 @@ _Write = Callable[[dict[str, Any]], str]
 
 def normalized(text: str) -> str:
     """Return a text without what only typesets it; equal for texts that say the same."""
-    folded = normal_form("NFKC", text).casefold()
+    folded = normal_form("NFKC", _INVISIBLE.sub("", text)).casefold()
     plain = _DASHES.sub("-", _APOSTROPHES.sub("", folded))
     return _BLANKS.sub(" ", _TYPESETTING.sub(" ", plain)).strip()
 
