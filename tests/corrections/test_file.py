@@ -101,7 +101,7 @@ corrections: []
   2:3 [0]: the key 'now' is missing (the correct value)
   2:34 [0].noww: unknown key 'noww' (did you mean 'now'?)
 - {id: 1, field: setup, was: A, now: B, reason: r}
-  2:11 [0].field: 'setup' does not match
+  2:11 [0].field: 'setup' has the wrong form (What is wrong: input, target, choices, or metadata.KEY, such as `target`)
 - {id: 1, field: target, was: 10, now: '12', reason: r}
   2:26 [0].was: must be a string or a list, is 10
 - {id: 1, field: choices, was: [a, b], now: ab, reason: r}

@@ -259,7 +259,7 @@ GOOD = lock_text(Lock({"qa": pin()}))
     [
         ("samples: 1", "samples: many", "11:5 $.datasets.qa.samples: must be an integer, is 'many'"),
         (f'        sha256: "{1:064x}"\n', "", "8:9 $.datasets.qa.sources[0]: the key 'sha256' is missing (Digest of the file's bytes.)"),
-        (f"spec: {digest(1)}", "spec: sha256:1", "6:5 $.datasets.qa.spec: 'sha256:1' does not match"),
+        (f"spec: {digest(1)}", "spec: sha256:1", "6:5 $.datasets.qa.spec: 'sha256:1' has the wrong form"),
         ("version: 1", "version: 0", "3:1 $.version: must be 1, is 0"),
         ("  qa:", "  Q A:", "5:3 $.datasets['Q A']: 'Q A' is not a valid dataset name"),
         ("format: 1", "format: 1\n  qa: {}", "16:3 $.datasets.qa: the key 'qa' is repeated"),

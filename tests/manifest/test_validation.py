@@ -78,7 +78,7 @@ BAD_KEYS = [
     ("concat: [1]", "concat[0]: must be a mapping, is 1"),
     ("tags: demo", "tags: must be a list, is 'demo'"),
     ("tags: [a, '']", "tags[1]: must not be empty"),
-    ("homepage: example.org", "homepage: 'example.org' does not match ^https?://"),
+    ("homepage: example.org", "homepage: 'example.org' has the wrong form (Where to read more: a paper or a project page, such as `https://arxiv.org/abs/2009.03300`)"),
     ("shufle: true", "shufle: unknown key 'shufle' (did you mean 'shuffle'?)"),
     ("shuffle_choices: true", "shuffle_choices: True is not allowed here (write a seed, such as 42)"),
     ("on_duplicate: dorp", "on_duplicate: 'dorp' is not one of error, drop, suffix (did you mean 'drop'?)"),

@@ -87,6 +87,6 @@ def test_the_name_of_a_package_alone_trusts_nothing(machine: Machine) -> None:
     reviewed = repository(machine, "ours")
     outcome = machine.run(reviewed.folder, "validate")
     assert outcome.code == 1
-    assert "datasets.yaml:3:9 $.trust[0]: 'ours' does not match" in outcome.out
-    assert "name each function as `package.module:function`" in outcome.out
+    assert "datasets.yaml:3:9 $.trust[0]: 'ours' has the wrong form" in outcome.out
+    assert "Name each function as `package.module:function`" in outcome.out
     assert machine.ran == set()

@@ -55,6 +55,7 @@ class StatusError(aiohttp.ClientError):
         (URL, aiohttp.TooManyRedirects(None, ()), SourceError, f"{URL}: the server redirects without end (a proxy, or a network with a sign-in page, may have answered in its place: open the URL in a browser)"),  # type: ignore[arg-type]
         ("s3://b/a", client_error(403), AccessError, "s3://b/a: access refused: the server answered 403 (check the credentials)"),
         ("s3://b/a", client_error(400, "ExpiredToken"), AccessError, "s3://b/a: access refused: the token has expired (get new credentials)"),
+        ("s3://b", BOTO.ParamValidationError(report="Key"), SourceError, "s3://b: is a folder, not a file (a glob such as '*.csv' reads many)"),
         ("s3://b/a", client_error(404, "NoSuchBucket"), SourceError, "s3://b/a: no such bucket (check its name)"),
         ("s3://b/a", client_error(503, "SlowDown"), SourceError, "s3://b/a: the server answered 503"),
         ("s3://b/a", aiohttp.ClientPayloadError("x"), SourceError, "s3://b/a: the connection was lost"),

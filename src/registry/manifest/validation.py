@@ -47,11 +47,6 @@ _MESSAGES = {
     "maximum": "must be {limit} or less, is {shown}",
     "exclusiveMinimum": "must be more than {limit}, is {shown}",
 }
-# Before it named functions, `trust` named packages.
-_TRUST_HINT = (
-    "name each function as `package.module:function`, as the datasets do under `mapper`: to trust a"
-    " package would be to trust all that it imports"
-)
 _MOST_ERRORS = 1_000
 _MOST_REPEATED = 5
 """Repeated items of one list that are reported."""
@@ -140,9 +135,12 @@ def _report(error: Violation) -> Iterator[Finding]:
             message = f"must have at most {_counted(limit, keyword)}, is {shown}"
             yield Finding(path, message, hint, "wrong-value")
         case _:
-            template = _MESSAGES.get(keyword)
+            template, hint = _MESSAGES.get(keyword), ""
+            if keyword == "pattern" and (about := error.schema.get("description")):
+                examples = [f"such as `{one}`" for one in error.schema.get("examples", [])[:1]]
+                hint = ", ".join([about.rstrip("."), *examples])
+                template = "{shown} has the wrong form"
             message = template.format(limit=limit, shown=shown) if template else error.message
-            hint = _TRUST_HINT if keyword == "pattern" and path[:1] == ("trust",) else ""
             yield Finding(path, message, hint, rule="wrong-value")
 
 
