@@ -37,6 +37,7 @@ from registry.sources.pinned_files import open_files
 if TYPE_CHECKING:
     from registry.decode.stream import SourceBytes
     from registry.manifest.source import Source
+    from registry.mapping.field_mapper import InspectFields
     from registry.samples.dataset import Dataset
     from registry.samples.fields import FieldSpec
     from registry.samples.sample import DatasetRecord, RecordToSample
@@ -48,7 +49,7 @@ _decode = partial(decode, strict=False)
 
 def csv_dataset(
     csv_file: str,
-    sample_fields: FieldSpec | RecordToSample | None = None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None = None,
     auto_id: bool = False,
     shuffle: bool | int = False,
     seed: int | None = None,
@@ -105,7 +106,7 @@ def csv_dataset(
 
 def json_dataset(
     json_file: str,
-    sample_fields: FieldSpec | RecordToSample | None = None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None = None,
     auto_id: bool = False,
     shuffle: bool | int = False,
     seed: int | None = None,
@@ -152,7 +153,7 @@ def json_dataset(
 
 def file_dataset(
     file: str,
-    sample_fields: FieldSpec | RecordToSample | None = None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None = None,
     auto_id: bool = False,
     shuffle: bool | int = False,
     seed: int | None = None,
@@ -190,13 +191,13 @@ def file_dataset(
     location.check()
     keys = infer_source_keys(location) or {}
     read: Callable[..., Dataset]
-    options: dict[str, Any]
     if keys.get("type") == "json":
-        read, options = json_dataset, {"json_file": file}
+        read = partial(json_dataset, file)
     elif keys.get("type") == "csv":
         delimiter = keys.get("delimiter", ",")
-        options = {"dialect": dialect, "fieldnames": fieldnames, "delimiter": delimiter}
-        read, options = csv_dataset, {"csv_file": file, **options}
+        read = partial(
+            csv_dataset, file, dialect=dialect, fieldnames=fieldnames, delimiter=delimiter
+        )
     else:
         *others, last = (*CsvSource.suffixes, *JsonSource.suffixes)
         what = f"{location.public}: no reader for '{location.unpacked_suffix}'"
@@ -211,7 +212,6 @@ def file_dataset(
         encoding=encoding,
         name=name,
         fs_options=fs_options,
-        **options,
     )
 
 
@@ -221,7 +221,7 @@ def hf_dataset(
     name: str | None = None,
     data_dir: str | None = None,
     revision: str | None = None,
-    sample_fields: FieldSpec | RecordToSample | None = None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None = None,
     auto_id: bool = False,
     shuffle: bool | int = False,
     seed: int | None = None,
@@ -319,7 +319,7 @@ def _hub_records(source: HfSource, extra: Mapping[str, Any], *, retry: bool) -> 
 
 def _read_files(
     source: CsvSource | JsonSource,
-    sample_fields: FieldSpec | RecordToSample | None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None,
     view: ViewArguments,
     name: str | None,
     read: Callable[[SourceBytes, Source], Iterator[DatasetRecord]] = _decode,
@@ -360,7 +360,7 @@ def _number(samples: Iterable[Sample]) -> None:
 
 def _hub_samples(
     records: list[DatasetRecord],
-    sample_fields: FieldSpec | RecordToSample | None,
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None,
     view: ViewArguments,
     dataset: str,
 ) -> list[Sample]:

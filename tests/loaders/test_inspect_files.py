@@ -318,10 +318,9 @@ GRID = [
 def test_every_combination_of_view_arguments_gives_equal_samples(
     tmp_path: Path, loader: str, fields: str
 ) -> None:
-    path = tmp_path / ("grid.json" if loader == "json_dataset" else "grid.csv")
     records = list(csv.DictReader(io.StringIO(GRID_CSV)))
     text = json.dumps(records) if loader == "json_dataset" else GRID_CSV
-    path.write_text(text, encoding="utf-8")
+    path = written(tmp_path / ("grid.json" if loader == "json_dataset" else "grid.csv"), text)
     for view in GRID:
         found = assert_alike(loader, path, fields=fields, **view)
         assert isinstance(found, Loaded), view
@@ -679,16 +678,15 @@ def test_empty_lines_of_json_lines_are_skipped_where_inspect_fails(tmp_path: Pat
 def test_file_dataset_takes_the_format_from_the_suffix(
     tmp_path: Path, name: str, text: str
 ) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
+    path = written(tmp_path / name, text)
     assert isinstance(assert_alike("file_dataset", path), Loaded)
     assert isinstance(assert_alike("file_dataset", path, name="Another name"), Loaded)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.xlsx", "csv"])
 def test_file_dataset_rejects_other_suffixes(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("input,target\na,b\n", encoding="utf-8")
-    assert assert_alike("file_dataset", tmp_path / name) == Refused()
+    path = written(tmp_path / name, "input,target\na,b\n")
+    assert assert_alike("file_dataset", path) == Refused()
 
 
 @pytest.mark.parametrize(
@@ -726,7 +724,7 @@ def test_a_path_in_the_home_folder_may_start_with_a_tilde(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "mine.csv").write_text("input,target\na,b\n", encoding="utf-8")
+    written(tmp_path / "mine.csv", "input,target\na,b\n")
     assert theirs.csv_dataset("~/mine.csv")[0].input == "a"
     assert ours.csv_dataset("~/mine.csv")[0].input == "a"
 
@@ -735,8 +733,8 @@ def test_a_path_in_the_home_folder_may_start_with_a_tilde(
     "name", ["a b.csv", "100%25.csv", "a#b?c.csv", "[1].csv", "a*.csv", "é.csv"]
 )
 def test_any_file_name_is_read(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("input,target\na,b\n", encoding="utf-8")
-    assert isinstance(assert_alike("csv_dataset", tmp_path / name), Loaded)
+    path = written(tmp_path / name, "input,target\na,b\n")
+    assert isinstance(assert_alike("csv_dataset", path), Loaded)
 
 
 INLINE = "#!/bin/sh\necho 'a script, not a path'\n" * 60
@@ -793,8 +791,7 @@ def test_compressed_files_give_the_samples_of_the_file_in_them(
 
 
 def test_messages_have_the_same_ids_in_each_load(tmp_path: Path) -> None:
-    path = tmp_path / "chat.jsonl"
-    chat = [{"role": "user", "content": "a"}, {"role": "user", "content": "a"}]
-    path.write_text(json.dumps({"input": chat}), encoding="utf-8")
+    chat = [{"role": "user", "content": "a"}] * 2
+    path = written(tmp_path / "chat.jsonl", json.dumps({"input": chat}))
     first, second = (ours.json_dataset(str(path)) for _ in range(2))
     assert list(first) == list(second)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, assert_type
 
+import inspect_ai.dataset
 import numpy as np
 from pydantic import BaseModel
 
@@ -75,6 +76,10 @@ def to_samples(record: dict[str, Any]) -> list[Sample]:
     return [to_sample(record)]
 
 
+def to_inspect_sample(record: dict[str, Any]) -> inspect_ai.dataset.Sample:
+    return inspect_ai.dataset.Sample(input=record["question"])
+
+
 def of_another_type(record: str) -> Sample:
     return Sample(input=record)
 
@@ -137,6 +142,8 @@ def use_loaders() -> None:
     assert_type(json_dataset("qa.jsonl", loads=str.split), Dataset)
     assert_type(file_dataset("s3://bucket/qa.csv", to_samples, fs_options={"anon": True}), Dataset)
     assert_type(hf_dataset("cais/mmlu", "test", name="all", revision="main", limit=5), Dataset)
+    json_dataset("qa.jsonl", to_inspect_sample)
+    json_dataset("qa.jsonl", inspect_ai.dataset.FieldSpec(input="question"))
     FieldSpec(metadata=Topic)
     csv_dataset("qa.csv", {"input": "question"})  # type: ignore[arg-type]
     csv_dataset("qa.csv", of_another_type)  # type: ignore[arg-type]
@@ -147,13 +154,9 @@ def use_loaders() -> None:
 
 def use_mappers(mapper: RecordToSample) -> None:
     assert_type(mapper({}), Sample | list[Sample])
-    one: RecordToSample = to_sample
-    several: RecordToSample = to_samples
-    wrong: RecordToSample = of_another_type  # type: ignore[assignment]
     mapped: RecordToSample = map_fields({"input": "question", "target": {"const": "yes"}})
     json_dataset("qa.jsonl", mapped)
     map_fields("question")  # type: ignore[arg-type]
-    del one, several, wrong
 
 
 def use_samples() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,6 +25,13 @@ from registry.mapping.operations.base import BatchFunction
 from registry.mapping.row import MISSING, Row, or_none
 from registry.samples.fields import FIELDS, FieldSpec
 from registry.samples.sample import DatasetRecord, RecordToSample, Sample
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import FieldSpec as InspectFieldSpec
+    from inspect_ai.dataset import RecordToSample as InspectRecordToSample
+
+    # For type checkers, where Inspect is installed: those of code that has only changed a loader.
+    InspectFields = InspectFieldSpec | InspectRecordToSample
 
 __all__ = [
     "FieldMapper",
@@ -109,7 +116,9 @@ class FieldMapper:
                 self.expressions[name], self.functions[name] = self._compile(name, raw)
                 self.coerce[name] = _compile_coerce(name, self.expressions[name])
         if "blank_inputs" in accept and "input" in self.coerce:
-            self.coerce["input"] = _or_empty(self.coerce["input"])
+            # Sets of text pairs have an empty text for an input.
+            to_input = self.coerce["input"]
+            self.coerce["input"] = lambda value: "" if value == "" else to_input(value)
         self.metadata_functions: dict[str, BatchFunction] = {}
         """Key of the metadata that the manifest names → the function of its expression."""
         self.metadata_keys: dict[str, Expression] = {}
@@ -264,11 +273,6 @@ def _compile_coerce(name: str, expression: Expression) -> Callable[[Any], Any]:
     return coerced
 
 
-def _or_empty(to_input: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that takes an empty text for an input, as sets of text pairs need it."""
-    return lambda value: value if value == "" and isinstance(value, str) else to_input(value)
-
-
 def _check_text(field: str, value: Any) -> None:
     """Raise an error for a value that `str` would write in Python's notation, such as "None".
 
@@ -364,11 +368,13 @@ def map_values(
         raise error.at(dataset=dataset, record=number) from error.__cause__
 
 
-def record_mapper(sample_fields: FieldSpec | RecordToSample | None) -> RecordToSample:
+def record_mapper(
+    sample_fields: FieldSpec | RecordToSample | InspectFields | None,
+) -> RecordToSample:
     """Return the function that maps a record for a loader's `sample_fields`."""
     spec = FieldSpec() if sample_fields is None else sample_fields
     if callable(spec):
-        return spec
+        return cast("RecordToSample", spec)  # samples of Inspect's are as good
     # Inspect's own is recognized by its fields too; in older versions it lacks the recent ones.
     if not all(hasattr(spec, name) for name in _REQUIRED_FIELDS):
         raise TypeError(f"sample_fields must be a FieldSpec or a function, is {spec!r}")

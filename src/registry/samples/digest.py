@@ -95,10 +95,6 @@ def sample_digest(sample: Sample) -> bytes:
     return hashlib.sha256(_ENCODE(values).encode("utf-8", "surrogatepass")).digest()
 
 
-def _input(value: Any) -> Any:
-    return value if isinstance(value, str) else encode_value(messages_data(value))
-
-
 def messages_data(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
     """Return the content of messages as data: what is set, without their ids."""
     return [message.model_dump(exclude={"id"}, exclude_none=True) for message in messages]
@@ -111,7 +107,7 @@ def _json(name: str, value: Any) -> Any:
 # Fields that may have other values than strings and lists of strings, which are JSON as they are.
 _ENCODED: dict[str, Callable[[Any], Any]] = {
     **{field.name: partial(_json, field.name) for field in FIELDS if field.kind == "json"},
-    "input": _input,
+    "input": lambda value: value if isinstance(value, str) else encode_value(messages_data(value)),
 }
 
 

@@ -29,7 +29,7 @@ class ArrayLike(Protocol):
 
 
 Positions = Sequence[int] | ArrayLike
-"""Positions of samples, negative ones from the end; or a bool for each sample."""
+"""Positions of samples, negative ones from the end; or a bool for each sample, null for False."""
 
 
 def is_index(selected: Any) -> TypeGuard[SupportsIndex]:
@@ -55,18 +55,17 @@ def positions_of(selected: Any, count: int) -> list[int]:
             "a dataset is indexed by an int, a slice, or a list or an array of integers or bools,"
             f" not by a {type(selected).__name__}"
         )
-    if values and all(type(value) is bool for value in values):
+    kinds = set(map(type, values))
+    # As in pandas (NA), polars and pyarrow, a comparison with null is null, and selects nothing.
+    nulls = {kind for kind in kinds if kind.__name__ in {"NAType", "NoneType"}}
+    if kinds and kinds <= {bool, *nulls}:
         if len(values) != count:
             samples = count_text(count, "sample")
             raise IndexError(f"{count_text(len(values), 'bool')} for a dataset of {samples}")
-        return [position for position, is_selected in enumerate(values) if is_selected]
-    return [_position(value, count) for value in values]
-
-
-def _position(value: Any, count: int) -> int:
-    if type(value) is bool:
+        return [position for position, value in enumerate(values) if value is True]
+    if bool in kinds:
         raise TypeError("a dataset is indexed by integers or by bools, not by both")
-    return position_in(value, count)
+    return [position_in(value, count) for value in values]
 
 
 def position_in(index: SupportsIndex, count: int) -> int:
