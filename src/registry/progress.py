@@ -33,7 +33,7 @@ DEADLINE_SECONDS = 1800
 class Progress(Struct, frozen=True):
     """Progress of one dataset."""
 
-    stage: Literal["fetch", "read", "parse", "map", "write", "wait"]
+    stage: Literal["fetch", "read", "parse", "map", "write", "wait", "import"]
     """What is done; `done` and `total` are in its unit, see UNITS."""
     done: int
     total: int | None = None
@@ -57,6 +57,7 @@ UNITS = {
     "parse": "records",
     **dict.fromkeys(("map", "write"), "samples"),
     "wait": "s",
+    "import": "files",
 }
 """Stage → what is counted."""
 

@@ -12,6 +12,7 @@ from registry.plugins.importers import command
 from registry.plugins.importers.command import detect_kind, files_of, import_files
 from registry.plugins.importers.models import ImportOptions
 from registry.plugins.importers.tolerant_yaml import ForeignYaml, parse_foreign_yaml
+from registry.progress import Progress
 from registry.yamldoc.reader import parse_yaml
 from tests.cli.invocation import Run
 from tests.plugins.importers.support import write
@@ -67,10 +68,11 @@ def test_strict_fails_if_anything_was_left_out(folder: Path, run: Run) -> None:
 
 
 def test_json(folder: Path, run: Run) -> None:
+    (folder / "refused.yaml").write_text(TASK.replace("acme/", "/home/"))
     found = run("import", ".", "--json")
     assert found.code == 0
     assert "quiz" in parse_yaml(found.json["manifest"], file="x").value["datasets"]
-    partial, quiz = found.json["files"]
+    partial, quiz, refused = found.json["files"]
     assert (partial["file"], partial["kind"]) == ("partial.yaml", "lm-eval")
     assert partial["datasets"][0]["left_out"] == [
         {
@@ -82,6 +84,8 @@ def test_json(folder: Path, run: Run) -> None:
         }
     ]
     assert quiz["datasets"] == [{"name": "quiz", "left_out": []}]
+    assert refused["not_imported"][0]["where"] == "refused.yaml:2"
+    assert "(refused.yaml:2)" in run("import", "refused.yaml").err
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,11 @@ def test_json(folder: Path, run: Run) -> None:
         (("quiz.yaml", "--revision", "x"), 2, "--revision goes with --repository"),
         (("quiz.yaml", "--name", "Not Valid"), 2, "not a valid dataset name"),
         (("gone.yaml",), 1, "there is no such file or folder"),
-        (("quiz.yaml", "quiz.yaml"), 1, "several files define a dataset 'quiz'"),
+        (
+            ("quiz.yaml", "quiz.yaml"),
+            1,
+            "quiz.yaml: it defines a dataset 'quiz', and so does quiz.yaml",
+        ),
         (("quiz.yaml", "--from", "lmeval"), 2, "lm-eval"),
         (("quiz.yaml", "--out", "partial.yaml"), 1, "already exists and is not overwritten"),
         (
@@ -125,11 +133,11 @@ def test_one_dataset_that_can_not_be_written_does_not_stop_the_others(
 def test_a_manifest_that_would_be_too_large_is_not_written(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.yamldoc.reader.MAX_BYTES", 700)
+    monkeypatch.setattr("registry.plugins.importers.command.MAX_BYTES", 700)
     assert run("import", "quiz.yaml").code == 0
     found = run("import", ".", "--out", "all.yaml")
     assert found.code == 1
-    assert "all.yaml:1:1" in found.err
+    assert found.err.startswith("error: quiz.yaml: with its datasets the manifest is larger than")
     assert "(import fewer files at a time, such as those of one folder)" in found.err
     assert not (folder / "all.yaml").exists()
 
@@ -173,7 +181,9 @@ def test_a_file_of_a_folder_that_cannot_be_read_does_not_stop_the_others(tmp_pat
     broken = write(tmp_path, "a.yaml", "a: {{ x }}: - b")
     write(tmp_path, "b.yaml", "include: gone.yaml\n")
     write(tmp_path, "c.yaml", "group: g\ntask: [x]\n")
-    first, second, third = import_files([tmp_path], ImportOptions())
+    shown: list[Progress] = []
+    first, second, third = import_files([tmp_path], ImportOptions(), report=shown.append)
+    assert shown == [Progress("import", number, 3) for number in (1, 2, 3)]
     assert (first.kind, first.imported.refused[0].name) == (None, "a.yaml")
     assert first.imported.refused[0].why.startswith(f"{broken}:1: not YAML: ")
     assert "gone.yaml: can't read the file" in second.imported.refused[0].why

@@ -48,7 +48,7 @@ def test_a_task_becomes_a_dataset(tmp_path: Path) -> None:
     assert (first.target, second.target) == ("A", "B")
     assert (first.id, second.id) == (0, 1)
     (trust,) = [one for one in dataset.left_out if one.about == "samples"]
-    assert trust.what == "trust_remote_code"
+    assert (trust.what, trust.line) == ("dataset_kwargs.trust_remote_code", 17)
     scoring = {one.what: one.line for one in dataset.left_out if one.about == "evaluation"}
     assert scoring["metric_list"] == 13
     assert "doc_to_text" not in scoring
@@ -86,6 +86,7 @@ def test_keys_of_a_file_come_before_those_that_it_includes(tmp_path: Path) -> No
     [
         ("task: piqa", "group: all\ntask: [piqa]", "a group"),
         ("task: piqa", "", "no `task`"),
+        ("task: piqa\ndataset_path: baber/piqa", "group: all\ntask: piqa", "a group"),
         ("baber/piqa", "/home/me/data", "a script or folder of its author"),
         ("baber/piqa", "json", "without data_files"),
         ("name: null", "name: !function utils.n", "dataset_name: it is made by code"),
@@ -103,6 +104,23 @@ def test_what_no_manifest_can_say(tmp_path: Path, old: str, new: str, why: str) 
     assert why in imported.refused[0].why
 
 
+@pytest.mark.parametrize(
+    ("own", "where"),
+    [
+        ("", "base.yaml:8"),
+        ("doc_to_text: ''\n", "mine.yaml:2"),
+        ("dataset_path: null\n", "mine.yaml:2"),
+        ("doc_to_text: a\ntest_split: null\nvalidation_split: null\n", "mine.yaml:3"),
+    ],
+)
+def test_a_refusal_names_the_line_of_its_key(tmp_path: Path, own: str, where: str) -> None:
+    text = PIQA.replace('"Question: {{goal}}\\nAnswer:"', "!function utils.q")
+    write(tmp_path, "base.yaml", text)
+    mine = write(tmp_path, "mine.yaml", f"include: base.yaml\n{own}task: mine\n")
+    (refused,) = read(mine, ImportOptions()).refused
+    assert refused.where == f"{tmp_path}/{where}"
+
+
 def test_arguments_and_pictures_that_no_manifest_has_are_left_out(tmp_path: Path) -> None:
     kwargs = "  trust_remote_code: true\n  streaming: true\n  keep_in_memory: true\n  revision: v1"
     text = PIQA.replace("  trust_remote_code: true", kwargs) + "doc_to_image: picture\n"
@@ -110,7 +128,7 @@ def test_arguments_and_pictures_that_no_manifest_has_are_left_out(tmp_path: Path
     assert dataset.keys["source"]["revision"] == "v1"
     left = {one.what: one.about for one in dataset.left_out}
     assert left["dataset_kwargs.keep_in_memory"] == left["doc_to_image"] == "samples"
-    assert left["streaming"] == "evaluation"
+    assert left["dataset_kwargs.streaming"] == "evaluation"
 
 
 def test_an_answer_in_code_is_left_out(tmp_path: Path) -> None:
@@ -146,3 +164,9 @@ def test_files_that_several_include_are_read_once(tmp_path: Path) -> None:
     write(tmp_path, "f30.yaml", PIQA)
     dataset = only(read(tmp_path / "f0.yaml", ImportOptions()))
     assert dataset.keys == only(read(tmp_path / "f30.yaml", ImportOptions())).keys
+
+
+def test_a_task_of_before_tags_has_groups(tmp_path: Path) -> None:
+    for given in "group: [ai2, ours]", "group: ai2\ntag: ours":
+        file = write(tmp_path, "t.yaml", f"{given}\n{PIQA}")
+        assert set(only(read(file, ImportOptions())).keys["tags"]) == {"lm-eval", "ai2", "ours"}

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
-from msgspec import structs
 
 from registry import Catalog, ManifestError
 from registry.api import (
     CLEAN,
+    MAX_BYTES,
     PROBLEMS,
     UNBOUNDED,
     ExtensionError,
-    Problem,
+    Progress,
+    Report,
+    bars,
     builtin_root,
     count_text,
     extension,
@@ -34,6 +36,7 @@ from registry.api import (
     print_json,
     print_line,
     schema_reference,
+    silent,
     write_new,
 )
 from registry.plugins.importers.models import (
@@ -126,13 +129,13 @@ def command(
     given = ImportOptions(name=name, repository=repository, revision=revision)
     here = Path(out).parent if out is not None else Path.cwd()
     schema = schema_reference("manifest", root=Path.cwd(), folder=here)
-    found = import_files(map(Path, paths), given, kind=kind)
-    files = [_checked(file, schema) for file in found]
+    with bars(as_json=as_json) as report:
+        show = partial(report, "import")
+        found = import_files(map(Path, paths), given, kind=kind, report=show)
+        files, text = _manifest_of(found, schema, has_name=name is not None)
     datasets = [one for file in files for one in file.imported.datasets]
-    _check_names(datasets, name)
-    text = imported_text(datasets, schema=schema) if datasets else ""
     if text:
-        _check_size(text, out or "the manifest")
+        parse_bytes(text.encode(), file=out or "the manifest")
     if out is not None and text:
         write_new(Path(out), text)
     if as_json:
@@ -144,41 +147,50 @@ def command(
     return PROBLEMS if not datasets or (strict and (refused or left_out)) else CLEAN
 
 
-def _check_size(text: str, file: str) -> None:
-    """Raise an error for datasets that are each valid, and all together too large."""
-    try:
-        parse_bytes(text.encode(), file=file)
-    except ManifestError as error:
-        hint = "import fewer files at a time, such as those of one folder"
-        raise ManifestError([structs.replace(one, hint=hint) for one in error.problems]) from None
+def _manifest_of(
+    found: Iterable[ImportedFile], schema: str, *, has_name: bool
+) -> tuple[list[ImportedFile], str]:
+    """Return the files, and the manifest of their datasets; empty if there are none.
+
+    Raises:
+        ManifestError: two files define a dataset, or all are too many for one manifest.
+    """
+    files, owners = list[ImportedFile](), dict[str, Path]()
+    empty = text = imported_text((), schema=schema)
+    for one in found:
+        file, added = _checked(one, schema)
+        for dataset in file.imported.datasets:
+            if has_name and owners:
+                raise click.UsageError("--name needs one dataset, and the files have several")
+            if (other := owners.setdefault(dataset.name, file.file)) is not file.file:
+                message = f"it defines a dataset '{dataset.name}', and so does {other}"
+                raise problem_at(file.file, message, "import them separately, with --name")
+        text += "".join(one.removeprefix(empty) for one in added)
+        if len(text.encode()) > MAX_BYTES:
+            hint = "import fewer files at a time, such as those of one folder"
+            message = f"with its datasets the manifest is larger than {MAX_BYTES >> 20} MiB"
+            raise problem_at(file.file, message, hint)
+        files.append(file)
+    return files, text if owners else ""
 
 
-def _check_names(datasets: list[ImportedDataset], name: str | None) -> None:
-    if name is not None and len(datasets) > 1:
-        found = count_text(len(datasets), "dataset")
-        raise click.UsageError(f"--name needs one dataset, and the files have {found}")
-    counts = Counter(one.name for one in datasets)
-    if twice := sorted(one for one, count in counts.items() if count > 1):
-        message = f"several files define a dataset '{twice[0]}'"
-        problem = Problem(message=message, path="", hint="import them separately, with --name")
-        raise ManifestError([problem])
-
-
-def _checked(file: ImportedFile, schema: str) -> ImportedFile:
-    """Return a file without the datasets that `validate` would refuse.
+def _checked(file: ImportedFile, schema: str) -> tuple[ImportedFile, list[str]]:
+    """Return a file without the datasets that `validate` would refuse, and manifests of the rest.
 
     Where its sources may be is a matter of the catalog that it becomes a part of, not of it.
     """
     empty = Catalog(builtin_root(), boundary=UNBOUNDED)
-    datasets, refused = [], list(file.imported.refused)
+    datasets, texts, refused = list[ImportedDataset](), list[str](), list(file.imported.refused)
     for one in file.imported.datasets:
         try:
-            document = parse_yaml(imported_text([one], schema=schema), file=str(file.file))
+            text = imported_text([one], schema=schema)
+            document = parse_yaml(text, file=str(file.file))
             _ = empty.with_manifest(document)[one.name]
             datasets.append(one)
+            texts.append(text)
         except ManifestError as error:
             refused.append(NotImported(one.name, "; ".join(one.text for one in error.problems)))
-    return replace(file, imported=Imported(tuple(datasets), tuple(refused)))
+    return replace(file, imported=Imported(tuple(datasets), tuple(refused))), texts
 
 
 def _report(file: ImportedFile) -> dict[str, Any]:
@@ -195,7 +207,10 @@ def _report(file: ImportedFile) -> dict[str, Any]:
             }
             for one in file.imported.datasets
         ],
-        "not_imported": [{"name": one.name, "reason": one.why} for one in file.imported.refused],
+        "not_imported": [
+            {"name": one.name, "reason": one.why, "where": one.where or str(file.file)}
+            for one in file.imported.refused
+        ],
     }
 
 
@@ -207,7 +222,8 @@ def _print(files: list[ImportedFile], text: str, out: str | None) -> None:
             for line in left_out_lines(one.left_out):
                 print_line(f"left out: {one.name}: {line}", err=True)
         for refused in file.imported.refused:
-            print_line(f"not imported: {refused.name}: {refused.why} ({file.file})", err=True)
+            where = refused.where or file.file
+            print_line(f"not imported: {refused.name}: {refused.why} ({where})", err=True)
     datasets = sum(len(file.imported.datasets) for file in files)
     refused_count = sum(len(file.imported.refused) for file in files)
     summary = f"{count_text(datasets, 'dataset')} imported, {refused_count} not"
@@ -226,7 +242,11 @@ class ImportedFile:
 
 
 def import_files(
-    paths: Iterable[Path], options: ImportOptions, *, kind: str | None = None
+    paths: Iterable[Path],
+    options: ImportOptions,
+    *,
+    kind: str | None = None,
+    report: Report = silent,
 ) -> Iterator[ImportedFile]:
     """Yield what each file gives; files of a folder that are of no kind are skipped.
 
@@ -238,7 +258,9 @@ def import_files(
     read_foreign_yaml.cache_clear()  # the files may have changed since the last call
     for path in paths:
         is_known = False
-        for file in files_of(path):
+        files = list(files_of(path))
+        for number, file in enumerate(files, 1):
+            report(Progress("import", number, len(files)))
             try:
                 found = _import_file(file, options, kind)
             except ManifestError as error:

@@ -28,7 +28,7 @@ MAX_INCLUDES = 32
 
 _CARRIED = frozenset(
     (
-        *("task", "tag", "dataset_path", "dataset_name", "dataset_kwargs", "output_type"),
+        *("task", "tag", "group", "dataset_path", "dataset_name", "dataset_kwargs", "output_type"),
         *("test_split", "validation_split", "doc_to_text", "doc_to_target", "doc_to_choice"),
         *("description", "gen_prefix", "process_docs"),
     )
@@ -59,9 +59,11 @@ def read(file: Path, options: ImportOptions) -> Imported:
     Raises:
         ManifestError: a file can't be read, or is no task.
     """
-    config, lines = _config(file, (), {})
-    task = config.get("task", config.get("group"))
-    if isinstance(task, list) or "group" in config:
+    config, places = _config(file, (), {})
+    task = config.get("task")
+    # Before its release 0.4.4 the harness called the tags of a task `group`.
+    is_tag = {"dataset_path", "class"} & config.keys()
+    if isinstance(task, list) or ("group" in config and not is_tag):
         name = str(config.get("group", file.stem))
         return Imported(refused=(NotImported(name, "a group: its tasks have files of their own"),))
     if not isinstance(task, str):
@@ -70,16 +72,21 @@ def read(file: Path, options: ImportOptions) -> Imported:
     try:
         keys, left_out = _dataset(config)
     except UntranslatableError as error:
-        return Imported(refused=(NotImported(task, str(error)),))
-    located = tuple(LeftOut(one.what, one.why, one.about, lines.get(one.what)) for one in left_out)
-    return Imported((ImportedDataset(options.name or dataset_name(task), keys, located),))
+        # A message begins with its key, which may be missing.
+        where = places.get(str(error).partition(":")[0]) or places.get("task") or (file, 1)
+        return Imported(refused=(NotImported(task, str(error), "{}:{}".format(*where)),))
+    lines = {key: line for key, (owner, line) in places.items() if owner == file}
+    located = (replace(one, line=lines.get(one.what.partition(".")[0])) for one in left_out)
+    return Imported((ImportedDataset(options.name or dataset_name(task), keys, tuple(located)),))
 
 
-_Config = tuple[dict[str, Any], dict[str, int]]
+_Places = dict[str, tuple[Path, int]]
+"""Key → the file that has it, and its line."""
+_Config = tuple[dict[str, Any], _Places]
 
 
 def _config(file: Path, seen: tuple[Path, ...], known: dict[Path, _Config]) -> _Config:
-    """Return the keys of a file on top of those that it includes, and the lines of its own.
+    """Return the keys of a file on top of those that it includes, and where they are.
 
     `known` has the files that were read: each is read once, however often it is included.
     """
@@ -97,15 +104,16 @@ def _config(file: Path, seen: tuple[Path, ...], known: dict[Path, _Config]) -> _
         for key, value in document.value.items()
     }
     includes = own.pop("include", None) or []
-    merged = dict[str, Any]()
+    merged, places = dict[str, Any](), _Places()
     for include in includes if isinstance(includes, list) else [includes]:
         if not isinstance(include, str) or Path(include).is_absolute():
             line = document.lines.get(("include",))
             raise problem_at(file, "`include` takes relative paths of files", line=line)
-        inner, _ = _config(file.parent / include, (*seen, path), known)
+        inner, others = _config(file.parent / include, (*seen, path), known)
         merged |= {key: value for key, value in inner.items() if key != "task_list"}
-    lines = {str(key[0]): line for key, line in document.lines.items() if len(key) == 1}
-    known[path] = (merged | own, lines)
+        places |= others
+    places |= {str(key[0]): (file, line) for key, line in document.lines.items() if len(key) == 1}
+    known[path] = (merged | own, places)
     return known[path]
 
 
@@ -161,8 +169,8 @@ def _named(key: str, translate: Any, config: dict[str, Any]) -> Any:
 
 
 def _tags(config: dict[str, Any]) -> list[str]:
-    tag = config.get("tag") or []
-    given = tag if isinstance(tag, list) else [tag]
+    named = (config.get(key) or [] for key in ("tag", "group"))
+    given = [one for tags in named for one in (tags if isinstance(tags, list) else [tags])]
     return list(dict.fromkeys(["lm-eval", *(one for one in given if isinstance(one, str) and one)]))
 
 
@@ -192,9 +200,10 @@ def _kwargs(given: Any, left_out: list[LeftOut]) -> dict[str, Any]:
         if key == "trust_remote_code":
             if value:
                 why = "a script of the repository is never run; its files are read"
-                left_out.append(LeftOut("trust_remote_code", why))
+                left_out.append(LeftOut("dataset_kwargs.trust_remote_code", why))
         elif key == "streaming":
-            left_out.append(LeftOut("streaming", "how the data is read", "evaluation"))
+            why = "how the data is read"
+            left_out.append(LeftOut("dataset_kwargs.streaming", why, "evaluation"))
         elif key not in _KWARGS:
             left_out.append(LeftOut(f"dataset_kwargs.{key}", "an argument of `load_dataset`"))
     return {key: given[key] for key in _KWARGS if key in given}

@@ -65,6 +65,8 @@ class NotImported:
 
     name: str
     why: str
+    where: str = ""
+    """File and line of the key that it is about; empty if it is about the whole file."""
 
 
 @dataclass(frozen=True)
