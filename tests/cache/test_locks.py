@@ -177,9 +177,12 @@ def test_holder_is_not_written_through_a_link(tmp_path: Path) -> None:
     assert target.read_text(encoding="utf-8") == "precious"
 
 
-def test_work_continues_if_locking_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_work_continues_if_locking_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     def no_locks(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "no locks")
+        raise OSError(code, "no locks")
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     with lock(tmp_path / "x.lock"):

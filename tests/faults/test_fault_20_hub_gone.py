@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.faults.faulty_hub import FaultyHub
 from tests.servers.hub import HubEmulator
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("remove", "org/data: no such dataset, or a private one (then set HF_TOKEN)"),
-        ("gate", "/datasets/org/data with an account, then set HF_TOKEN to a token of it)"),
-    ],
-)
 def test_pinned_samples_stay_and_others_are_an_error(
-    hub: HubEmulator, tmp_path: Path, change: str, message: str, faulty: FaultyHub
+    hub: HubEmulator, tmp_path: Path, faulty: FaultyHub
 ) -> None:
     assert faulty.run("lock").code == 0
-    getattr(hub, change)("org/data")
-    faulty.proxy.clear()
-    warm = faulty.run("sync", "--locked")
-    assert (warm.code, faulty.proxy.log) == (0, [])
-    cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
-    assert cold.code == 1
-    assert message in cold.err
+    for change, message in (
+        (hub.gate, "/datasets/org/data with an account, then set HF_TOKEN to a token of it)"),
+        (hub.remove, "org/data: no such dataset, or a private one (then set HF_TOKEN)"),
+    ):
+        change("org/data")
+        faulty.proxy.clear()
+        warm = faulty.run("sync", "--locked")
+        assert (warm.code, faulty.proxy.log) == (0, [])
+        cold = faulty.run("sync", "--locked", REGISTRY_CACHE_DIR=str(tmp_path / "other"))
+        assert cold.code == 1
+        assert message in cold.err
 
 
 def test_offline_is_exact_or_an_error(faulty: FaultyHub) -> None:
