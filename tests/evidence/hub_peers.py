@@ -37,10 +37,6 @@ def _sample(**fields: Any) -> Any:
     return SimpleNamespace(**{**absent, "setup": None, **fields})
 
 
-def _document(document: Record) -> Any:
-    return _sample(**document)
-
-
 def _by(column: str, file: str, names: Mapping[str, str]) -> Callable[[Iterable[Record]], Any]:
     """Return what gives records to the task of their language, one after the other."""
 
@@ -68,7 +64,7 @@ def _task(
     task = file.format("*", "*")
     return Case(
         dataset,
-        lambda: _document,
+        lambda: lambda document: _sample(**document),
         {**ids, **kept, **differs},
         before=before,
         against=f"lm_eval.tasks:{task}",

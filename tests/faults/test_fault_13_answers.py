@@ -76,11 +76,6 @@ def part(start: int, end: int, *headers: str, of: bytes | None = None) -> Reply:
     return whole(of or ROWS[start:end], span, *headers, status="206 Partial Content")
 
 
-def unpaired(body: bytes) -> Script:
-    """A body of a server that names no length, not even of HEAD."""
-    return Script(whole(body, length=False))
-
-
 def paced(size: int, pause: float) -> Reply:
     def pieces(_: Asked) -> Iterator[bytes | float]:
         yield head(f"Content-Length: {len(ROWS)}", "Connection: close")
@@ -304,7 +299,7 @@ PACES: dict[str, Row] = {
 PLAIN_ROWS = STATUS_LINES | REDIRECTS | HEADERS | CHUNKS | CODINGS | DIGESTS | VERSIONS | PACES
 OPEN = "TLS ended without"
 TLS_ROWS: dict[str, Row] = {
-    "polite": (unpaired(ROWS), RIGHT),
+    "polite": (Script(whole(ROWS, length=False)), RIGHT),
     "rude": (Script(whole(ROWS[:LAST_ROWS], length=False, end=RUDE)), OPEN),
     "rude_length": (whole(ROWS, end=RUDE), RIGHT),
     "rude_head": (Script(whole(ROWS, length=False, end=RUDE), PLAIN.get), RIGHT),

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["expanded", "json_lines"]
+__all__ = ["expanded"]
 
 _LONG = 40
 """Texts up to this length are names, letters or numbers, which also repeat in real files."""
 _FIXED = ("[", "{", "http", "data:")
 """Starts of texts that a number at their end would break."""
-_NUMBER = "\ue000"
-"""Stands for the number in the text of a record; no record has this character."""
-
-
-def json_lines(records: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
-    """Yield the lines of a file of `count` expanded records."""
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    lines = [f"{encode(_numbered(record, _NUMBER))}\n" for record in records]
-    return (lines[number % len(lines)].replace(_NUMBER, str(number)) for number in range(count))
 
 
 def expanded(records: Sequence[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
@@ -29,7 +19,7 @@ def expanded(records: Sequence[dict[str, Any]], count: int) -> Iterator[dict[str
         yield _numbered(records[number % len(records)], number)
 
 
-def _numbered(value: Any, number: int | str) -> Any:
+def _numbered(value: Any, number: int) -> Any:
     if isinstance(value, str):
         varies = len(value) > _LONG and not value.startswith(_FIXED)
         return f"{value} {number}" if varies else value

@@ -107,10 +107,6 @@ def test_prompts_of_real_records_are_equal(name: str, folder: Path) -> None:
     compare(folder, name, file, records[MOST:], records[:MOST])
 
 
-def subject_file(subject: str) -> str:
-    return f"mmlu/default/mmlu_{subject}.yaml"
-
-
 def test_prompts_of_subjects_have_their_own_examples(folder: Path) -> None:
     subjects = ("anatomy", "high_school_physics", "world_religions")
     pool = [
@@ -137,7 +133,7 @@ def compare_subjects(folder: Path, pool: Records, records: Records) -> None:
     for subject in subjects:
         own = [record for record in records if record["subject"] == subject]
         examples = [record for record in pool if record["subject"] == subject]
-        expected = theirs(subject_file(subject), examples, own)
+        expected = theirs(f"mmlu/default/mmlu_{subject}.yaml", examples, own)
         prompts = [one.input for one in found if (one.metadata or {})["subject"] == subject]
         assert prompts == expected, subject
 

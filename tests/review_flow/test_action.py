@@ -71,6 +71,12 @@ class Job:
     def lock(self) -> None:
         assert main(["lock", "--root", str(self.repository.folder)]) == 0
 
+    def start_instead(self, text: str) -> Path:
+        """Have later steps start a script in place of the installed Python; return its path."""
+        folder = self.action.temp.with_name("instead")
+        self.known["steps.install.outputs.folder"] = str(folder)
+        return program(folder / "bin" / "python", text)
+
 
 # Runs `python -I -m registry ARGUMENTS` as a fork: importing takes most of the time of a step.
 FORKING = """\
@@ -87,10 +93,8 @@ def installed_job(tmp_path: Path, installed: tuple[Action, Done]) -> Job:
 
 
 @pytest.fixture
-def job(installed_job: Job, tmp_path: Path) -> Job:
-    python = program(tmp_path / "forking" / "bin" / "python", FORKING)
-    command_line.install(python.parent)
-    installed_job.known["steps.install.outputs.folder"] = str(tmp_path / "forking")
+def job(installed_job: Job) -> Job:
+    command_line.install(installed_job.start_instead(FORKING).parent)
     return installed_job
 
 
@@ -349,11 +353,9 @@ exit 1
 
 
 @pytest.fixture
-def noting(job: Job, tmp_path: Path) -> Path:
+def noting(job: Job) -> Path:
     """Return the file in which the job's Python notes its arguments, one a line."""
-    python = program(tmp_path / "noting" / "bin" / "python", NOTING)
-    job.known["steps.install.outputs.folder"] = str(tmp_path / "noting")
-    return python.with_name("python.words")
+    return job.start_instead(NOTING).with_name("python.words")
 
 
 def test_arguments_are_split_at_whitespace(job: Job, noting: Path) -> None:

@@ -32,17 +32,11 @@ def catalog() -> Catalog:
     return Catalog.open(REPOSITORY / "datasets.yaml")
 
 
-def _json_lines(records: list[Record]) -> bytes:
-    return "".join(f"{json.dumps(one)}\n" for one in records).encode()
-
-
-def _json_array(records: list[Record]) -> bytes:
-    return json.dumps(records, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
 FORMS: dict[str, Callable[[list[Record]], bytes]] = {
-    "d.jsonl": _json_lines,
-    "d.json": _json_array,
+    "d.jsonl": lambda records: "".join(f"{json.dumps(one)}\n" for one in records).encode(),
+    "d.json": lambda records: json.dumps(records, ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    ),
     "d.parquet": partial(parquet_bytes, row_group_size=10),
     "d.csv": csv_bytes,
 }
