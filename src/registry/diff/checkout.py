@@ -84,6 +84,21 @@ class Checkout:
         names = filter(None, listing.split("\0"))
         return frozenset(name for name in names if os.path.lexists(self.top / name))
 
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """`listed` as paths from the catalog's folder; of a submodule, each of its files."""
+        if self._inner == ".":
+            return self.listed
+        return frozenset(os.path.relpath(f"/{name}", f"/{self._inner}") for name in self.listed)
+
+    @cached_property
+    def _inner(self) -> str:
+        return os.path.relpath(self.folder, self.top)
+
+    def from_top(self, path: str) -> str:
+        """Return the path from `top` of a path from the catalog's folder."""
+        return os.path.normpath(os.path.join(self._inner, path))
+
     def extract(self, names: Iterable[str]) -> None:
         """Make files of a revision exist below `top`."""
         if self.tree is not None:

@@ -21,7 +21,6 @@ from registry.diff.snapshots.contents import (
     files_of,
     local_patterns,
     moved_files,
-    paths_of,
     read_contents,
 )
 from registry.errors import ReachError
@@ -225,7 +224,7 @@ def sides(repository: GitRepository, folder: str = "base") -> tuple[Contents, Co
 
 
 def changed(base: Contents, head: Contents) -> set[str]:
-    return changed_files(base, head, paths_of(base.checkout) | paths_of(head.checkout))
+    return changed_files(base, head, base.checkout.paths | head.checkout.paths)
 
 
 def test_revision_and_work_tree_are_compared_by_bytes(repository: GitRepository) -> None:

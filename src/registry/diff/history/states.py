@@ -34,7 +34,7 @@ from registry.diff.compare import compare
 from registry.diff.history.commits import Commit, Commits
 from registry.diff.models import CatalogDiff, DatasetChange, KeyChange
 from registry.diff.snapshot import open_pair
-from registry.diff.snapshots.contents import Contents, local_patterns, paths_of, read_contents
+from registry.diff.snapshots.contents import Contents, local_patterns, read_contents
 from registry.diff.snapshots.file_names import MARKS, file_names, words_in
 from registry.errors import RevisionError, count_text
 from registry.manifest.merge import Entry
@@ -142,7 +142,7 @@ class State:
         if names.globs:
             yield from (
                 os.path.normpath(checkout.folder / path)
-                for path in paths_of(checkout)
+                for path in checkout.paths
                 if names.names(path)
             )
         if names.folder is not None:  # a file beside the data, whatever it is called

@@ -42,7 +42,6 @@ __all__ = [
     "files_of",
     "local_patterns",
     "moved_files",
-    "paths_of",
     "read_contents",
 ]
 
@@ -276,11 +275,6 @@ def _extract_data(specs: Mapping[str, DatasetSpec], checkout: Checkout) -> None:
 # --- any files of two checkouts ---
 
 
-def paths_of(checkout: Checkout) -> set[str]:
-    """Return its files as paths from the catalog's folder; of a submodule, each of them."""
-    return {checkout.relative(str(checkout.top / name)) for name in checkout.listed}
-
-
 def changed_files(base: Contents, head: Contents, paths: Collection[str]) -> set[str]:
     """Return the files that differ by git's ids, without those that a diff compares anyway.
 
@@ -314,11 +308,11 @@ def _compared(side: Contents) -> set[str]:
 
 def _identity(checkout: Checkout, path: str, algorithm: str = "sha1") -> str | None:
     """Return git's id of a file; of a link that leads outside what it names, or why it has none."""
-    file, tree = os.path.normpath(checkout.folder / path), checkout.tree
-    name = os.path.relpath(file, checkout.top)
+    name, tree = checkout.from_top(path), checkout.tree
     if tree is not None:
         target = tree.links.get(name)
         return tree.blobs.get(name) or (None if target is None else f"link to {target}")
+    file = os.path.join(checkout.top, name)
     real = os.path.realpath(file)
     is_inside = Path(real).is_relative_to(os.path.realpath(checkout.top))
     if is_inside and os.path.isfile(file):
@@ -357,5 +351,4 @@ def _digests_of_paths(side: Contents, paths: Collection[str]) -> dict[str, FileD
 
 def extract(checkout: Checkout, paths: Collection[str]) -> None:
     """Make files of a revision exist, by their paths from the catalog's folder."""
-    files = (os.path.normpath(checkout.folder / path) for path in paths)
-    checkout.extract([os.path.relpath(file, checkout.top) for file in files])
+    checkout.extract(map(checkout.from_top, paths))

@@ -13,7 +13,6 @@ from registry.diff.snapshots.contents import (
     changed_files,
     differing_digests,
     extract,
-    paths_of,
 )
 from registry.diff.snapshots.file_names import (
     BUILT,
@@ -50,7 +49,7 @@ def named_files(base: Contents, head: Contents) -> dict[str, dict[str, NamedFile
     if base.catalog is None or head.catalog is None:
         return {}
     sides = (base, head)
-    listed = paths_of(base.checkout) | paths_of(head.checkout)
+    listed = base.checkout.paths | head.checkout.paths
     globs = frozenset[str]().union(*(outer_globs(side) for side in sides))
     inside = {path for path in listed if not path.startswith("../") or matches(path, globs)}
     changed = changed_files(base, head, inside)
@@ -113,7 +112,7 @@ def _corrected(
     """
     if None in pins:
         return code, rest
-    new = changed - paths_of(base.checkout)
+    new = changed - base.checkout.paths
     named_code, named = (
         {path for path in changed if any(pin and pin.has_file(path, of=(key,)) for pin in pins)}
         for key in ("sandbox", "files")

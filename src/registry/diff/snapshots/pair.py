@@ -28,7 +28,6 @@ from registry.diff.snapshots.contents import (
     changed_files,
     differing_digests,
     local_patterns,
-    paths_of,
 )
 from registry.errors import ManifestError, Problem, count_text, list_names
 from registry.lockfile.models import PIN_FORMAT
@@ -226,7 +225,7 @@ def nested_indexes(base: Contents, head: Contents) -> frozenset[Reach]:
         return frozenset()
     paths = {
         path
-        for path in paths_of(base.checkout) | paths_of(head.checkout)
+        for path in base.checkout.paths | head.checkout.paths
         # Where case does not matter, such a file is found, too.
         if os.path.basename(path).lower() == INDEX_NAME
     }
