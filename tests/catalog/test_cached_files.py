@@ -95,6 +95,20 @@ def test_touched_file_with_the_same_bytes_is_not_parsed(file: Path, parsed: list
     assert len(parsed) == 1
 
 
+def test_bytes_of_another_file_are_parsed_only_if_problems_name_it(
+    file: Path, parsed: list[bytes]
+) -> None:
+    other = write(file.parent, "other.yaml", MANIFEST)
+    assert [one.file for one in read(other, read(file)).problems] == [str(other)]
+    assert len(parsed) == 2
+    valid = write(file.parent, "valid.yaml", "datasets: {}\n")
+    record = read(valid)
+    copied = write(file.parent, "copy.yaml", "datasets: {}\n")
+    again = read(copied, record)
+    assert len(parsed) == 3
+    assert again.parsed().document == read(copied).parsed().document
+
+
 def test_changed_bytes_are_parsed(file: Path, parsed: list[bytes]) -> None:
     record = read(file)
     file.write_text("datasets: {}\n", encoding="utf-8")

@@ -104,7 +104,7 @@ def test_pin_says_how_many_samples_until_the_manifest_changes(root: Path, cache_
     manifest = next(root.rglob("m.yaml"))
     manifest.write_text(MANIFEST.replace("limit: 1", "limit: 2"), encoding="utf-8")
     one = found(root, cache_dir)["one"]
-    assert (one.locked, one.stale) == (True, True)
+    assert (one.samples, one.state, one.locked, one.stale) == (2, "floating", True, True)
 
 
 def test_no_request_is_made(

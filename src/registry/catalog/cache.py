@@ -214,13 +214,13 @@ class CompiledEntries(Mapping[str, Entry]):
         self.resolved = ResolvedSpecs(self)
         """The datasets that were resolved from these entries."""
         self._numbers = compiled.numbers
-        self._compiled = compiled
+        self.compiled = compiled
         self._display = display
         self._documents: dict[int, Document] = {}
         self._indexes: dict[int, tuple[Path, Layer]] = {}
 
     def __getitem__(self, name: str) -> Entry:
-        places = self._compiled.header["overridden"].get(name, ())
+        places = self.compiled.header["overridden"].get(name, ())
         overridden = (
             Place(Path(folder), self._display(file), line) for folder, file, line in places
         )
@@ -228,7 +228,7 @@ class CompiledEntries(Mapping[str, Entry]):
 
     def _place(self, number: int) -> tuple[Document, Path, Layer]:
         """Return the file of a dataset or a group, and the folder and defaults of its index."""
-        header = self._compiled.header
+        header = self.compiled.header
         row, index = header["rows"][number], header["index_numbers"][number]
         if index not in self._indexes:
             path, _, index_row = header["indexes"][index]
@@ -238,7 +238,7 @@ class CompiledEntries(Mapping[str, Entry]):
     @property
     def parents(self) -> Mapping[str, str]:
         """What each dataset extends: no file is decoded for it."""
-        return dict(self._compiled.header["parents"])
+        return dict(self.compiled.header["parents"])
 
     @cached_property
     def groups(self) -> Mapping[str, GroupEntry]:
@@ -246,13 +246,13 @@ class CompiledEntries(Mapping[str, Entry]):
         first = len(self._numbers)
         return {
             name: GroupEntry(name, *self._place(first + number))
-            for number, name in enumerate(self._compiled.header["groups"])
+            for number, name in enumerate(self.compiled.header["groups"])
         }
 
     @property
     def retired(self) -> Mapping[str, str]:
         """What `retired_of` returns: no file is decoded for it."""
-        return dict(self._compiled.header["retired"])
+        return dict(self.compiled.header["retired"])
 
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
@@ -271,8 +271,8 @@ class CompiledEntries(Mapping[str, Entry]):
     def _document(self, row: int) -> Document:
         """Return the document of a record, the same object each time."""
         if row not in self._documents:
-            record = self._compiled.record(row)
-            secret, file = self._compiled.secret_documents.get(row), self._display(record.path)
+            record = self.compiled.record(row)
+            secret, file = self.compiled.secret_documents.get(row), self._display(record.path)
             document = replace(secret, file=file) if secret else document_from(record, file)
             self._documents[row] = document
         return self._documents[row]
@@ -291,7 +291,7 @@ def compile_catalog(
 
     Args:
         index: The index.
-        earlier: The same catalog as it was before.
+        earlier: The same catalog as it was before, perhaps in another folder.
         reach: Where included manifests may be.
         lenient: Collect the problems of an invalid index.
         deadline: The processor time of this process at which no further manifest is read.

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,13 +136,14 @@ class CachedFiles:
         """Start with earlier records; files that have not changed are not parsed again."""
         self.read: dict[Key, CachedFile] = {}
         self._known = {(record.path, record.schema): record for record in known}
+        self._by_content = {(one.digest, one.schema): one for one in self._known.values()}
 
     def __call__(self, path: Path, schema: SchemaName, listed: FileState) -> ParsedFile:
         """Return the content of a file, whose state was `listed` when its folder was listed."""
         key = (str(path), schema)
         known = self._known.get(key)
         if known is None or known.racy or known.state != listed:
-            known, parsed = _read(path, schema, listed, known)
+            known, parsed = _read(path, schema, listed, self._by_content)
         else:
             parsed = known.parsed()
         self.read[key] = known
@@ -150,9 +151,12 @@ class CachedFiles:
 
 
 def _read(
-    path: Path, schema: SchemaName, listed: FileState, known: CachedFile | None
+    path: Path,
+    schema: SchemaName,
+    listed: FileState,
+    known: Mapping[tuple[str, SchemaName], CachedFile],
 ) -> tuple[CachedFile, ParsedFile]:
-    """Read a file, and parse it unless its bytes are equal to those of `known`."""
+    """Read a file, and parse it unless its bytes, by their digest and schema, are known."""
     file, racy = str(path), listed.is_racy()
     try:
         with (open_beside if schema == "index" else open_regular)(path) as opened:
@@ -167,8 +171,10 @@ def _read(
         return _record(file, schema, parsed, state=ABSENT, racy=True, digest=""), parsed
     racy = racy or state != listed  # it changed since it was listed, so read it again next time
     digest = hashlib.sha256(data).hexdigest()
-    if known is not None and known.digest == digest:
-        unchanged = replace(known, state=listed, racy=racy)
+    same = known.get((digest, schema))
+    # Problems name the file.
+    if same is not None and (same.path == file or not same.problems):
+        unchanged = replace(same, path=file, state=listed, racy=racy)
         return unchanged, unchanged.parsed()
     parsed = parse_file(parse_partially(data, file=file), schema)
     return _record(file, schema, parsed, state=listed, racy=racy, digest=digest), parsed

@@ -80,6 +80,7 @@ class Catalog(Names):
         root: str | Path | None = None,
         *,
         keep: bool = True,
+        earlier: Catalog | None = None,
         rules_from: Path | None = None,
         paths_from: Path | None = None,
         lenient: bool = False,
@@ -92,6 +93,7 @@ class Catalog(Names):
             root: None means REGISTRY_ROOT, or else the nearest `datasets.yaml` upwards from the
                 working directory, or else the built-in catalog.
             keep: Whether to cache it; False for a catalog in a temporary folder.
+            earlier: If it is not kept, another state of it: what both have is not parsed again.
             rules_from: The index whose `trust`, `hosts`, `secrets`, `paths`, `limits` and
                 `validate` count, in place of its own: a review judges by those of the base.
             paths_from: The index whose `paths` say where included files may be, if it is another.
@@ -114,7 +116,9 @@ class Catalog(Names):
             if keep:
                 compiled = open_compiled(index, settings.cache_dir, reach, deadline=deadline)
             else:
-                compiled = compile_catalog(index, reach=reach, deadline=deadline)
+                known = earlier.entries if earlier else None
+                before = known.compiled if isinstance(known, CompiledEntries) else None
+                compiled = compile_catalog(index, before, reach=reach, deadline=deadline)
         except ManifestError as error:
             if not lenient:
                 located = map(LocatedProblem, error.problems)

@@ -72,15 +72,16 @@ def states_of(
     for spec in specs:
         pin = None if lock is None else lock.pins.get(spec.name)
         row = pin if pin is not None or lock is None else lock.commits.get(spec.name)
-        stale = row is not None and not row.agrees(spec)
+        agrees = row is not None and row.agrees(spec)
+        reviewed = pin if agrees else None
         cached, entry = samples.find(spec, pin)
         found[spec.name] = DatasetState(
-            samples=samples_of(spec, pin, entry),
+            samples=samples_of(spec, reviewed, entry),
             bytes=None if entry is None else entry.size,
             cached=cached,
-            state=state_of(spec, pin),
+            state="verified" if reviewed else state_of(spec, None),
             locked=row is not None,
-            stale=stale,
+            stale=row is not None and not agrees,
             newer=row is not None and row.is_newer,
             version=None if pin is None else pin.version,
         )
@@ -88,10 +89,10 @@ def states_of(
 
 
 def samples_of(spec: DatasetSpec, pin: Pin | None, entry: CacheEntry | None) -> int | None:
-    """Return how many samples a dataset has, if its pin, the cache or `expect` tells."""
+    """Return how many samples it has, by a pin of this manifest, the cache or `expect`, or None."""
     if spec.view.only is not None:
         return None
-    if pin is not None and pin.agrees(spec):
+    if pin is not None:
         return pin.samples
     found = spec.expect.samples if entry is None else entry.meta["samples"]
     limit = spec.view.limit

@@ -192,7 +192,8 @@ class History:
         """Return a dataset as a commit has it, perhaps by another name than in a newer state."""
         folder = self.folder / str(next(self._numbers))
         checkout = checkout_of(commit, self.index, folder)
-        contents = read_contents(checkout, self.rules.index, {newer.name})
+        known = newer.contents.catalog
+        contents = read_contents(checkout, self.rules.index, {newer.name}, earlier=known)
         state = State(newer.name, contents, commit, folder)
         if state.exists or contents.catalog is None or newer.contents.catalog is None:
             return state

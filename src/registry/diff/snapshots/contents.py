@@ -152,7 +152,11 @@ class Contents:
 
 
 def read_contents(
-    checkout: Checkout, rules: Path | None = None, names: Collection[str] | None = None
+    checkout: Checkout,
+    rules: Path | None = None,
+    names: Collection[str] | None = None,
+    *,
+    earlier: Catalog | None = None,
 ) -> Contents:
     """Return the contents of a checkout; what can't be read is a problem.
 
@@ -160,11 +164,13 @@ def read_contents(
         checkout: Where the files are.
         rules: The index that decides what they may reach; None is their own.
         names: The datasets to resolve, of those that it has; None means all.
+        earlier: As for `Catalog.open`.
     """
     problems: list[Problem] = []
     try:
         # A temporary checkout is read once, so caching its catalog would only fill the disk.
-        catalog = Catalog.open(checkout.index, keep=checkout.mirror is None, paths_from=rules)
+        keep = checkout.mirror is None
+        catalog = Catalog.open(checkout.index, keep=keep, earlier=earlier, paths_from=rules)
     except ManifestError as error:
         problems += error.problems
         return Contents(checkout, problems=_portable(problems, checkout))

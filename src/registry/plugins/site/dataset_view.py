@@ -263,15 +263,16 @@ def summarized(view: DatasetView, spec: DatasetSpec, pin: Pin | None) -> Dataset
 
 def _known_of(spec: DatasetSpec, pin: Pin | None) -> dict[str, Any]:
     """Return what the list and the page show of a manifest."""
+    state = state_of(spec, pin)
     return {
         "description": spec.summary,
         "license": str(spec.license or ""),
         "tags": tuple(map(str, spec.tags)),
         "languages": tuple(map(str, spec.languages)),
         "columns": column_names(spec, pin),
-        "expected": samples_of(spec, pin, None),
+        "expected": samples_of(spec, pin if state == "verified" else None, None),
         "source": spec.source.type,
-        "lock": state_of(spec, pin),
+        "lock": state,
     }
 
 
