@@ -44,6 +44,8 @@ __all__ = [
     "parse_file",
 ]
 
+_IF_YOUR_OWN = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
+_IF_LONG = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
 _DATASETS_PER_FILE = 5
 """How many datasets a catalog may have for each manifest that it may have."""
 _HIDING = frozenset(
@@ -182,8 +184,11 @@ class CatalogReader:
                 where = path.parent, defaults, boundary
                 problem = self._read_matches(found, document, number, where)
                 self.problems += [problem] if problem else []
-            elif patterns[number]:
-                self.problems.append(_include_nothing(document, number))
+            elif pattern := patterns[number]:
+                is_package = pattern.startswith(PACKAGE)
+                hint = "install the package" if is_package else "check the spelling"
+                nothing = _of_include(document, number, "matches nothing", hint, "include-nothing")
+                self.problems.append(nothing)
 
     def _read_matches(
         self, found: GlobMatches, index: Document, number: int, where: tuple[Path, Layer, Boundary]
@@ -194,20 +199,26 @@ class CatalogReader:
         if not limit and len(self._files_read) + len(found.names) > most:
             limit = f"the catalog has more than {most:,} manifests"
         if limit:
-            return _include_limit(index, number, limit)
+            return _of_include(index, number, f"is not read to the end: {limit}")
         folder, defaults, boundary = where
         refused, most = found.outside, _DATASETS_PER_FILE * most
         for position, (file, state) in enumerate(found):
             if time.process_time() > self._deadline:
                 self.is_stopped = True
-                return _unread(index, number, after=position)
+                why = f"is not read after {count_text(position, 'manifest')}: it takes too long"
+                return _of_include(index, number, why, _IF_LONG)
             if len(self.entries) > most:
-                return _include_limit(index, number, f"the catalog has more than {most:,} datasets")
+                limit = f"the catalog has more than {most:,} datasets"
+                return _of_include(index, number, f"is not read to the end: {limit}")
             if boundary.admits(self._real_path(file)):
                 self.read_manifest(file, state, folder, defaults)
             else:
                 refused = refused or str(file)
-        return _include_outside(index, number, refused, boundary) if refused else None
+        if not refused:
+            return None
+        message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
+        message, path = f"'{refused}' {message}", ("include", number)
+        return LocatedProblem(index.problem(path, message, hint, rule="outside-path"))
 
     def finish(self) -> None:
         """Decide what each name means, and add the splits, once all files are read."""
@@ -333,39 +344,11 @@ class LocatedProblem(Struct, frozen=True):
         return replace(problem, hint=f"{problem.hint} {place}")
 
 
-def _include_nothing(document: Document, number: int) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that matches nothing."""
-    pattern = document.value["include"][number]
-    hint = "install the package" if pattern.startswith(PACKAGE) else "check the spelling"
-    return _of_include(document, number, f"'{pattern}' matches nothing", hint, "include-nothing")
-
-
-def _include_limit(document: Document, number: int, limit: str) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that takes too much work."""
-    message = f"'{document.value['include'][number]}' is not read to the end: {limit}"
-    hint = "write a narrower pattern, or set REGISTRY_MAX_MANIFESTS if the catalog is your own"
-    return _of_include(document, number, message, hint, "include-limit")
-
-
-def _unread(document: Document, number: int, *, after: int) -> LocatedProblem:
-    """Return the problem for manifests that there is no time to read."""
-    read = f"only {count_text(after, 'manifest')} of '{document.value['include'][number]}' read"
-    hint = "the others are checked; set REGISTRY_VALIDATE_SECONDS if the catalog is your own"
-    message = f"{read}, because it takes too long"
-    return _of_include(document, number, message, hint, "include-limit")
-
-
-def _include_outside(
-    document: Document, number: int, refused: str, boundary: Boundary
-) -> LocatedProblem:
-    """Return the problem for a pattern in `include` that leads out of the catalog."""
-    message, hint = boundary.refusal(refused) or ("changed while it was read", "try again")
-    return _of_include(document, number, f"'{refused}' {message}", hint, "outside-path")
-
-
 def _of_include(
-    document: Document, number: int, message: str, hint: str, rule: str
+    document: Document, number: int, why: str, hint: str = _IF_YOUR_OWN, rule: str = "include-limit"
 ) -> LocatedProblem:
+    """Return the problem for a pattern in `include`."""
+    message = f"'{document.value['include'][number]}' {why}"
     return LocatedProblem(document.problem(("include", number), message, hint, rule=rule))
 
 

@@ -31,7 +31,7 @@ from registry.diff.summary import (
     verdict,
 )
 from registry.diff.words import excerpt
-from registry.errors import Problem, count_text, list_names
+from registry.errors import count_text, list_names
 
 __all__ = ["MAX_COMMENT_BYTES", "as_markdown", "code_span"]
 
@@ -89,7 +89,8 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
     if diff.says_reach:
         yield _reach(diff)
     if problems := list(diff.problems):
-        yield "\n".join(["**Problems**", "", *_first(problems, _problem, "problem"), ""])
+        lines = [f"- {code_span(label)}: {code_span(str(one))}" for label, one in problems]
+        yield "\n".join(["**Problems**", "", *_first(lines, str, "problem"), ""])
     if diff.not_compared:
         yield f"Not compared: {_names(diff.not_compared)}\n"
     if diff.notes:
@@ -98,11 +99,6 @@ def _header(diff: CatalogDiff) -> Iterator[str]:
         found = list(edits(diff.shared))
         keys = _first(found, lambda one: "\n".join(_edit(one)), "key")
         yield "\n".join(["#### Index", "", *keys, ""])
-
-
-def _problem(found: tuple[str, Problem]) -> str:
-    label, problem = found
-    return f"- {code_span(label)}: {code_span(str(problem))}"
 
 
 def _first(

@@ -192,7 +192,9 @@ def _path(error: jsonschema_rs.ValidationError, value: Any) -> DataPath:
 
 def _violation(error: jsonschema_rs.ValidationError, path: DataPath, value: Any) -> Violation:
     address, _, pointer = str(error.absolute_keyword_location).partition("#")
-    *steps, keyword = map(_unescaped, pointer.split("/")[1:])
+    parts = map(unquote, pointer.split("/")[1:])
+    steps = [part.replace("~1", "/").replace("~0", "~") for part in parts]
+    keyword = steps.pop()
     schema = _at(_schemas()[address], steps)
     unknown = tuple(getattr(error.kind, "unexpected", ()))
     instance = _at(value, path)
@@ -216,11 +218,6 @@ def _is_step(step: str | int, key: str) -> bool:
     return key == step or (
         isinstance(step, int) and bool(_NUMBER.fullmatch(key)) and int(key) == step
     )
-
-
-def _unescaped(step: str) -> str:
-    """Return a step of a JSON Pointer in a URI (RFC 6901, section 6)."""
-    return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def _at(value: Any, steps: Iterable[str | int]) -> Any:

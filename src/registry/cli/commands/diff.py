@@ -81,16 +81,18 @@ def _json(diff: CatalogDiff) -> Iterator[str]:
         "headline": headline(diff),
         "counts": counts(diff),
         **asdict(replace(diff, changes=())),
-        "changes": [{"effect": effect(one), **_change_data(one)} for one in diff.changes],
+        "changes": [
+            {
+                "effect": effect(one),
+                **asdict(replace(one, samples=one.samples and one.samples.without_samples())),
+            }
+            for one in diff.changes
+        ],
         "base_problems": [problem.to_dict() for problem in diff.base_problems],
         "head_problems": [problem.to_dict() for problem in diff.head_problems],
     }
     del data["verdict"]  # which a diff of catalogs doesn't have
     yield json_text(data)
-
-
-def _change_data(change: DatasetChange) -> dict[str, Any]:
-    return asdict(replace(change, samples=change.samples and change.samples.without_samples()))
 
 
 def as_text(diff: CatalogDiff) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +18,7 @@ from registry.cli.help import dataset_names
 from registry.cli.output import print_failures, print_json, print_line, print_warnings
 from registry.cli.progress_bars import bars
 from registry.diff.checkout import folder_checkout
+from registry.diff.snapshots.contents import Contents, read_contents
 from registry.diff.snapshots.pair import missing_manifests
 from registry.errors import LockError, OfflineError, count_text, list_names
 from registry.load.call import OpenCatalog
@@ -38,10 +38,6 @@ from registry.workflows.lock import LockRequest, LockResult, lock_datasets, new_
 from registry.workflows.lock_check import check_lock, is_as_written
 from registry.workflows.pin_check import Difference, summary_of
 from registry.workflows.versions import committed
-
-if TYPE_CHECKING:
-    from registry.diff.checkout import Rules
-    from registry.diff.snapshots.contents import Contents
 
 __all__ = ["command"]
 
@@ -139,7 +135,7 @@ def command(
             )
             base, found = None, list[Difference]()
             if rules is not None:
-                base = _base(rules)
+                base = read_contents(rules.checkout)
                 found += _changed_files(catalog, base, rules.index, names)
             return _check(
                 opened,
@@ -315,12 +311,6 @@ def _merge(base: Path, ours: Path, theirs: Path) -> int:
     what = "both sides changed its pin (`registry lock` pins what fits the manifest)"
     print_failures((name, what) for name in conflicts)
     return PROBLEMS if conflicts else CLEAN
-
-
-def _base(rules: Rules) -> Contents:
-    from registry.diff.snapshots.contents import read_contents  # few invocations need git
-
-    return read_contents(rules.checkout)
 
 
 def _changed_files(

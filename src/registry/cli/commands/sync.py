@@ -18,7 +18,6 @@ import click
 from registry.base.escape import escape_control
 from registry.base.fs import file_sha256
 from registry.base.local_files import display_path
-from registry.base.materials import SamplesId
 from registry.cache.cache import Cache
 from registry.cache.housekeeping import keep_to_size, prune_old_leftovers
 from registry.cache.remote import Packed, Packs, RemoteCache
@@ -192,7 +191,11 @@ def command(
         jobs=jobs,
         processes=min(jobs, most_jobs()),
         refresh=refresh,
-        expected=_expected(state),
+        expected={
+            name: one.samples
+            for name, one in (state.datasets if state else {}).items()
+            if one.samples is not None
+        },
         push_to=packs or (remote if push else None),
         engine=builder,
     )
@@ -288,12 +291,6 @@ def _of_shard(shard: Shard, names: Sequence[str], catalog: Catalog, pins: Catalo
     return chosen
 
 
-def _expected(state: ReviewedSide | None) -> dict[str, SamplesId]:
-    """Return the samples that datasets must have."""
-    found = {} if state is None else state.datasets
-    return {name: one.samples for name, one in found.items() if one.samples is not None}
-
-
 def _refused(
     catalog: Catalog,
     settings: Settings,
@@ -361,15 +358,10 @@ def _reported(
         yield result
 
 
-def _failures(results: Sequence[SyncResult]) -> Iterator[tuple[str, object]]:
-    for result in results:
-        yield from ((result.name, one) for one in (result.error, result.push_error) if one)
-
-
 def _print(results: Sequence[SyncResult], lines: SyncLines, seconds: float) -> None:
     for line in lines.late(results):
         print_line(line)
-    print_failures(_failures(results))
+    print_failures((one.name, why) for one in results for why in (one.error, one.push_error) if why)
     print_warnings((result.name, result.warnings) for result in results)
     if len(results) > 1 or any(result.warnings or result.pushed for result in results):
         print_line(_summary(results, seconds), err=True)
