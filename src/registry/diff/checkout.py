@@ -30,6 +30,7 @@ __all__ = [
     "Checkout",
     "Rules",
     "checkout_of",
+    "commit_checkout",
     "commit_of",
     "folder_checkout",
     "fork_point",
@@ -173,6 +174,13 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     index = Path(os.path.abspath(index))
     repository = repository_of(index.parent)
     commit = fork_point(repository) if argument is None else commit_of(repository, argument)
+    return commit_checkout(repository, commit, index, temporary, label=argument or "merge base")
+
+
+def commit_checkout(
+    repository: Repository, commit: str, index: Path, temporary: Path, *, label: str
+) -> Checkout:
+    """Return the checkout of a commit by its whole id; arguments and errors as `checkout_of`."""
     tree = open_tree(repository, commit)
     written = os.path.relpath(index, repository.top)
     if written.startswith("../"):
@@ -181,7 +189,7 @@ def checkout_of(argument: str | None, index: Path, temporary: Path) -> Checkout:
     # Not of the index itself: where that is a link, paths are relative to the folder of the link.
     parent, own = os.path.split(written)
     name = os.path.join(tree.follow(parent), own)
-    label = f"{argument or 'merge base'} ({commit[:7]})"
+    label = f"{label} ({commit[:7]})"
     # Below the same folders as in the working tree, so that a path out of the repository stays
     # recognizable.
     top = Path(f"{temporary}{repository.top}")

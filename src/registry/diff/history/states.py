@@ -25,6 +25,7 @@ from registry.diff.checkout import (
     Checkout,
     Rules,
     checkout_of,
+    commit_checkout,
     commit_of,
     folder_checkout,
     no_rules,
@@ -191,7 +192,8 @@ class History:
     def at(self, commit: str, newer: State) -> State:
         """Return a dataset as a commit has it, perhaps by another name than in a newer state."""
         folder = self.folder / str(next(self._numbers))
-        checkout = checkout_of(commit, self.index, folder)
+        repository = self.commits.repository
+        checkout = commit_checkout(repository, commit, self.index, folder, label=commit)
         known = newer.contents.catalog
         contents = read_contents(checkout, self.rules.index, {newer.name}, earlier=known)
         state = State(newer.name, contents, commit, folder)

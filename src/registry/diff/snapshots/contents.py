@@ -38,7 +38,6 @@ __all__ = [
     "common_digests",
     "differing_digests",
     "digest_of_file",
-    "extract",
     "files_of",
     "local_patterns",
     "moved_files",
@@ -341,7 +340,7 @@ def _object_id(file: str, algorithm: str) -> str:
 
 
 def _digests_of_paths(side: Contents, paths: Collection[str]) -> dict[str, FileDigest]:
-    extract(side.checkout, paths)
+    side.checkout.extract(map(side.checkout.from_top, paths))
     boundary = side.boundary.allowing([str(side.checkout.top)])
     found = {}
     for path in paths:
@@ -353,8 +352,3 @@ def _digests_of_paths(side: Contents, paths: Collection[str]) -> dict[str, FileD
         except (OSError, ReachError):  # a link that leads outside
             found[path] = FileDigest(identity)
     return found
-
-
-def extract(checkout: Checkout, paths: Collection[str]) -> None:
-    """Make files of a revision exist, by their paths from the catalog's folder."""
-    checkout.extract(map(checkout.from_top, paths))

@@ -12,7 +12,6 @@ from registry.diff.snapshots.contents import (
     Contents,
     changed_files,
     differing_digests,
-    extract,
 )
 from registry.diff.snapshots.file_names import (
     BUILT,
@@ -150,7 +149,8 @@ def _code(names: list[FileNames], readers: list[_Reader], listing: Listing) -> s
         found |= waiting
         words, folders = set[str](), set[str]()
         for reader in readers:
-            extract(reader.side.checkout, waiting)
+            checkout = reader.side.checkout
+            checkout.extract(map(checkout.from_top, waiting))
             for path in waiting:
                 # What is no text names nothing: an image, an archive.
                 named = reader.words(path) or frozenset()
