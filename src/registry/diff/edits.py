@@ -143,7 +143,8 @@ def _diff(old: list[str], new: list[str]) -> Iterator[Chunk]:
         for is_kept, group in groupby(enumerate(lines), lambda one: one[0] in near)
         for chunk in _folded([line for _, line in group], is_kept=is_kept)
     ]
-    yield from (Chunk(one.sign, _short(one.text)) for one in kept[:_MOST_LINES])
+    for sign, text in kept[:_MOST_LINES]:
+        yield Chunk(sign, cut_middle(escape_control(SHA256.sub(r"\1…", text)), 400))
     if len(kept) > _MOST_LINES:
         yield Chunk("=", f"… {count_text(len(kept) - _MOST_LINES, 'more line')}")
 
@@ -152,10 +153,6 @@ def _folded(lines: list[Chunk], *, is_kept: bool) -> list[Chunk]:
     if is_kept or len(lines) == 1:
         return lines
     return [Chunk("=", f"… {count_text(len(lines), 'equal line')}")]
-
-
-def _short(line: str) -> str:
-    return cut_middle(escape_control(SHA256.sub(r"\1…", line)), 400)
 
 
 def correction_lines(

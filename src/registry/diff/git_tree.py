@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 from registry.base.escape import escape_control
@@ -151,14 +151,8 @@ def files_below(tree: Tree, folders: frozenset[str] | set[str]) -> list[str]:
     """Return the files below any of some folders; `.` is the top."""
     if "." in folders:
         return list(tree.blobs)
-    return [path for path in tree.blobs if not folders.isdisjoint(_parents(path))]
-
-
-def _parents(path: str) -> Iterator[str]:
-    """Yield the folders that contain a file, below the top."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
+    above = {path: map(str, PurePosixPath(path).parents) for path in tree.blobs}
+    return [path for path, parents in above.items() if not folders.isdisjoint(parents)]
 
 
 @contextmanager

@@ -116,7 +116,8 @@ class _Candidates:
         if len(found) > _MAX_CANDIDATES:
             return None
         own = _features(values)
-        scores = {one: _similarity(own, self.features[one]) for one in sorted(found)}
+        others = {one: self.features[one] for one in sorted(found)}
+        scores = {one: len(own & its) / (len(own | its) or 1) for one, its in others.items()}
         return _only_best(name, scores)
 
 
@@ -129,10 +130,6 @@ def _only_best(name: str, scores: Mapping[str, float]) -> str | None:
     ratios = {one: difflib.SequenceMatcher(None, name, one).ratio() for one in best}
     closest = [one for one in best if ratios[one] == max(ratios.values())]
     return closest[0] if len(closest) == 1 else None
-
-
-def _similarity(one: Features, other: Features) -> float:
-    return len(one & other) / (len(one | other) or 1)
 
 
 def _features(values: Values) -> Features:

@@ -159,7 +159,7 @@ def effect_text(samples: SampleChange) -> str:
         return f"no sample of {samples.new:,} changes"
     parts = []
     if samples.changed:
-        fields = sorted(samples.fields.items(), key=_place)
+        fields = sorted(samples.fields.items(), key=lambda one: _FIELDS.index(one[0]))
         nouns = [count_text(count, _NOUNS.get(field, field)) for field, count in fields]
         listed = " and ".join(filter(None, (", ".join(nouns[:-1]), nouns[-1])))
         verb = "changes" if sum(samples.fields.values()) == 1 else "change"
@@ -172,10 +172,6 @@ def effect_text(samples: SampleChange) -> str:
         else:
             parts += [f"{count:,}{whole} {word}"] if count else []
     return ", ".join(parts)
-
-
-def _place(field: tuple[str, int]) -> int:
-    return _FIELDS.index(field[0])
 
 
 def _causes(change: DatasetChange) -> Iterator[str]:

@@ -341,12 +341,10 @@ class _Index(Struct, frozen=True):
     fingerprint: str
 
     def open(self, entry: CacheEntry) -> ValueRows:
-        rows = open_array(self.cache, entry, "rows", "q", self.file.rows, self._rows)
+        size, compute = self.file.rows, lambda: np.asarray(self.compute().rows)
+        rows = open_array(self.cache, entry, "rows", "q", size, compute)
         values = [decode_value(one) for one in entry.meta["values"]]
         return ValueRows(self.key, values, entry.meta["ends"], rows)
-
-    def _rows(self) -> NDArray[np.int64]:
-        return np.asarray(self.compute().rows)
 
     def compute(self) -> ValueRows:
         """Read the metadata of all samples and store what was found."""

@@ -80,7 +80,10 @@ class _Step:
         self._is_beside = is_beside(spec, spec.companion)
         self._known: dict[int, Sample] = {}
         self._written: dict[int, tuple[str, str]] = {}
-        candidates = list(_candidates(companion.file, self._fewshot.by))
+        candidates = []
+        for place, sample in enumerate(_samples(companion.file)):
+            content, group = _facts(sample, self._fewshot.by)
+            candidates.append(Candidate(place, content, sample.id, group))
         wanted = [_facts(sample, self._fewshot.by) for sample in _samples(file)]
         if not companion.own and self._fewshot.overlap == "error":
             shared = {one for one, _ in wanted} & {one.content for one in candidates}
@@ -233,12 +236,6 @@ def _facts(sample: Sample, by: str | None) -> tuple[bytes, str | None]:
     if value is MISSING:
         raise no_column(by, sample.metadata or {}).at(field="fewshot.by")
     return content_of(sample), value if isinstance(value, str) else to_json(value)
-
-
-def _candidates(file: SampleFile, by: str | None) -> Iterator[Candidate]:
-    for place, sample in enumerate(_samples(file)):
-        content, group = _facts(sample, by)
-        yield Candidate(place, content, sample.id, group)
 
 
 def _ordered(candidates: list[Candidate], spec: DatasetSpec) -> list[Candidate]:

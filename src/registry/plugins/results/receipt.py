@@ -175,18 +175,15 @@ def _compared(stated: Provenance, name: str, here: Here) -> _Finding:
         reasons = [f"{name} has these samples now, by another fingerprint"]
     else:
         verdict, reasons = "different", list(_differences(stated, name, here))
+    if stated.modified:
+        reasons.append(f"after they were opened they were {', '.join(stated.modified)}")
     return _Finding(
         verdict=verdict,
-        reasons=(*reasons, *_changes(stated)),
+        reasons=tuple(reasons),
         found_by="provenance",
         dataset=name,
         needed=here.needed(name, stated),
     )
-
-
-def _changes(stated: Provenance) -> Iterator[str]:
-    if stated.modified:
-        yield f"after they were opened they were {', '.join(stated.modified)}"
 
 
 def _differences(stated: Provenance, name: str, here: Here) -> Iterator[str]:

@@ -68,6 +68,12 @@ class Run(Struct, frozen=True, kw_only=True):
     """Why samples may be missing, such as an evaluation that ended with an error."""
     samples: tuple[RunSample, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text: msgspec checks what it decodes, and not a call."""
+        for name in ("model", "task", "dataset", "location", "fingerprint"):
+            if not isinstance(found := getattr(self, name), str | None):
+                raise TypeError(f"{name} is no text but {type(found).__name__}")
+
     @property
     def ordered(self) -> str | None:
         """Digest of all samples of the dataset in their order, if the log has it."""
