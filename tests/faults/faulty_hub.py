@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +39,16 @@ class FaultyHub:
 
     def write(self, **keys: object) -> None:
         """Write the catalog; `keys` are those of the source."""
-        source = {"type": "hf", "path": "org/data", "split": "test", **keys}
-        text = ", ".join(f"{key}: {value}" for key, value in source.items())
-        fields = "fields: {input: q, target: a}"
-        write_catalog(self.folder / "catalog", f"  data: {{source: {{{text}}}, {fields}}}\n")
+        self.write_each({"data": keys})
+
+    def write_each(self, sources: Mapping[str, Mapping[str, object]]) -> None:
+        """Write a catalog of several datasets, by their names the keys of their sources."""
+        usual, fields = {"type": "hf", "path": "org/data", "split": "test"}, "{input: q, target: a}"
+        datasets = [
+            f"  {name}: {{source: {json.dumps({**usual, **keys})}, fields: {fields}}}\n"
+            for name, keys in sources.items()
+        ]
+        write_catalog(self.folder / "catalog", "".join(datasets))
 
     def run(self, *arguments: str, **environment: str) -> Ran:
         """Run a command; where it must give up, it does after three seconds without progress."""

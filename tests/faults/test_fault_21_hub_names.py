@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 from tests.faults.faulty_hub import FaultyHub
-from tests.faults.process import write_catalog
 from tests.servers.hub import HubEmulator, parquet_repo
 
 ROWS = [{"q": "x", "a": "y"}]
@@ -23,12 +20,8 @@ CASES = {
 def test_what_there_is_is_listed(hub: HubEmulator, faulty: FaultyHub) -> None:
     configs = {name: {"test": ROWS, "train": ROWS} for name in ("english", "german")}
     hub.commit("org/names", parquet_repo(configs))
-    source = {"type": "hf", "path": "org/names", "name": "english", "split": "test"}
-    datasets = [
-        f"  {case}: {{source: {json.dumps({**source, **keys})}, fields: {{input: q, target: a}}}}\n"
-        for case, (keys, _) in CASES.items()
-    ]
-    write_catalog(faulty.folder / "catalog", "".join(datasets))
+    usual = {"path": "org/names", "name": "english"}
+    faulty.write_each({case: {**usual, **keys} for case, (keys, _) in CASES.items()})
     ended = faulty.run("sync")
     assert ended.code == 1
     for case, (_, message) in CASES.items():
