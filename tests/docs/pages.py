@@ -26,6 +26,7 @@ PAGES = [REPOSITORY / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to
 """The pages of which every block runs."""
 
 _FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 # An installation needs a network, and a checkout that is not this one.
 _INSTALLS = ("git clone", "python -m pip", "pip install")
 # Inspect's mock model counts tokens with a vocabulary that it downloads.
@@ -87,7 +88,8 @@ class Reader:
         elif block.language == "python":
             self.printed = self.run("python", "-c", block.text)
         elif block.language == "console":
-            for command, expected in shown_commands(block.text):
+            # Each command after a `$`, with what it prints.
+            for command, expected in _COMMAND.findall(block.text):
                 # What fails is shown on purpose: its message is compared.
                 same(expected, self.run("sh", "-c", command, check=False), command)
         elif block.language == "text":
@@ -122,11 +124,6 @@ class Reader:
         assert done.returncode == 0 or not check, done.stdout + done.stderr
         # Progress goes to stderr too, and depends on how fast the machine is.
         return done.stdout or (done.stderr if done.returncode else "")
-
-
-def shown_commands(text: str) -> list[tuple[str, str]]:
-    """Return each command after a `$`, with what it prints."""
-    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)
 
 
 def same(expected: str, printed: str, what: str) -> None:

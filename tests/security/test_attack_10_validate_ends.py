@@ -67,18 +67,10 @@ def big_tree(folder: Path) -> Files:
     return {"datasets.yaml": "version: 1\ninclude: ['**/*.yaml']\n"}
 
 
-def many_manifests(folder: Path) -> Files:
-    return manifests(f"datasets: {{d{number}: {{}}}}\n" for number in range(25_000))
-
-
 def many_big_manifests(folder: Path) -> Files:
     entries = "".join(f"  e{number}: {{}}\n" for number in range(70_000))
     text = f"datasets:\n{entries}"[: MIB - 10].rpartition("\n")[0] + "\n"
     return manifests([text.replace("  e", f"  f{number}e") for number in range(12)])
-
-
-def huge_manifest(folder: Path) -> Files:
-    return manifests(["# " + "x" * (64 * MIB) + "\n"])
 
 
 def chain(length: int) -> str:
@@ -111,9 +103,12 @@ CATALOGS: dict[str, tuple[Make, str]] = {
     "process": (index_with("'/proc/*/fd/*'"), ""),
     "circle of links": (circle, "include-nothing"),
     "big tree": (big_tree, "include-limit"),
-    "many manifests": (many_manifests, "include-limit"),
+    "many manifests": (
+        lambda _: manifests(f"datasets: {{d{number}: {{}}}}\n" for number in range(25_000)),
+        "include-limit",
+    ),
     "many big manifests": (many_big_manifests, "include-limit"),
-    "huge manifest": (huge_manifest, "larger than 1 MiB"),
+    "huge manifest": (lambda _: manifests([f"# {'x' * (64 * MIB)}\n"]), "larger than 1 MiB"),
     "many bad keys": (one(rows("  d{}: {{limitt: 1}}", 12_000)), "check-limit"),
     "one bad key among many datasets": (
         one(rows(f"  d{{}}: {VALID}", 8_000) + "  bad: {limitt: 1}\n"),
