@@ -100,13 +100,9 @@ def test_bytes_of_another_file_are_parsed_only_if_problems_name_it(
 ) -> None:
     other = write(file.parent, "other.yaml", MANIFEST)
     assert [one.file for one in read(other, read(file)).problems] == [str(other)]
-    assert len(parsed) == 2
-    valid = write(file.parent, "valid.yaml", "datasets: {}\n")
-    record = read(valid)
-    copied = write(file.parent, "copy.yaml", "datasets: {}\n")
-    again = read(copied, record)
+    first, copy = (write(file.parent, name, "datasets: {}\n") for name in ("a.yaml", "b.yaml"))
+    assert read(copy, read(first)).parsed().problems == ()
     assert len(parsed) == 3
-    assert again.parsed().document == read(copied).parsed().document
 
 
 def test_changed_bytes_are_parsed(file: Path, parsed: list[bytes]) -> None:

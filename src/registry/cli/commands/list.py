@@ -90,10 +90,10 @@ def command(
     opened = options.open_catalog(root)
     catalog = opened.catalog
     broken = options.print_stray_problems(catalog)
-    listed = [name for name in catalog if not catalog.entries[name].split]
+    listed = {name for name in catalog if not catalog.entries[name].split}
     groups = [one for one in catalog.valid_groups() if set(tags) <= set(one.tags)]
     tagged = options.choose(opened, (), tags, required=not groups)
-    chosen, has_invalid = valid_specs(catalog, [name for name in tagged if name in set(listed)])
+    chosen, has_invalid = valid_specs(catalog, [name for name in tagged if name in listed])
     wanted = [*" ".join(words).casefold().split(), *search.casefold().split()]
     specs = [spec for spec in chosen if _is_wanted(spec, wanted)]
     states, is_lock_invalid = read_states(specs, opened)

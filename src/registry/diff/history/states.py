@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -194,31 +195,21 @@ class History:
         folder = self.folder / str(next(self._numbers))
         repository = self.commits.repository
         checkout = commit_checkout(repository, commit, self.index, folder, label=commit)
-        known = newer.contents.catalog
-        contents = read_contents(checkout, self.rules.index, {newer.name}, earlier=known)
-        state = State(newer.name, contents, commit, folder)
-        if state.exists or contents.catalog is None or newer.contents.catalog is None:
+        read = partial(read_contents, rules=self.rules.index)
+        after = newer.contents.catalog
+        contents = read(checkout, names={newer.name}, earlier=after)
+        state, before = State(newer.name, contents, commit, folder), contents.catalog
+        if state.exists or before is None or after is None:
             return state
-        old_name = self._old_name(checkout, newer)
-        if not old_name:
+        gone, added = before.keys() - after.keys(), after.keys() - before.keys()
+        if not gone:
             return state
-        return State(
-            old_name, read_contents(checkout, self.rules.index, {old_name}), commit, folder
-        )
-
-    def _old_name(self, checkout: Checkout, newer: State) -> str:
-        """Return the former name of a dataset that a checkout lacks, or an empty str."""
-        sides = [newer.contents.checkout, checkout]
-        new, old = (read_contents(side, self.rules.index, set()) for side in sides)
-        assert new.catalog is not None and old.catalog is not None  # noqa: S101, PT018
-        entries, others = new.catalog.keys(), old.catalog.keys()
-        if not others - entries:
-            return ""
-        new = read_contents(sides[0], self.rules.index, entries - others)
-        old = read_contents(sides[1], self.rules.index, others - entries)
-        changes = difference(old, new).changes
-        found = (one.old_name for one in changes if one.name == newer.name)
-        return next(found, "")
+        old = read(checkout, names=gone, earlier=before)
+        new = read(newer.contents.checkout, names=added, earlier=after)
+        found = (one.old_name for one in difference(old, new).changes if one.name == newer.name)
+        if not (name := next(found, "")):
+            return state
+        return State(name, read(checkout, names={name}, earlier=before), commit, folder)
 
 
 def difference(old: Contents, new: Contents) -> CatalogDiff:
