@@ -111,10 +111,6 @@ def quiz(repository: Repository, hub: HubEmulator) -> Repository:
     return repository
 
 
-def test_unchanged_repository_has_no_differences(repository: Repository) -> None:
-    assert repository.diff() == (0, "no differences\nmerge base (…) → work tree\n")
-
-
 def test_new_dataset_is_shown_with_its_manifest_and_samples(
     repository: Repository, hub: HubEmulator
 ) -> None:

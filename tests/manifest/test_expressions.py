@@ -77,7 +77,6 @@ FORMS = "an expression must have one of the keys const, template, hash, row_numb
         ({"const": 1, "do": []}, "unknown key 'do' next to 'const'"),
         ({"from": "a", "od": []}, "unknown key 'od' next to 'from' (did you mean 'do'?)"),
         ({"template": 5}, "`template` takes a string"),
-        ({"template": "{a"}, "`{` in a template names no column (write a literal brace twice)"),
         ({"hash": "a", "lenght": 8}, "unknown key 'lenght' next to 'hash' (did you mean 'length'?)"),
         ({"row_number": True}, "`row_number` (the first number) and `width` take integers"),
         ({"row_number": 1, "width": "5"}, "`row_number` (the first number) and `width` take integers"),

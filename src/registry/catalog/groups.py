@@ -271,7 +271,8 @@ class _Reader:
         for place, value in values.items() if isinstance(values, dict) else enumerate(values):
             if not isinstance(value, str | int | float):  # the schema reports it
                 continue
-            label = place if isinstance(place, str) else _text(value)
+            written = str(value).lower() if isinstance(value, bool) else str(value)
+            label = place if isinstance(place, str) else written
             _, first = found.setdefault(label, (place, value))
             if type(first) is not type(value):
                 message = f"two values have the name '{label}'"
@@ -348,8 +349,3 @@ def _listed(value: Mapping[str, Any]) -> list[str]:
     """Return the `datasets` of a group, as far as they are names."""
     given = value.get("datasets")
     return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-
-
-def _text(value: Any) -> str:
-    """Return the name of the member with a value, as YAML writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -190,12 +190,6 @@ def test_processes_write_the_pages_of_one(
     assert [page.name for page in alone[0] if page.problems] == ["d007"]
 
 
-def test_page_that_can_not_be_written_is_an_error(tmp_path: Path, view: CatalogView) -> None:
-    (tmp_path / "datasets").touch()
-    with pytest.raises(ExportError, match=r"can't write .*d0\d\d\.html: Not a directory"):
-        list(write_pages(tmp_path, view))
-
-
 def test_process_that_is_lost_is_an_error(
     tmp_path: Path, view: CatalogView, monkeypatch: pytest.MonkeyPatch
 ) -> None:

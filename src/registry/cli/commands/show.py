@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from registry.lockfile.origins import pin_origins
 from registry.lockfile.pinned import staleness, state_of
 from registry.manifest.origins import Origin, origins_by_path, origins_of
 from registry.manifest.serialize import data_of, is_set
-from registry.pipeline.expectations import QualityWarning, quality_warnings
+from registry.pipeline.expectations import quality_warnings
 from registry.scaffold.codegen import loader_call
 from registry.yamldoc.reader import DataPath, parse_yaml
 from registry.yamldoc.writer import block_text
@@ -127,7 +127,12 @@ def command(
     _, entry = asked.find()
     warnings = [] if entry is None else quality_warnings(spec, entry.meta)
     if as_json:
-        cached = entry and _entry_data(entry, warnings)
+        cached = entry and {
+            "folder": str(entry.folder),
+            "samples": entry.meta["samples"],
+            "bytes": entry.size,
+            "warnings": [warning.to_dict() for warning in warnings],
+        }
         pinned = pin and {**data_of(pin, keep=is_set), "stale": stale}
         state = state_of(catalog[name], pin)
         data = {"name": name, "spec": _spec_data(spec), "cache": cached, "pin": pinned}
@@ -197,15 +202,6 @@ def _cache_line(name: str, entry: CacheEntry | None) -> str:
         return f"not cached (registry sync {name})"
     samples = count_text(entry.meta["samples"], "sample")
     return f"cached: {samples}, {size_text(entry.size)}, {entry.folder}"
-
-
-def _entry_data(entry: CacheEntry, warnings: Sequence[QualityWarning]) -> dict[str, Any]:
-    return {
-        "folder": str(entry.folder),
-        "samples": entry.meta["samples"],
-        "bytes": entry.size,
-        "warnings": [warning.to_dict() for warning in warnings],
-    }
 
 
 def _print_origins(spec: DatasetSpec, opened: OpenCatalog, *, as_json: bool) -> None:
