@@ -34,6 +34,8 @@ def rows(tmp_path: Path) -> Path:
 def test_other_suffix_is_an_error_that_lists_those_with_a_reader() -> None:
     with pytest.raises(ValueError, match=r"x\.t\?…: no reader for '\.t' \(use \.csv, \.tsv"):
         file_dataset(Location("https://host/x.t?sig=hush"))
+    with pytest.raises(ValueError, match=r"^csv: no reader for '' "):
+        file_dataset("csv")
 
 
 def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
@@ -47,6 +49,9 @@ def test_errors_are_value_errors_like_in_inspect(tmp_path: Path) -> None:
         json_dataset(str(path))
     with pytest.raises(SourceError, match="no such file"):
         csv_dataset(str(tmp_path / "none.csv"))
+    with pytest.raises(KeyError) as raised:
+        json_dataset(str(path), lambda record: Sample(input="x", files=record["files"]))
+    assert raised.value.__notes__ == ["x: record 1: {'input': 'a'}"]
 
 
 def test_traceback_of_a_missing_file_is_of_the_call_and_says_what_to_do(
@@ -110,14 +115,10 @@ def test_what_a_parser_refuses_is_an_error_with_its_line(tmp_path: Path) -> None
     path.write_text('{"input": "a"}\n\n[]\n', encoding="utf-8")
     with pytest.raises(DecodeError, match=r"x\.jsonl:3: the line must be an object, is \[\]"):
         json_dataset(str(path), loads=json.loads)
-    with pytest.raises(DecodeError, match=r"x\.jsonl:1: not JSON: odd"):
-        json_dataset(str(path), loads=_refuse)
+    with pytest.raises(DecodeError, match=r"x\.jsonl:1: not JSON: invalid literal"):
+        json_dataset(str(path), loads=int)
     with pytest.raises(TypeError, match="JSON Lines take the option `loads`, not parse_float"):
         json_dataset(str(path), parse_float=str)
-
-
-def _refuse(line: str) -> None:
-    raise ValueError("odd")
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
@@ -225,6 +226,8 @@ def test_a_mapping_of_no_known_form_and_a_path_of_nothing_are_errors(rows: Path)
         json_dataset(str(rows / "rows.jsonl"), "input")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^path: must not be empty$"):
         hf_dataset("", "train")
+    with pytest.raises(ValueError, match=r"rows\.csv'\) is not a value .* \(pass the str of it\)$"):
+        csv_dataset(rows / "rows.csv")  # type: ignore[arg-type]
 
 
 def test_choices_of_samples_beyond_the_limit_use_up_the_seed_too() -> None:

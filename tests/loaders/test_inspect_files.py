@@ -683,12 +683,6 @@ def test_file_dataset_takes_the_format_from_the_suffix(
     assert isinstance(assert_alike("file_dataset", path, name="Another name"), Loaded)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.xlsx", "csv"])
-def test_file_dataset_rejects_other_suffixes(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path / name, "input,target\na,b\n")
-    assert assert_alike("file_dataset", path) == Refused()
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -162,7 +163,8 @@ def as_json(value: Any) -> Any:
         if not math.isfinite(value) or abs(value) >= _SURE:
             return math.copysign(_SURE / 2 + 0.5, value)
         return math.nextafter(value, math.inf) if value.is_integer() else value
-    hint = "write a list, or another value of YAML"
+    is_path = isinstance(value, os.PathLike)
+    hint = "pass the str of it" if is_path else "write a list, or another value of YAML"
     raise TypeError(f"{shorten(value)} is not a value that YAML has ({hint})")
 
 

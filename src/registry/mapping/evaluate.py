@@ -397,7 +397,7 @@ def _hash(
     digest_of, length = _digest_function(node.algorithm), node.length
 
     def hashes(batch: Batch) -> list[Any]:
-        columns = [_texts(field(batch)) for field in fields] if fields else None
+        columns = [list(map(str, field(batch))) for field in fields] if fields else None
         rows = _own_texts(batch) if columns is None else rows_of(columns, batch)
         # The separator distinguishes "ab", "c" from "a", "bc". JSON may have a lone surrogate.
         is_short = columns is not None and are_short(columns)
@@ -422,10 +422,6 @@ def _digest_function(algorithm: str) -> Callable[[bytes], Any]:
         return function
     # In FIPS mode it refuses md5 unless it is declared not to be for security.
     return partial(getattr(hashlib, algorithm), usedforsecurity=False)
-
-
-def _texts(values: list[Any]) -> list[str]:
-    return values if set(map(type, values)) == {str} else list(map(str, values))
 
 
 def _own_texts(batch: Batch) -> Iterable[list[str]]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from registry.boundary.boundary import UNBOUNDED, Boundary
 from registry.decode.exact_json import parse_exact
-from registry.errors import MappingError, did_you_mean
+from registry.errors import MappingError, did_you_mean, shorten
 from registry.manifest.expressions import Column, Expression, ListOf, Pipe, parse_expression
 from registry.manifest.models import Accepted, FieldsSpec
 from registry.manifest.validation import check_fields
@@ -327,7 +327,13 @@ def map_records(
     number, record = 0, None  # for an error before the first record
     try:
         for number, record in records:
-            result = mapper(record)
+            try:
+                result = mapper(record)
+            except (MappingError, ValidationError):
+                raise
+            except Exception as error:  # as in Inspect, that of a function is raised as it is
+                error.add_note(f"{dataset}: record {number}: {shorten(record)}")
+                raise
             if type(result) is Sample:  # nearly always, and cheaper than the full check
                 yield number, result
                 continue

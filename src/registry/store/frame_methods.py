@@ -136,8 +136,8 @@ class StoredFrameMethods(FrameMethods):
             return None
         place = None if self._finish is None else self._location
         arrays = [
-            None if numbers is None else sha256(numbers.tobytes()).hexdigest()
-            for numbers in (self._rows(slice(None)), _array(self._view.choices))
+            None if numbers is None else sha256(numbers[:].tobytes()).hexdigest()
+            for numbers in (self._rows(slice(None)), self._view.choices)
         ]
         return digest_of([self._file.batches, arrays, self._auto_id, place, metadata])
 
@@ -162,7 +162,3 @@ class StoredFrameMethods(FrameMethods):
             found.setdefault(row + 1 if ids is None else ids[row], position)
         found.pop(None, None)
         return found
-
-
-def _array(numbers: Any) -> NDArray[Any] | None:
-    return None if numbers is None else numbers[:]
