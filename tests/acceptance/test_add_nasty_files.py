@@ -324,7 +324,8 @@ def test_pictures_are_read_by_their_paths(root: Path, capsys: Capsys) -> None:
 
 
 ONE = b"question,answer\n1?,x\n"
-NESTED = b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": []}]}]}'
+QA = b'{"id": "1", "question": "?", "answers": [{"text": "!", "answer_start": 0}]}'
+NESTED = b'{"data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [%b]}]}]}' % QA
 ASKED = said("user", "?")
 OPEN = jsonl([{"messages": [ASKED]}, {"messages": [ASKED, said("assistant", "!")]}])
 USELESS = [  # file, content, options, error
@@ -337,7 +338,7 @@ USELESS = [  # file, content, options, error
         "squad.json",
         NESTED,
         [],
-        "`explode: paragraphs` in a manifest makes a record of each item of",
+        "`explode: {column: paragraphs, item: item, then: {column: item.qas, item: item2}}` makes",
     ),
     ("q.jsonl", OPEN, [], "1 of 2 conversations end with the assistant"),
 ]

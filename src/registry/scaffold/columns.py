@@ -31,6 +31,7 @@ __all__ = [
     "Inference",
     "Question",
     "counts_up",
+    "explode_of",
     "folded_name",
     "infer_frame",
     "is_blank",
@@ -294,3 +295,19 @@ def _has_rest(columns: Columns) -> bool:
         if isinstance(value, list) and any(one.get("rest") for one in value):
             return True
     return False
+
+
+def explode_of(column: str, value: Any, depth: int = 1) -> Any:
+    """Return `explode` for a list of objects, and for the list in each, as in SQuAD; else None."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return None
+    item = "item" if depth == 1 else f"item{depth}"
+    below = [
+        explode_of(f"{item}.{key}", one, depth + 1)
+        for key, one in value[0].items()
+        if key not in TARGETS
+    ]
+    match [one for one in below if one]:
+        case [inner]:
+            return {"column": column, "item": item, "then": inner}
+    return column if depth == 1 else {"column": column, "item": item}

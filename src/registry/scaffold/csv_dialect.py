@@ -303,7 +303,7 @@ def _names(rows: Rows) -> list[str]:
         start = max(range(at - fewest), key=lambda one: sum(map(len, columns[one])), default=at)
         choices = columns[start + 1 : at]
         is_exam = fewest > 0 and fewest <= len(choices) <= min(fewest + 1, len(_CHOICES))
-        if is_exam and not any(map(_are_numbers, choices)):
+        if is_exam and not any(all(map(_NUMBER.fullmatch, cells)) for cells in choices):
             names[start : at + 1] = ["question", *_CHOICES[: len(choices)], "answer"]
             break
     return names
@@ -324,10 +324,6 @@ def _fewest_choices(cells: Sequence[str], before: Sequence[Sequence[str]]) -> in
         return 0
     places = {row.index(cell) for cell, row in zip(cells, rows, strict=True)}
     return len(before) - min(places) if len(places) > 2 else 0
-
-
-def _are_numbers(cells: Iterable[str]) -> bool:
-    return all(map(_NUMBER.fullmatch, cells))
 
 
 def name_columns(reading: CsvReading) -> list[Guess]:

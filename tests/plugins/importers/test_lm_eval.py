@@ -121,21 +121,21 @@ def test_a_refusal_names_the_line_of_its_key(tmp_path: Path, own: str, where: st
     assert refused.where == f"{tmp_path}/{where}"
 
 
-def test_arguments_and_pictures_that_no_manifest_has_are_left_out(tmp_path: Path) -> None:
+def test_arguments_pictures_and_code_that_no_manifest_has_are_left_out(tmp_path: Path) -> None:
     kwargs = "  trust_remote_code: true\n  streaming: true\n  keep_in_memory: true\n  revision: v1"
     text = PIQA.replace("  trust_remote_code: true", kwargs) + "doc_to_image: picture\n"
+    text = text.replace("doc_to_target: label", "doc_to_target: !function utils.t")
     dataset = only(read(write(tmp_path, "t.yaml", text), ImportOptions()))
     assert dataset.keys["source"]["revision"] == "v1"
-    left = {one.what: one.about for one in dataset.left_out}
-    assert left["dataset_kwargs.keep_in_memory"] == left["doc_to_image"] == "samples"
-    assert left["dataset_kwargs.streaming"] == "evaluation"
-
-
-def test_an_answer_in_code_is_left_out(tmp_path: Path) -> None:
-    text = PIQA.replace("doc_to_target: label", "doc_to_target: !function utils.t")
-    dataset = only(read(write(tmp_path, "t.yaml", text), ImportOptions()))
     assert dataset.keys["fields"]["target"] is None
-    assert not dataset.is_whole
+    left = {one.what: one.about for one in dataset.left_out}
+    assert (
+        left["doc_to_target"]
+        == left["dataset_kwargs.keep_in_memory"]
+        == left["doc_to_image"]
+        == "samples"
+    )
+    assert left["dataset_kwargs.streaming"] == "evaluation"
 
 
 @pytest.mark.parametrize(

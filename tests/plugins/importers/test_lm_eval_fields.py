@@ -122,7 +122,7 @@ def test_items_other_than_the_choices_are_compared_with_them() -> None:
         (True, "true or false is not the number of a choice"),
         (-1, "-1 is not the number of a choice"),
         ("1" * 5_000, "111111111… is not the number of a choice"),
-        ("{{['A', 'B'][x-2]}}", "the index `x - 2` has no equivalent"),
+        ("{{['A', 'B'][x-2]}}", "`x - 2` has no equivalent"),
     ],
 )
 def test_letters_that_have_no_equivalent(raw: Any, reason: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from registry.base.local_files import name_fault
@@ -13,8 +11,6 @@ from registry.plugins.importers.models import (
     dataset_name,
     distinct,
     imported_text,
-    left_out_lines,
-    problem_at,
     unmapped_dataset,
 )
 from registry.yamldoc.reader import parse_yaml
@@ -53,18 +49,6 @@ def test_names_are_valid_and_similar(text: str, name: str) -> None:
     assert name_fault(name) == ""
 
 
-def test_only_what_samples_need_makes_a_dataset_partial() -> None:
-    scoring = LeftOut("metric_list", "scores", "evaluation")
-    assert ImportedDataset("d", {}, (scoring,)).is_whole
-    assert not ImportedDataset("d", {}, (scoring, LeftOut("process_docs", "code"))).is_whole
-
-
-def test_a_problem_names_file_and_line() -> None:
-    assert (
-        str(problem_at(Path("a.yaml"), "wrong", "try this", line=3)) == "a.yaml:3: wrong (try this)"
-    )
-
-
 def test_columns_are_shown() -> None:
     source = {"type": "csv", "path": "a.csv"}
     columns = [f"c{number}" for number in range(42)]
@@ -80,16 +64,10 @@ def test_columns_are_shown() -> None:
 def test_the_text_is_read_back_unchanged() -> None:
     text = imported_text([ImportedDataset("d", KEYS, LEFT_OUT)], schema="s.json")
     assert parse_yaml(text, file="x").value == {"datasets": {"d": KEYS}}
-    assert text.splitlines()[:3] == [
+    assert text.splitlines()[:4] == [
         "# yaml-language-server: $schema=s.json",
         "datasets:",
         "  # left out: code: bad line (line 3)",
+        "  # left out: how it is run and scored: metrics, shots",
     ]
     assert '      input: {template: "a:\\n{b}\\L\\n"}' in text
-
-
-def test_what_only_scoring_needs_is_one_line() -> None:
-    assert list(left_out_lines(LEFT_OUT)) == [
-        "code: bad\nline (line 3)",
-        "how it is run and scored: metrics, shots",
-    ]

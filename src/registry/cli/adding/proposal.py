@@ -24,7 +24,7 @@ from registry.manifest.checks import license_fault
 from registry.manifest.resolve import spec_of_source
 from registry.pipeline.expectations import QualityWarning, quality_warnings
 from registry.pipeline.preview import inspect_source
-from registry.scaffold.columns import Ask, Question, option_text
+from registry.scaffold.columns import Ask, Question, explode_of, option_text
 from registry.scaffold.fields import InferredMapping, infer_fields
 from registry.scaffold.layout import Layout, joined_records
 from registry.scaffold.new_manifest import About, manifest_text
@@ -179,11 +179,9 @@ class Draft:
             return self
         notes = [one.note for one in mapping.fields.values() if one.note]
         notes += [
-            f"`explode: {flow_text(name)}` in a manifest makes a record of each item of that list"
+            f"`explode: {flow_text(found)}` makes a record of each item"
             for name in mapping.unused
-            if isinstance(found := self.records[0].get(name), list)
-            and found
-            and isinstance(found[0], dict)
+            if (found := explode_of(name, self.records[0].get(name)))
         ]
         if self.join is None:
             notes.append("--join FILE names a second file that has it")

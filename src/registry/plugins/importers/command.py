@@ -282,7 +282,9 @@ def import_files(
 
 def _import_file(file: Path, options: ImportOptions, kind: str | None) -> ImportedFile | None:
     """Return what a file gives; None if it is of no kind."""
-    found = kind or detect_kind(file) or _kind_of_others(file)
+    plugins = extensions("importers")
+    others = (name for name in plugins if _importer_of_others(name).detects(file))
+    found = kind or detect_kind(file) or next(others, None)
     if found is None:
         return None
     if found in KINDS:
@@ -292,13 +294,6 @@ def _import_file(file: Path, options: ImportOptions, kind: str | None) -> Import
         read = _importer_of_others(found).read
     imported: Imported = read(file, options)
     return ImportedFile(file, found, replace(imported, datasets=distinct(imported.datasets)))
-
-
-def _kind_of_others(file: Path) -> str | None:
-    for name in extensions("importers"):
-        if _importer_of_others(name).detects(file):
-            return name
-    return None
 
 
 def _importer_of_others(name: str) -> Importer:

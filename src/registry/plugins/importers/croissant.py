@@ -54,7 +54,8 @@ def read(file: Path, options: ImportOptions) -> Imported:
     """
     data = _json(file)
     base = options.name or dataset_name(str(data.get("name", file.stem)))
-    objects = {_key(one): one for one in mappings_in(data.get("distribution"))}
+    files = mappings_in(data.get("distribution"))
+    objects = {_key(one): _beside(one, file.parent) for one in files}
     sets = mappings_in(data.get("recordSet"))
     found: list[ImportedDataset] = []
     refused: list[NotImported] = []
@@ -83,6 +84,15 @@ def _json(file: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or ("recordSet" not in data and "distribution" not in data):
         raise problem_at(file, "neither `recordSet` nor `distribution`: not a Croissant file")
     return data
+
+
+def _beside(one: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a FileObject or FileSet whose location, if it is relative, is in the file's folder."""
+    key = "contentUrl" if "contentUrl" in one else "includes"
+    path = one.get(key)
+    if not isinstance(path, str) or "://" in path or "containedIn" in one:
+        return one
+    return {**one, key: (folder / path).as_posix()}
 
 
 def _datasets(
@@ -126,10 +136,10 @@ def _exported(name: str, source: dict[str, Any], about: dict[str, Any]) -> Impor
 
 
 def _about(data: dict[str, Any]) -> dict[str, Any]:
-    url = data.get("url")
+    url, text = data.get("url"), data.get("description")
     is_web = isinstance(url, str) and url.startswith(("https://", "http://"))
     return {
-        "description": _line(data.get("description")),
+        "description": " ".join(text.split()) if isinstance(text, str) else None,
         "homepage": url if is_web else None,
         "license": _license(data.get("license")),
         "tags": list(dict.fromkeys(_words(data.get("keywords")))),
@@ -250,7 +260,3 @@ def _reference(value: Any) -> str:
 
 def _key(one: dict[str, Any]) -> str:
     return str(one.get("@id") or one.get("name") or "")
-
-
-def _line(value: Any) -> str | None:
-    return " ".join(value.split()) or None if isinstance(value, str) else None

@@ -240,8 +240,10 @@ class Translator:
                     "value": self.expression(left),
                     **_comparison(_TESTS[type(operator)], operand),
                 }
-            case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [right]) if _is_none(
-                right
+            case ast.Compare(
+                left,
+                [ast.Is() | ast.IsNot() as operator],
+                [ast.Constant(None) | ast.Name("none")],  # Python's name of it, and Jinja's
             ):
                 name = "equals" if isinstance(operator, ast.Is) else "not_equals"
                 return {"value": self.expression(left), name: None}
@@ -341,14 +343,6 @@ def _comparison(name: str, operand: Any) -> dict[str, Any]:
     if not twins:
         return {name: operand}
     return {"in" if name in ("in", "equals") else "not_in": [*items, *twins]}
-
-
-def _is_none(node: ast.expr) -> bool:
-    # Jinja's name of it, and Python's.
-    match node:
-        case ast.Constant(None) | ast.Name("none"):
-            return True
-    return False
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -129,7 +129,7 @@ def read_eval(file: Path, options: ImportOptions) -> Imported:
         _check(file, document, index, task, needs_id=len(tasks) > 1)
         is_only = len(tasks) == 1
         name = base if is_only else dataset_name(f"{base}-{task['id']}")
-        left_out = (*_left_out_of_file(document), *_left_out(task, document, index))
+        left_out = tuple(_left_out(task, document, index))
         found.append(ImportedDataset(name, {**about, **_keys(task, source)}, left_out))
     return Imported(tuple(found))
 
@@ -227,16 +227,13 @@ def _call(one: dict[str, Any]) -> Any:
     return {"name": one["name"], "args": one["args"]} if one.get("args") else one["name"]
 
 
-def _left_out_of_file(document: ForeignYaml) -> Iterator[LeftOut]:
-    for key in document.value:
-        if key not in _FILE:
-            yield LeftOut(str(key), "about all tasks", "evaluation", document.lines.get((key,)))
-
-
 def _left_out(task: dict[str, Any], document: ForeignYaml, index: int) -> Iterator[LeftOut]:
     def line(key: str) -> int | None:
         return document.lines.get(("tasks", index, key))
 
+    for key in document.value:
+        if key not in _FILE:
+            yield LeftOut(str(key), "about all tasks", "evaluation", document.lines.get((key,)))
     if task.get("shuffle_choices"):
         why = "it has no seed; `shuffle_choices: SEED` shuffles them in the same way each time"
         yield LeftOut("shuffle_choices", why, line=line("shuffle_choices"))

@@ -54,7 +54,7 @@ def read(file: Path, options: ImportOptions) -> Imported:
         try:
             found.append(_dataset(name, call, scope, stable_ids))
         except UntranslatableError as error:
-            refused.append(NotImported(f"{name} (line {call.lineno})", str(error)))
+            refused.append(NotImported(name, str(error), f"{file}:{call.lineno}"))
     if not found and not refused:
         refused.append(NotImported(file.stem, "no call of a dataset loader"))
     return Imported(tuple(found), tuple(refused))

@@ -125,8 +125,10 @@ def _rendered_target(raw: str, choices: Any) -> Any:
             return pipe(_JINJA.expression(value), {"letter": {"base": 1}})
         case ast.Subscript(labels, index) if (items := list_of_constants(labels)) is not None:
             if choices == {"const": items} and not any(_is_digits(item) for item in items):
-                shifted = isinstance(index, ast.BinOp)
-                return _indexed(index) if shifted else pipe(_JINJA.expression(index), "letter")
+                match index:
+                    case ast.BinOp(value, ast.Sub(), ast.Constant(1)):
+                        return pipe(_JINJA.expression(value), {"letter": {"base": 1}})
+                return pipe(_JINJA.expression(index), "letter")
     text = translate_jinja(raw)
     if isinstance(text, dict) and set(text) == {"const"}:
         return _constant_target(text["const"], choices)
@@ -135,13 +137,6 @@ def _rendered_target(raw: str, choices: Any) -> Any:
         "then": pipe(text, "letter"),
         "else": pipe(text, {"letter_in": choices}),
     }
-
-
-def _indexed(index: ast.expr) -> Any:
-    match index:
-        case ast.BinOp(value, ast.Sub(), ast.Constant(1)):
-            return pipe(_JINJA.expression(value), {"letter": {"base": 1}})
-    raise UntranslatableError(f"the index `{ast.unparse(index)}` has no equivalent")
 
 
 def _constant_target(text: str, choices: Any) -> Any:
