@@ -170,24 +170,20 @@ def test_files_of_a_folder_are_parsed_once_and_anew_in_each_call(
         parsed.clear()
 
 
-def test_a_folder_skips_what_is_of_no_kind(tmp_path: Path) -> None:
-    write(tmp_path, "a.yaml", "group: g\ntask: [x]\n")
-    write(tmp_path, "b.yaml", "x: 1\n")
-    (found,) = import_files([tmp_path], ImportOptions())
-    assert (found.kind, found.file.name) == ("lm-eval", "a.yaml")
-
-
-def test_a_file_of_a_folder_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_a_file_of_a_folder_that_cannot_be_read_or_is_of_no_kind_does_not_stop_the_others(
+    tmp_path: Path,
+) -> None:
     broken = write(tmp_path, "a.yaml", "a: {{ x }}: - b")
     write(tmp_path, "b.yaml", "include: gone.yaml\n")
-    write(tmp_path, "c.yaml", "group: g\ntask: [x]\n")
+    write(tmp_path, "c.yaml", "x: 1\n")
+    write(tmp_path, "d.yaml", "group: g\ntask: [x]\n")
     shown: list[Progress] = []
     first, second, third = import_files([tmp_path], ImportOptions(), report=shown.append)
-    assert shown == [Progress("import", number, 3) for number in (1, 2, 3)]
+    assert shown == [Progress("import", number, 4) for number in (1, 2, 3, 4)]
     assert (first.kind, first.imported.refused[0].name) == (None, "a.yaml")
     assert first.imported.refused[0].why.startswith(f"{broken}:1: not YAML: ")
     assert "gone.yaml: can't read the file" in second.imported.refused[0].why
-    assert third.kind == "lm-eval"
+    assert (third.kind, third.file.name) == ("lm-eval", "d.yaml")
     with pytest.raises(ManifestError, match="not YAML"):
         list(import_files([tmp_path, broken], ImportOptions()))
 

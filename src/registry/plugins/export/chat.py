@@ -135,8 +135,5 @@ def write_evals(exported: Exported, file: BinaryIO) -> None:
     Raises:
         ExportError: a sample can't be a conversation; the error has its number.
     """
-    file.writelines(json_line(record) for record in convert_samples(exported, _eval))
-
-
-def _eval(sample: Sample) -> dict[str, Any]:
-    return {"input": prompt_of(sample), "ideal": sample.target}
+    records = convert_samples(exported, lambda one: {"input": prompt_of(one), "ideal": one.target})
+    file.writelines(map(json_line, records))

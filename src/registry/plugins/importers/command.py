@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -337,7 +338,9 @@ def detect_kind(file: Path) -> str | None:
     if name.endswith(".md"):
         return "hub-readme" if read_foreign_text(file).startswith("---") else None
     if name.endswith((".json", ".jsonld")):
-        return "croissant" if '"recordSet"' in _text_or_nothing(file) else None
+        with suppress(ManifestError):  # data, rather than a description of data
+            return "croissant" if '"recordSet"' in read_foreign_text(file) else None
+        return None
     value: Any = read_foreign_yaml(file, has_tags=True).value
     if not isinstance(value, dict):
         return None
@@ -348,10 +351,3 @@ def detect_kind(file: Path) -> str | None:
         return None  # the index of a catalog such as the one that the manifest becomes a part of
     is_task = {"task", "group", "dataset_path", "doc_to_text", "include"} & value.keys()
     return "lm-eval" if is_task else None
-
-
-def _text_or_nothing(file: Path) -> str:
-    try:
-        return read_foreign_text(file)
-    except ManifestError:  # data, rather than a description of data
-        return ""
