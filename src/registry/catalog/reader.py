@@ -238,7 +238,10 @@ class CatalogReader:
         self.entries[name] = replace(first, overridden=taken)
         self.problems += (_duplicate_name(one, first) for one in others)
         if len(claims) == 1 and not any(may_hide_datasets(one.problem) for one in self.problems):
-            self.problems.append(_overrides_nothing(first))
+            message = f"no included package has a dataset '{name}'"
+            hint = "check the spelling and `include`, or remove `override`"
+            problem = first.problem(("override",), message, hint, rule="override-nothing")
+            self.problems.append(LocatedProblem(problem))
 
     def _overrides(self, entry: Entry, other: Entry) -> bool:
         """Return whether a dataset takes the place of one in a package that its index includes."""
@@ -365,13 +368,6 @@ def _duplicate_name(entry: Entry | GroupEntry, first: Entry | GroupEntry) -> Loc
     table = "groups" if isinstance(first, GroupEntry) else "datasets"
     line = first.document.position((table, entry.name)).line
     return LocatedProblem(problem, first.document.file, line)
-
-
-def _overrides_nothing(entry: Entry) -> LocatedProblem:
-    """Return the problem for `override` in a dataset whose name no package has."""
-    message = f"no included package has a dataset '{entry.name}'"
-    hint = "check the spelling and `include`, or remove `override`"
-    return LocatedProblem(entry.problem(("override",), message, hint, rule="override-nothing"))
 
 
 def conflicts(entry: Entry, problems: Iterable[Problem], root: Path) -> list[Problem]:
