@@ -329,6 +329,15 @@ def test_root_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> 
         Catalog.open(tmp_path / ("n" * 300) / "datasets.yaml")
 
 
+def test_broken_index_is_an_error(write: Write) -> None:
+    with pytest.raises(ManifestError) as caught:
+        Catalog.open(write("inclued: []\ndefaults: 5\n"))
+    assert problems_in(caught.value) == [
+        "datasets.yaml:2:1 $.inclued: unknown key 'inclued' (did you mean 'include'?)",
+        "datasets.yaml:3:1 $.defaults: must be a mapping, is 5",
+    ]
+
+
 # --- broken files ---
 
 BROKEN = {
