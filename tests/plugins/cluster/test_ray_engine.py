@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,14 +57,23 @@ def test_killed_workers_change_nothing(make_catalog: MakeCatalog, tmp_path: Path
     catalog = make_catalog(files=20, records=4_000, bad=BAD)
     local = run(catalog, tmp_path / "local", "local", jobs=1, processes=1)
     killed: list[int] = []
+    is_over = threading.Event()
 
-    def kill(name: str, progress: Progress) -> None:
-        if name == "many" and progress.stage == "map" and not killed:
+    # Not at a report of progress: when the first one comes, all files may be mapped.
+    def kill() -> None:
+        while not killed and not is_over.wait(0.005):
             for process in workers():
-                killed.append(process)
-                os.kill(process, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+                    killed.append(process)
 
-    found = run(catalog, tmp_path / "ray", "ray", report=kill)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        found = run(catalog, tmp_path / "ray", "ray")
+    finally:
+        is_over.set()
+        killer.join()
     assert {name: one.status for name, one in found.items()} == {"bad": "failed", "many": "built"}
     assert str(found["bad"].error) == str(local["bad"].error)
     assert digest_in(catalog, tmp_path / "ray") == digest_in(catalog, tmp_path / "local")
