@@ -659,7 +659,7 @@ def test_every_manifest_problem_has_a_known_rule() -> None:
         if not any(keyword.arg == "rule" for keyword in call.keywords)
     }
     # These report that a file can't be written, which is not a problem of a manifest.
-    writers = {"fixes.py", "request.py", "command.py", "output.py"}
+    writers = {"fixes.py", "request.py", "output.py"}
     # These restore cached problems, which contain their rules.
     kept = {"cached_files.py", "cache.py", "runner.py"}
     # These are about data, revisions and the lockfile.

@@ -478,9 +478,8 @@ def test_commit_is_kept_while_its_manifest_is_wrong(
     change_manifest(
         at_commit, source={"type": "hf", "path": "acme/none", "split": "test"}, fields={}
     )
-    assert "data: names no commit any more (`registry lock data` pins it)" in refused(
-        at_commit, capsys
-    )
+    command = f"`registry lock data --root {at_commit}`"
+    assert f"data: names no commit any more ({command} pins it)" in refused(at_commit, capsys)
     assert lock(at_commit, "--offline") == 0  # the commit is none of this manifest
     assert b"revision" not in (at_commit / "datasets.lock").read_bytes()
 
@@ -495,7 +494,7 @@ def test_missing_or_edited_commit_is_a_difference(
     assert "data: has sources that differ from those in the lockfile" in refused(at_commit, capsys)
     path.write_text(text.split("datasets:")[0] + "datasets: {}\n", encoding="utf-8")
     assert lock(at_commit, "--check") == 1
-    hint = "(`registry lock --offline data` writes it)"
+    hint = f"(`registry lock --offline data --root {at_commit}` writes it)"
     assert f"data: has a commit that is not in the lockfile {hint}" in capsys.readouterr().out
 
 

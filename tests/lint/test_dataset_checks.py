@@ -82,7 +82,7 @@ def test_manifests_that_there_is_no_time_to_read_are_reported_and_read_next_time
 ) -> None:
     (found,) = Catalog.open(deadline=0).problems
     assert (found.rule, found.severity) == ("include-limit", "error")
-    assert "only 0 manifests of 'm.yaml' read" in found.message
+    assert "'m.yaml' is not read after 0 manifests" in found.message
     assert len(Catalog.open(deadline=time.process_time() + 60)) == 100
 
 

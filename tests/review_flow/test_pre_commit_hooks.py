@@ -120,13 +120,13 @@ def test_changed_data_file_fails_only_the_lock_hook(user: User) -> None:
     user.repository.write({"data/qa.csv": "q,a\nOne?,2\n"})
     code, out = user.run()
     assert (code, outcomes(out)) == (1, ["Passed", "Failed"]), out
-    assert "data/qa.csv differs from its pin (`registry lock --upgrade qa`" in out
+    assert "data/qa.csv differs from its pin (`registry lock --upgrade qa --root .`" in out
 
 
 def test_missing_lock_fails_with_a_hint(user: User) -> None:
     code, out = user.run("--all-files")
     assert (code, outcomes(out)) == (1, ["Passed", "Failed"]), out
-    assert "datasets.lock: there is no lockfile (`registry lock` writes one)" in out
+    assert "datasets.lock: there is no lockfile (`registry lock --root .` writes one)" in out
 
 
 def test_repository_without_a_catalog_fails(user: User) -> None:

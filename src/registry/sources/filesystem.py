@@ -312,7 +312,9 @@ def _translated(error: BaseException, location: Location) -> SourceError:
         return missing_error(
             location, "no such bucket (check its name)" if no_bucket else "no such file"
         )
-    if isinstance(error, IsADirectoryError) or "ParamValidationError" in kinds:  # a bucket alone
+    key = shown.partition("://")[2].partition("/")[2]
+    # A bucket alone is a folder, too.
+    if isinstance(error, IsADirectoryError) or (not key and "ParamValidationError" in kinds):
         return SourceError(f"{shown}: is a folder, not a file (a glob such as '*.csv' reads many)")
     if is_transient(error):
         late = any("Time" in type(link).__name__ for link in causes(error))

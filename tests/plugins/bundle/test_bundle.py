@@ -102,10 +102,9 @@ def test_only_the_manifests_and_pins_of_the_names_are_in_it(
     other = str(tmp_path / "other")
     assert run("unbundle", str(done.file), "--root", other).code == 0
     all_of_it = run("sync", "--offline", "--locked", "--root", other)
-    assert (all_of_it.code, all_of_it.err.splitlines()[-1]) == (
-        1,
-        "`registry sync --pinned` leaves out the 1 dataset that datasets.lock does not pin",
-    )
+    advised = f"`registry sync --pinned --root {other}`"
+    hint = f"{advised} leaves out the 1 dataset that datasets.lock does not pin"
+    assert (all_of_it.code, all_of_it.err.splitlines()[-1]) == (1, hint)
     pinned = run("sync", "--offline", "--pinned", "--root", other)
     assert (pinned.code, pinned.lines[1].split()[:2]) == (0, ["child", "cached"])
     (tmp_path / "other" / "datasets.lock").unlink()

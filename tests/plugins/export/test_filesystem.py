@@ -299,7 +299,7 @@ def test_groups_are_folders(system: RegistryFileSystem) -> None:
 
 @pytest.mark.usefixtures("groups")
 def test_what_is_no_member_has_a_hint(system: RegistryFileSystem) -> None:
-    hint = "no member 'fist' in the group kinds; similar names: first .registry show kinds shows"
+    hint = "no member 'fist' in the group kinds; similar names: first .`registry show kinds` shows"
     for path in ("kinds/fist.csv", "kinds/fist.csv?limit=1"):
         with pytest.raises((FileNotFoundError, RegistryError), match=hint):
             system.open(path)

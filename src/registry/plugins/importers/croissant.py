@@ -139,7 +139,7 @@ def _about(data: dict[str, Any]) -> dict[str, Any]:
     url, text = data.get("url"), data.get("description")
     is_web = isinstance(url, str) and url.startswith(("https://", "http://"))
     return {
-        "description": " ".join(text.split()) if isinstance(text, str) else None,
+        "description": " ".join(text.split()) or None if isinstance(text, str) else None,
         "homepage": url if is_web else None,
         "license": _license(data.get("license")),
         "tags": list(dict.fromkeys(_words(data.get("keywords")))),
