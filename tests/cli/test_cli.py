@@ -282,7 +282,7 @@ def test_built_in_catalog_is_used_outside_of_any_catalog(tmp_path: Path) -> None
     result = python("sync", "--tag", "demo", cwd=tmp_path)
     assert (result.code, {line.split()[0] for line in result.lines[1:]}) == (0, set(DEMO))
     checked = python("validate", str(ROOT / "registry" / "demo.yaml"), cwd=tmp_path).out
-    assert checked.endswith(" of the built-in catalog: no datasets.yaml here or above)\n")
+    assert checked.endswith(" of the built-in catalog; none of your own was checked)\n")
     assert list(tmp_path.glob("*.yaml")) == []
 
 

@@ -219,7 +219,7 @@ def _summary(problems: Sequence[Problem], datasets: int, index: Path) -> str:
     if not problems:
         # Who forgot the datasets.yaml, or is in another folder, has checked nothing of their own.
         is_inside = index != builtin_root() or Path.cwd().is_relative_to(index.parent)
-        where = "" if is_inside else " of the built-in catalog: no datasets.yaml here or above"
+        where = "" if is_inside else " of the built-in catalog; none of your own was checked"
         return f"no problems ({count_text(datasets, 'dataset')}{where})"
     fixable = sum(RULES[problem.rule].fixable for problem in problems if problem.rule)
     text = _counts(problems)
